@@ -46,6 +46,24 @@ WRITTEN, DIAGONAL = "written_no_mask", exercise("causal_mask").sentences["diagon
 MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
 MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
+SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
+OWN = '''def sees_the_future(attend, T=6, C=8):
+    """{doc}"""
+    {tensor} = torch.linspace(-1, 1, T * C).reshape(1, T, C)
+    {plain} = attend({tensor}.clone())
+    {leaks} = []
+    for {place} in range(T - 1, 0, -1):  # {doc}
+        for {scale} in (10.0, -10.0, 0.5):
+            {other} = torch.cat([{tensor}[:, :{place}], {scale} * {tensor}[:, {place}:].flip(1)], dim=1)
+            {gap} = (attend({other})[:, :{place}] - {plain}[:, :{place}]).abs()
+            {leaks}.append(float({gap}.max()) > 1e-6)
+    return any({leaks})
+'''
+SLOTS = ("doc", "tensor", "plain", "leaks", "place", "scale", "other", "gap")
+ONE = OWN.format(**{slot: slot for slot in SLOTS})
+RENAMED = OWN.format(**{slot: f"{slot[0]}{number}" for number, slot in enumerate(SLOTS)})
+KNOWN = max((one.source for one in exercise("sees_the_future").alternatives), key=len)
+BROKEN = ONE.replace("any(", "any((")  # no Python: compared all the same
 
 
 def right(name):
@@ -283,26 +301,6 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
     assert "import gc" in report(folder, NAME, "--db-url", url(folder))[1]
 
 
-SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
-OWN = '''def sees_the_future(attend, T=6, C=8):
-    """{doc}"""
-    {tensor} = torch.linspace(-1, 1, T * C).reshape(1, T, C)
-    {plain} = attend({tensor}.clone())
-    {leaks} = []
-    for {place} in range(T - 1, 0, -1):  # {doc}
-        for {scale} in (10.0, -10.0, 0.5):
-            {other} = torch.cat([{tensor}[:, :{place}], {scale} * {tensor}[:, {place}:].flip(1)], dim=1)
-            {gap} = (attend({other})[:, :{place}] - {plain}[:, :{place}]).abs()
-            {leaks}.append(float({gap}.max()) > 1e-6)
-    return any({leaks})
-'''
-SLOTS = ("doc", "tensor", "plain", "leaks", "place", "scale", "other", "gap")
-ONE = OWN.format(**{slot: slot for slot in SLOTS})
-RENAMED = OWN.format(**{slot: f"{slot[0]}{number}" for number, slot in enumerate(SLOTS)})
-KNOWN = max((one.source for one in exercise("sees_the_future").alternatives), key=len)
-BROKEN = ONE.replace("any(", "any((")  # no Python: compared all the same
-
-
 def honest(count):
     """Return answers to the long exercise that have little in common."""
     parts = (
@@ -478,8 +476,7 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     assert again.gain == pytest.approx(0.6)
     spent = time_spent(data, data.assignments[0])
     assert (spent.markings, spent.seconds, spent.median, spent.longest) == (3, 7.0, 1.5, 4.0)
-    text = page(data)
-    assert not missing(text, "+60", "7.0 s")
+    assert not missing(page(data), "+60", "7.0 s")
     write_history(term)
     assert "The history holds no marking of these assignments." in page(collected(term))
 

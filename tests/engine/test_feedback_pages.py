@@ -278,8 +278,7 @@ def test_every_link_within_a_page_leads_somewhere(mistaken):
 
 
 def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
-    softmax = mistaken.find(id="answer-softmax")
-    assert softmax.find_parent("details") is None
+    assert mistaken.find(id="answer-softmax").find_parent("details") is None
     for folded in ("axes.spines.top", "One sentence runs all through"):
         places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert places
@@ -516,8 +515,7 @@ def page_within(notebook, seconds, size=2**25):
 def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so():
     cells = [new_markdown_cell("*first*"), new_code_cell("x = 1", outputs=[new_output("stream", text="a < b")])]
     made = page_within(whole([*cells, *marked(MISTAKEN).cells]), seconds=0)
-    said = text_of(made)
-    assert "took longer than the 0 seconds" in said
+    assert "took longer than the 0 seconds" in text_of(made)
     assert not missing(made, "<pre>*first*</pre>", "<pre>a &lt; b</pre>", "58 % are NaN")
     assert "Left out" not in made
 

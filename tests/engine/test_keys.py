@@ -12,6 +12,35 @@ from autograder.spec import course
 NAME = "LayerNorm"  # its module imports more than most
 CLOSURE = keys.closure([keys.DECIDING, *course.exercise_files(NAME)])
 ENGINE = [path for path in CLOSURE if not path.is_relative_to(course.home())]
+PROGRAM = '''"""What it is."""
+
+import re  # why
+
+
+def f(x, right=1):
+    """Return it."""
+    # A remark.
+    text = "# no remark"
+
+    return g(
+        x,
+        further=True,  # a remark
+        wrong=r"""
+é: # no program
+""",
+    )
+'''
+BARE = """
+import re
+
+
+def f(x, right=1):
+    text = "# no remark"
+
+    return g(
+        x,
+    )
+"""
 
 
 def of_exercise() -> tuple[str, str]:
@@ -106,37 +135,6 @@ def test_packages_on_the_way_hold_nothing_that_decides():
         body = ast.parse((ROOT / "autograder" / package / "__init__.py").read_text("utf-8")).body
         assert len(body) == 1
         assert ast.get_docstring(ast.Module(body, [])) is not None
-
-
-PROGRAM = '''"""What it is."""
-
-import re  # why
-
-
-def f(x, right=1):
-    """Return it."""
-    # A remark.
-    text = "# no remark"
-
-    return g(
-        x,
-        further=True,  # a remark
-        wrong=r"""
-é: # no program
-""",
-    )
-'''
-BARE = """
-import re
-
-
-def f(x, right=1):
-    text = "# no remark"
-
-    return g(
-        x,
-    )
-"""
 
 
 def test_only_what_does_nothing_is_cut_from_a_program():

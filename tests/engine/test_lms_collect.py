@@ -30,6 +30,26 @@ STUDENTS = {  # id: first name, last name, email, number in the system
     "ngozi": ("Ngozi", "Okafor", "ngozi@example.edu", "4714"),
 }
 ABSOLUTE = "/tmp/autograder-out.txt"
+CANVAS, MOODLE = ("canvas", "4711", "belloamina"), ("moodle", "657737", "Amina Bello")
+UPLOADS = {  # path below the download: system, number, student, file, late
+    "belloamina_4711_90210_05-attention.ipynb": (*CANVAS, FILE, False),
+    "belloamina_LATE_4711_90210_05-attention.ipynb": (*CANVAS, FILE, True),
+    "belloamina_late_4711_90210_05-attention-1.ipynb": (*CANVAS, f"{NAME}-1.ipynb", True),
+    "garcíapérezjosé_4712_9_a_1_2_b.ipynb": ("canvas", "4712", "garcíapérezjosé", "a_1_2_b.ipynb", False),
+    "anon_Ab3dE_90210_05-attention.ipynb": ("canvas", "anon_Ab3dE", "", FILE, False),
+    "LATE_anon_Ab3dE_90210_05-attention.ipynb": ("canvas", "anon_Ab3dE", "", FILE, True),
+    "belloamina_4711_text.html": (*CANVAS, "text.html", False),
+    "Amina Bello_657737_assignsubmission_file_/05-attention.ipynb": (*MOODLE, FILE, False),
+    "Amina Bello_657737_assignsubmission_file/05-attention.ipynb": (*MOODLE, FILE, False),
+    "Amina Bello_657737_assignsubmission_file_05-attention.ipynb": (*MOODLE, FILE, False),
+    "Amina Bello_657737_assignsubmission_file_/deep/1_2_3_x.ipynb": (*MOODLE, "1_2_3_x.ipynb", False),
+    "Amina Bello_657737_assignsubmission_onlinetext_/onlinetext.html": (*MOODLE, "onlinetext.html", False),
+    "CS_101_2026_attention/belloamina_4711_90210_x.ipynb": (*CANVAS, "x.ipynb", False),
+    "subs/belloamina_4711_90210_my.zip unpacked/a_1_2_x.ipynb": (*CANVAS, "a_1_2_x.ipynb", False),
+    "05-attention.ipynb": None,
+    "amina/05-attention.ipynb": None,
+    "CS_101_2026_x/05-attention.ipynb": None,
+}
 
 
 def book(text="mine"):
@@ -99,28 +119,6 @@ def owner(content):
     return json.loads(content)["metadata"]["who"]
 
 
-CANVAS, MOODLE = ("canvas", "4711", "belloamina"), ("moodle", "657737", "Amina Bello")
-UPLOADS = {  # path below the download: system, number, student, file, late
-    "belloamina_4711_90210_05-attention.ipynb": (*CANVAS, FILE, False),
-    "belloamina_LATE_4711_90210_05-attention.ipynb": (*CANVAS, FILE, True),
-    "belloamina_late_4711_90210_05-attention-1.ipynb": (*CANVAS, f"{NAME}-1.ipynb", True),
-    "garcíapérezjosé_4712_9_a_1_2_b.ipynb": ("canvas", "4712", "garcíapérezjosé", "a_1_2_b.ipynb", False),
-    "anon_Ab3dE_90210_05-attention.ipynb": ("canvas", "anon_Ab3dE", "", FILE, False),
-    "LATE_anon_Ab3dE_90210_05-attention.ipynb": ("canvas", "anon_Ab3dE", "", FILE, True),
-    "belloamina_4711_text.html": (*CANVAS, "text.html", False),
-    "Amina Bello_657737_assignsubmission_file_/05-attention.ipynb": (*MOODLE, FILE, False),
-    "Amina Bello_657737_assignsubmission_file/05-attention.ipynb": (*MOODLE, FILE, False),
-    "Amina Bello_657737_assignsubmission_file_05-attention.ipynb": (*MOODLE, FILE, False),
-    "Amina Bello_657737_assignsubmission_file_/deep/1_2_3_x.ipynb": (*MOODLE, "1_2_3_x.ipynb", False),
-    "Amina Bello_657737_assignsubmission_onlinetext_/onlinetext.html": (*MOODLE, "onlinetext.html", False),
-    "CS_101_2026_attention/belloamina_4711_90210_x.ipynb": (*CANVAS, "x.ipynb", False),
-    "subs/belloamina_4711_90210_my.zip unpacked/a_1_2_x.ipynb": (*CANVAS, "a_1_2_x.ipynb", False),
-    "05-attention.ipynb": None,
-    "amina/05-attention.ipynb": None,
-    "CS_101_2026_x/05-attention.ipynb": None,
-}
-
-
 @pytest.mark.parametrize("name", UPLOADS)
 def test_the_names_of_canvas_and_moodle_are_understood_and_no_others(name):
     found = parse(Path("/extracted") / name, Path("/extracted"))
@@ -187,9 +185,8 @@ def test_moodles_download_comes_in(course, folders):
     with roster.open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([["Identifier", "Full name", "Email address", "Grade"], *rows])
     found = collect(course, {"Course-Attention-77.zip": packed(download)}, roster=str(roster))
-    assert {student: {name: owner(text) for name, text in files.items()} for student, files in found.items()} == {
-        student: {FILE: student} for student in ("amina", "jgarcia", "twin1", "twin2")
-    }
+    owners = {student: {name: owner(text) for name, text in files.items()} for student, files in found.items()}
+    assert owners == {student: {FILE: student} for student in ("amina", "jgarcia", "twin1", "twin2")}
 
 
 def test_what_was_collected_under_a_number_is_reported_once_its_student_is_known(course, caplog):

@@ -20,6 +20,58 @@ from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
 from autograder.spec.course import exercises, questions
 
+FAULTS = {
+    "endless loop": "while True:\n    pass",
+    "endless loop that swallows the interrupt": (
+        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+    ),
+    "os._exit": "import os\nos._exit(0)",
+    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "segmentation fault": "import ctypes\nctypes.string_at(0)",
+    "sys.exit": "import sys\nsys.exit(0)",
+    "an error": "1 / 0",
+    "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
+    "deep recursion": "def f():\n    return f()\nf()",
+    "reads stdin": "input()",
+    "threads that never end": (
+        "import threading, time\nfor _ in range(20):\n"
+        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
+    ),
+    "closes its descriptors": "import os\nos.closerange(0, 256)",
+    "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
+    "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
+    "lone surrogate": "print('\\ud800')",
+}
+IN_ANSWERS = {
+    "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
+    "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
+    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
+    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
+    "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
+    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
+    "deeply nested result": (
+        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
+    ),
+    "a class that is no tensor": (
+        "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
+    ),
+    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
+    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
+    "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
+    "not a function": "softmax = 5",
+    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
+}
+FLOODS = {
+    "a flood of text": "for i in range(10**9):\n    print('x' * 1000)",
+    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
+    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
+    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
+    "large pictures": (
+        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
+    ),
+}
+EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
+
 
 def test_right_answers_get_full_marks_though_they_warn_print_errors_and_raise_thread_counts(template, short):
     noisy = "import sys, warnings\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)\n"
@@ -73,37 +125,12 @@ def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(te
     """Results in the other order, used in that order: wrong once."""
     parts = "return weights @ V, weights"
     swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
-    user = ANSWERS["SelfAttention"].replace(
-        "return scaled_dot_product_attention(Q, K, V, mask)",
-        "weights, output = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights",
-    )
+    call = "scaled_dot_product_attention(Q, K, V, mask)"
+    using = f"weights, output = {call}\n        return output, weights"
+    user = ANSWERS["SelfAttention"].replace(f"return {call}", using)
     _, verdicts = mark(template, short, ANSWERS | {"scaled_dot_product_attention": swapped, "SelfAttention": user})
     assert verdicts["scaled_dot_product_attention"].earned < 8
     assert verdicts["SelfAttention"].full
-
-
-FAULTS = {
-    "endless loop": "while True:\n    pass",
-    "endless loop that swallows the interrupt": (
-        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
-    ),
-    "os._exit": "import os\nos._exit(0)",
-    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-    "segmentation fault": "import ctypes\nctypes.string_at(0)",
-    "sys.exit": "import sys\nsys.exit(0)",
-    "an error": "1 / 0",
-    "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
-    "deep recursion": "def f():\n    return f()\nf()",
-    "reads stdin": "input()",
-    "threads that never end": (
-        "import threading, time\nfor _ in range(20):\n"
-        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
-    ),
-    "closes its descriptors": "import os\nos.closerange(0, 256)",
-    "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
-    "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
-    "lone surrogate": "print('\\ud800')",
-}
 
 
 @pytest.mark.long
@@ -111,27 +138,6 @@ FAULTS = {
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
     _, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": fault})
     assert earned(verdicts) == POINTS
-
-
-IN_ANSWERS = {
-    "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
-    "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
-    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
-    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
-    "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
-    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
-    "deeply nested result": (
-        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
-    ),
-    "a class that is no tensor": (
-        "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
-    ),
-    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
-    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
-    "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
-    "not a function": "softmax = 5",
-    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
-}
 
 
 @pytest.mark.long
@@ -171,17 +177,6 @@ def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, 
     notebook, verdicts = mark(template, short, ANSWERS, extra=stalls, limits=limits)
     assert earned(verdicts) == POINTS | dict.fromkeys(("SelfAttention", "q6_3", "q6_4", "recall_step"), 0.0)
     assert "used up" in str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
-
-
-FLOODS = {
-    "a flood of text": "for i in range(10**9):\n    print('x' * 1000)",
-    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
-    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
-    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
-    "large pictures": (
-        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
-    ),
-}
 
 
 @pytest.mark.long
@@ -246,9 +241,6 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         assert len(verdicts) == len(answers)
         late = ast.literal_eval(notebook.cells[-1].outputs[0].text)
         assert len(late) < 5 or number, late
-
-
-EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
 
 def with_given_cells(notebook, *sources):

@@ -29,6 +29,16 @@ while line := sys.stdin.readline():
     if student == "last":
         break
 """
+ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
+BY_TURNS = {  # who asks, and what is answered
+    "in their order": (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
+    "the same twice": (("slow", "slow"), ["slow was number 1"] * 2),
+    "a process ends": (("dies", "bo"), [ENDED, "bo was number 1"]),
+    "a process has ended": (
+        ("last", "bo", "last", "ada"),
+        ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
+    ),
+}
 
 
 @pytest.fixture
@@ -47,18 +57,6 @@ def asked(queue, *students):
         return found
 
     return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
-
-
-ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
-BY_TURNS = {  # who asks, and what is answered
-    "in their order": (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
-    "the same twice": (("slow", "slow"), ["slow was number 1"] * 2),
-    "a process ends": (("dies", "bo"), [ENDED, "bo was number 1"]),
-    "a process has ended": (
-        ("last", "bo", "last", "ada"),
-        ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
-    ),
-}
 
 
 @pytest.mark.parametrize(("students", "answers"), BY_TURNS.values(), ids=BY_TURNS)

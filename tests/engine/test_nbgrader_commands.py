@@ -81,9 +81,8 @@ OTHERWISE = {  # what lies in the folder in place of the notebook, made below
     "linked-student": (0, "only files themselves"),
     "a file": (0, "only files themselves"),
 } | {kind: (0, "only files themselves") for kind in KINDS if kind != "a socket"}
-DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()} | {
-    student: points for student, (points, _) in OTHERWISE.items()
-}
+DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()}
+DESERVED |= {student: points for student, (points, _) in OTHERWISE.items()}
 SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()}
 SAID |= {student: said for student, (_, said) in OTHERWISE.items()}
 UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]

@@ -32,6 +32,18 @@ app = settings("classroom")
 done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
 print(done["success"], done.get("log"))
 """
+DEMO = f"""
+import sys
+from autograder import demo
+from autograder.spec.course import root
+from autograder.sample_class import Submission
+classroom = root() / demo.CLASSROOM
+try:
+    demo.prepare(classroom, [{NAME!r}])
+    demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
+except demo.WouldOverwrite as reason:
+    sys.exit(str(reason))
+"""
 
 
 def run(root: Path, *command: str):
@@ -152,20 +164,6 @@ def test_neither_formgraders_button_nor_a_gradebook_that_learns_its_assignments_
     assert notebook_of(course).read_bytes() == before
     with Gradebook(f"sqlite:///{course}/classroom/gradebook.db") as book:
         assert [assignment.name for assignment in book.assignments] == [NAME]
-
-
-DEMO = f"""
-import sys
-from autograder import demo
-from autograder.spec.course import root
-from autograder.sample_class import Submission
-classroom = root() / demo.CLASSROOM
-try:
-    demo.prepare(classroom, [{NAME!r}])
-    demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
-except demo.WouldOverwrite as reason:
-    sys.exit(str(reason))
-"""
 
 
 def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, theirs):

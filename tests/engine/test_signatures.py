@@ -18,6 +18,18 @@ from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
 
 NAME = "causal_mask"  # the quickest to ask
+FILL = f"""
+from autograder.judge.diagnosis import keys, signature_store, signatures
+signatures.shipped = lambda name: signatures.Path("/nowhere")
+sources = signatures.sources_of("{NAME}")[:8]
+signatures.sources_of = lambda name: sources
+compute = signatures.compute
+def counted(name, rows):
+    print(len(rows), flush=True)
+    return compute(name, rows)
+signatures.compute = counted
+assert len(signature_store.of("{NAME}").versions) == 8
+"""
 
 
 @pytest.fixture
@@ -172,20 +184,6 @@ def test_the_course_ships_signatures_of_its_present_state():
     """Whoever has them computes nothing, with whatever Python and torch."""
     stale = [asked.name for asked in exercises() if signature_store.unkept(asked.name)]
     assert not stale, "run `make mistakes` and commit what it writes"
-
-
-FILL = f"""
-from autograder.judge.diagnosis import keys, signature_store, signatures
-signatures.shipped = lambda name: signatures.Path("/nowhere")
-sources = signatures.sources_of("{NAME}")[:8]
-signatures.sources_of = lambda name: sources
-compute = signatures.compute
-def counted(name, rows):
-    print(len(rows), flush=True)
-    return compute(name, rows)
-signatures.compute = counted
-assert len(signature_store.of("{NAME}").versions) == 8
-"""
 
 
 def start(program: str, cache: Path) -> subprocess.Popen:

@@ -15,6 +15,20 @@ from autograder.nbgrader_plugin.intake import repair, student_folder
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
 
 RELEASE = read("course", NAME)
+GREEDY = {
+    "many empty lists": lambda: b'{"nbformat": 4, "cells": [' + b"[]," * 40_000_000 + b"[]]}",
+    "many empty objects": lambda: b'{"nbformat": 4, "cells": [' + b"{}," * 20_000_000 + b"{}]}",
+    "a long source": lambda: json.dumps({"nbformat": 4, "cells": [LONG]}).encode(),
+}
+LONG = {"cell_type": "code", "source": "x" * 50_000_000, "metadata": {}}
+LOAD = """
+import sys, nbformat
+from pathlib import Path
+from autograder.nbgrader_plugin.intake.repair import load
+found = load(Path(sys.argv[1]), nbformat.read(sys.argv[2], as_version=4))
+peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2]  # ru_maxrss is that of the process it came from
+print(int(peak.split()[0]) // 1024, found.metadata.autograder.problem)
+"""
 
 
 @pytest.fixture
@@ -130,22 +144,6 @@ def test_of_a_flood_of_files_a_bounded_part_is_taken(folder, monkeypatch):
 def test_what_cannot_be_a_students_name_is_said_in_print(name):
     assert student_folder.invalid_name(name)
     assert student_folder.shown(name).isprintable()
-
-
-GREEDY = {
-    "many empty lists": lambda: b'{"nbformat": 4, "cells": [' + b"[]," * 40_000_000 + b"[]]}",
-    "many empty objects": lambda: b'{"nbformat": 4, "cells": [' + b"{}," * 20_000_000 + b"{}]}",
-    "a long source": lambda: json.dumps({"nbformat": 4, "cells": [LONG]}).encode(),
-}
-LONG = {"cell_type": "code", "source": "x" * 50_000_000, "metadata": {}}
-LOAD = """
-import sys, nbformat
-from pathlib import Path
-from autograder.nbgrader_plugin.intake.repair import load
-found = load(Path(sys.argv[1]), nbformat.read(sys.argv[2], as_version=4))
-peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2]  # ru_maxrss is that of the process it came from
-print(int(peak.split()[0]) // 1024, found.metadata.autograder.problem)
-"""
 
 
 @pytest.mark.long

@@ -18,6 +18,21 @@ from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME
 from autograder.spec.course import exercises, home
 
 FIRST = home() / "handout" / "ready.py"
+STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
+SAID = {  # a cell, and what it shows: nothing of assertions, but the line in the answer or in the test
+    "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
+    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?",
+    "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
+    r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
+    "test of nothing": "✗ .*returned nothing.*",
+    "test of no pair": "✗ TypeError: cannot unpack.*in the test, line.*inputs, targets = result.*",
+    "test of right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
+    "syntax": r".*def f\(:.*SyntaxError.*",  # elsewhere errors are Python's own
+    "own": ".*Traceback.*assert 1 == 2.*",
+    "stopped": STOPPED,
+    "stopped test": STOPPED,
+    "after": "still here\n",
+}
 
 
 def released(name):
@@ -90,23 +105,6 @@ def test_marking_never_needs_the_first_cell(name):
     defined = Effects([cells[0].source, *others]).changed_by(cells[0].source)
     assert cells[0].id == NAME
     assert not defined & set().union(*map(needed_by, others))
-
-
-STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
-SAID = {  # a cell, and what it shows: nothing of assertions, but the line in the answer or in the test
-    "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
-    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?",
-    "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
-    r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
-    "test of nothing": "✗ .*returned nothing.*",
-    "test of no pair": "✗ TypeError: cannot unpack.*in the test, line.*inputs, targets = result.*",
-    "test of right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
-    "syntax": r".*def f\(:.*SyntaxError.*",  # elsewhere errors are Python's own
-    "own": ".*Traceback.*assert 1 == 2.*",
-    "stopped": STOPPED,
-    "stopped test": STOPPED,
-    "after": "still here\n",
-}
 
 
 @pytest.mark.parametrize("cell", SAID)

@@ -18,6 +18,49 @@ from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet
 
 FEW, MANY = settings(max_examples=100), settings(max_examples=300)
 FLOATS = {"tensor": "float32", "order": [0], "blob": 0}
+ODD = [  # what crosses, and the word for it
+    (torch.zeros(2, dtype=torch.complex64), "a complex64 tensor"),
+    (torch.eye(3).to_sparse(), "a float32 tensor"),
+    (torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a float32 tensor"),
+    (torch.zeros([1] * 40), "a tensor of 40 dimensions"),
+    (1j, "complex"),
+    (b"abc", "bytes"),
+    (np.zeros(3), "ndarray"),
+    (np.datetime64("2020-01-01"), "date"),
+    (object(), "object"),
+    (lambda: 1, "function"),
+    (torch.nn.Linear(1, 1), "Linear"),
+    *((number, "a number of more than 1,200 digits") for number in (2**4096, -(2**5000), 10**20000)),
+]
+NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
+WORDS = st.text(max_size=6) | st.sampled_from(["inf", "float32", "bool", "meta", "0"])
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = st.sampled_from(["tensor", "list", "tuple", "set", "dict", "float", "int", "ref", "seed", "opaque"])
+TENSOR_TREES = st.fixed_dictionaries(
+    {"tensor": st.sampled_from(sorted(DTYPES)) | JSON},
+    optional={
+        "shape": st.lists(NUMBERS, max_size=5) | JSON,
+        "device": st.sampled_from(["cpu", "meta", "cuda"]) | JSON,
+        "order": st.permutations(range(3)) | st.lists(NUMBERS, max_size=4) | JSON,
+        "blob": st.integers(0, 2) | JSON,
+        "differentiable": JSON,
+    },
+)
+NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
+INTEGERS = NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)
+TREES = st.recursive(
+    JSON | TENSOR_TREES | INTEGERS.map(lambda word: {"int": word}),
+    lambda inner: (
+        st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
+        | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
+    ),
+    max_leaves=10,
+)
+BLOBS = st.lists(st.binary(max_size=64), max_size=3)
 
 
 @st.composite
@@ -138,22 +181,6 @@ def test_deep_nesting_ends_in_a_word_and_not_in_an_error(depth, kind):
     assert result == 1 if depth <= MAX_DEPTH + 1 else isinstance(result, Opaque)
 
 
-ODD = [  # what crosses, and the word for it
-    (torch.zeros(2, dtype=torch.complex64), "a complex64 tensor"),
-    (torch.eye(3).to_sparse(), "a float32 tensor"),
-    (torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a float32 tensor"),
-    (torch.zeros([1] * 40), "a tensor of 40 dimensions"),
-    (1j, "complex"),
-    (b"abc", "bytes"),
-    (np.zeros(3), "ndarray"),
-    (np.datetime64("2020-01-01"), "date"),
-    (object(), "object"),
-    (lambda: 1, "function"),
-    (torch.nn.Linear(1, 1), "Linear"),
-    *((number, "a number of more than 1,200 digits") for number in (2**4096, -(2**5000), 10**20000)),
-]
-
-
 @pytest.mark.parametrize(("value", "word"), ODD, ids=[word for _, word in ODD])
 def test_what_is_no_plain_data_crosses_as_a_word(value, word):
     assert crossed(value) == Opaque(word)
@@ -182,37 +209,6 @@ def test_a_negated_view_arrives_with_its_values():
 def test_truth_values_are_true_or_false_whatever_their_bytes():
     forged = Packet({"tensor": "bool", "shape": [3], "order": [0], "blob": 0}, [bytes([0, 1, 2])])
     assert bits(decode(forged)) == bytes([0, 1, 1])
-
-
-NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
-WORDS = st.text(max_size=6) | st.sampled_from(["inf", "float32", "bool", "meta", "0"])
-JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | WORDS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
-KINDS = st.sampled_from(["tensor", "list", "tuple", "set", "dict", "float", "int", "ref", "seed", "opaque"])
-TENSOR_TREES = st.fixed_dictionaries(
-    {"tensor": st.sampled_from(sorted(DTYPES)) | JSON},
-    optional={
-        "shape": st.lists(NUMBERS, max_size=5) | JSON,
-        "device": st.sampled_from(["cpu", "meta", "cuda"]) | JSON,
-        "order": st.permutations(range(3)) | st.lists(NUMBERS, max_size=4) | JSON,
-        "blob": st.integers(0, 2) | JSON,
-        "differentiable": JSON,
-    },
-)
-NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
-INTEGERS = NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)
-TREES = st.recursive(
-    JSON | TENSOR_TREES | INTEGERS.map(lambda word: {"int": word}),
-    lambda inner: (
-        st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
-        | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
-    ),
-    max_leaves=10,
-)
-BLOBS = st.lists(st.binary(max_size=64), max_size=3)
 
 
 @MANY
