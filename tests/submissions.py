@@ -44,10 +44,7 @@ def verdicts_on(notebook, template, limits=LIMITS):
 
 
 def mark(template, short, answers, extra=None, limits=LIMITS):
-    """Mark answers; return the notebook and the verdicts by exercise.
-
-    `extra` are cells {name of a solution cell: source} inserted before that cell.
-    """
+    """Mark answers, with `extra` cells before those solution cells; return the notebook and verdicts by exercise."""
     submitted = filled_in(short, answers)
     for name, source in (extra or {}).items():
         insert_before(submitted, name, source)

@@ -223,10 +223,7 @@ def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exer
 
 @pytest.mark.slow
 def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(template, release, everything):
-    """For each notebook, in other styles too: with what it gives around them, and with each other.
-
-    But for a handful of small modules, the template holds what marking needs.
-    """
+    """In other styles, too. The template holds what marking needs, but for a handful of small modules."""
     name = release.metadata["name"]
     styles = [[e.source, *(other.source for other in e.alternatives)] for e in exercises(name)]
     for number in range(max(map(len, styles)) if everything else 2):

@@ -48,10 +48,7 @@ OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True
 
 @pytest.mark.parametrize("declared", EXERCISES)
 def test_a_worse_mistake_never_earns_more(declared):
-    """A slip costs less than a misconception, and that less than a blank; where the point is missed, lines alone count.
-
-    Whoever fails more lines by as grave a mistake earns no more either.
-    """
+    """A slip costs least; where the point is missed the lines alone count; failing more lines never earns more."""
     assert set(catalogue.grades(declared.wrong).values()) <= set(catalogue.GRADES)
     assert set(catalogue.grades(declared.wrong)) <= {mistake.name for mistake in declared.mistakes}
     known = signature_store.of(declared.name)
