@@ -23,13 +23,8 @@ ODD = [  # what crosses, and the word for it
     (torch.eye(3).to_sparse(), "a float32 tensor"),
     (torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a float32 tensor"),
     (torch.zeros([1] * 40), "a tensor of 40 dimensions"),
-    (1j, "complex"),
-    (b"abc", "bytes"),
-    (np.zeros(3), "ndarray"),
-    (np.datetime64("2020-01-01"), "date"),
-    (object(), "object"),
-    (lambda: 1, "function"),
-    (torch.nn.Linear(1, 1), "Linear"),
+    *((1j, "complex"), (b"abc", "bytes"), (np.zeros(3), "ndarray"), (np.datetime64("2020-01-01"), "date")),
+    *((object(), "object"), (lambda: 1, "function"), (torch.nn.Linear(1, 1), "Linear")),
     *((number, "a number of more than 1,200 digits") for number in (2**4096, -(2**5000), 10**20000)),
 ]
 NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
@@ -61,6 +56,8 @@ TREES = st.recursive(
     max_leaves=10,
 )
 BLOBS = st.lists(st.binary(max_size=64), max_size=3)
+HEADERS = st.binary(max_size=80) | JSON.map(lambda tree: json.dumps(tree).encode())
+SIZES = st.none() | st.integers(0, 2**32 - 1)
 
 
 @st.composite
@@ -273,12 +270,7 @@ def framed(header, blobs=b"", size=None, total=None):
 
 
 @MANY
-@given(
-    st.binary(max_size=80) | JSON.map(lambda tree: json.dumps(tree).encode()),
-    st.binary(max_size=20),
-    st.none() | st.integers(0, 2**32 - 1),
-    st.none() | st.integers(0, 2**32 - 1),
-)
+@given(HEADERS, st.binary(max_size=20), SIZES, SIZES)
 @example(b'[null, "ab"]', b"", None, None)
 @example(b"[1, 2]", b"", None, None)
 @example(b"[1, [-1, 1]]", b"", None, None)
