@@ -20,13 +20,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from class_copies import FULL, put
-from class_copies import notebook as submission
 from conftest import ROOT, read
 from submissions import ANSWERS, NAME, POINTS
 
 from autograder import __version__
 from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.sample_class import filled_in
 from autograder.spec.course import exercise, home, questions
 from tools import dist
 
@@ -39,9 +38,9 @@ WRONG = {"softmax": MISTAKE.sources[0], "q5_1": f'q5_1 = "{"A" if questions(NAME
 # Each runs as a cell of its own and prints what it finds. SITE is the folder in which both wheels are installed.
 PRELUDE = """
 import glob, importlib, importlib.metadata, importlib.resources, inspect, linecache, os, pkgutil, re, subprocess, sys
-import zipimport
+import zipfile, zipimport
 SITE = next(path for path in sys.path if path.endswith("site-packages"))
-PLACES, PLACE = [SITE, os.path.realpath(SITE)], "transformer_exercises"
+PLACES = [SITE, os.path.realpath(SITE)]
 MODULES = ["transformer_exercises", "transformer_exercises.syllabus", "transformer_exercises.attention.softmax",
            "transformer_exercises.attention.questions", "autograder.judge.mark", "autograder.judge.source_rules",
            "autograder.spec.course", "autograder.spec.common_mistakes", "autograder.sample_class"]
@@ -58,7 +57,6 @@ SEEKS = {
     "imports": """
 for name in MODULES:
     tried(lambda: vars(importlib.import_module(name)))
-    tried(lambda: inspect.getsource(sys.modules[name]))
 """,
     "files by their path": """
 for path in [os.path.join(place, name) for place in PLACES for name in FILES]:
@@ -66,24 +64,47 @@ for path in [os.path.join(place, name) for place in PLACES for name in FILES]:
     for compiled in glob.glob(os.path.dirname(path) + "/__pycache__/*"):
         tried(lambda: open(compiled, "rb").read())
 """,
+    "a search of the packages": """
+for path in [path for place in PLACES for path in glob.glob(place + "/*/**", recursive=True)]:
+    if "site-packages/autograder" in path or "site-packages/transformer_exercises" in path:
+        tried(lambda: open(path).read())
+""",
     "a search of everything": """
 for folder, _, names in os.walk("/"):
-    for path in [os.path.join(folder, name) for name in names]:
-        if path.startswith(SITE + "/transformer_ex") or path.endswith((".whl", ".ipynb", "written_answers.toml")):
-            tried(lambda: (path, open(path, "rb").read(2000).decode("utf-8", "replace")))
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.endswith((".whl", ".ipynb", "written_answers.toml")) or re.search("autograder|transformer_ex", path):
+            tried(lambda: (path, open(path, "rb").read(2000)))
 """,
-    "lists, loaders and package data": """
+    "the lists of installed files": """
+for path in glob.glob(SITE + "/transformer_exercises*/*"):
+    tried(lambda: open(path).read())
 for name in ("transformer-exercises", "transformer_exercises"):
     tried(importlib.metadata.files, name)
     tried(lambda: importlib.metadata.distribution(name).read_text("RECORD"))
+print(importlib.metadata.entry_points(group="autograder.courses"))
+""",
+    "loaders": """
+for name in [name for name in sys.modules if name.split(".")[0] in ("autograder", "transformer_exercises")]:
+    module = sys.modules[name]
+    tried(inspect.getsource, module)
+    for path in [str(module.__file__), *(os.path.join(SITE, file) for file in FILES)]:
+        tried(lambda: module.__loader__.get_data(path))
+""",
+    "package data": """
 for package, file in [name.split("/", 1) for name in FILES]:
     tried(pkgutil.get_data, package, file)
     tried(lambda: importlib.resources.files(package).joinpath(file).read_text())
+for package in ("autograder", "transformer_exercises"):
     tried(lambda: [module.name for module in pkgutil.walk_packages(importlib.import_module(package).__path__)])
-for module in [sys.modules[name] for name in sys.modules if name.split(".")[0] in ("autograder", PLACE)]:
-    for path in [str(module.__file__), *(os.path.join(SITE, file) for file in FILES)]:
-        tried(lambda: module.__loader__.get_data(path))
-tried(lambda: zipimport.zipimporter(SITE).get_source(PLACE))
+""",
+    "archives": """
+for path in [*glob.glob(SITE + "/*.whl"), *glob.glob(SITE + "/*.egg"), SITE]:
+    tried(lambda: zipimport.zipimporter(path).get_source("transformer_exercises"))
+    tried(lambda: zipfile.ZipFile(path).namelist())
+""",
+    "what is cached": """
+print([(name, lines) for name, lines in linecache.cache.items() if "autograder" in name or "exercises" in name])
 """,
     "another Python": """
 for name in MODULES:
@@ -91,8 +112,11 @@ for name in MODULES:
     done = subprocess.run(command, capture_output=True, text=True)
     print(done.stdout, done.stderr[-200:])
 """,
-    "what is cached, mapped and open": """
-print([(name, lines) for name, lines in linecache.cache.items() if "autograder" in name or "exercises" in name])
+    "a shell": """
+!find / -path '*transformer_exercises*' -not -path '/proc/*' 2>/dev/null | head -500
+!cat {SITE}/transformer_exercises/attention/*.py {SITE}/transformer_exercises*/RECORD
+""",
+    "what is mapped and open": """
 print([line for line in open("/proc/self/maps") if re.search("autograder|transformer_exercises", line)])
 for number in os.listdir("/proc/self/fd"):
     tried(os.readlink, "/proc/self/fd/" + number)
@@ -110,7 +134,7 @@ for line in open("/proc/self/maps"):
                 print(held[found.start() : found.start() + 200].decode("utf-8", "replace"))
 """,
 }
-OPEN = ("imports", "files by their path", "lists, loaders and package data", "another Python")  # with no wall
+OPEN = ("imports", "files by their path", "a search of the packages", "package data", "another Python")  # with no wall
 
 
 @pytest.fixture(scope="module")
@@ -164,11 +188,20 @@ def both(place, wheels):
     return installed(place, "both", *wheels.values())
 
 
+@pytest.fixture(scope="module")
+def engine_alone(place, wheels):
+    return installed(place, "alone", wheels[ENGINE])
+
+
 def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[str, ...] = ()) -> None:
-    notebook = submission(ANSWERS | answers)
+    notebook = filled_in(read("course", NAME), ANSWERS | answers)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]  # without experiments marking is quicker
     [start] = [index for index, cell in enumerate(notebook.cells) if grade_id(cell) == "q5_1"]
     notebook.cells[start:start] = map(nbformat.v4.new_code_cell, cells)
-    put(folder / "classroom", student, notebook)
+    notebook.metadata.pop("name")
+    goal = folder / "classroom" / "submitted" / student / NAME
+    goal.mkdir(parents=True)
+    nbformat.write(notebook, goal / f"{NAME}.ipynb")
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +235,17 @@ def secrets() -> list[str]:
     lines = {line.strip() for file in files for line in file.read_text("utf-8").splitlines()}
     lines |= {line.strip() for cell in read("solutions", NAME).cells for line in cell.source.splitlines()}
     lines |= {text for question in questions(NAME) for text in question.explanations.values()}
-    code = [node for file in files if file.suffix == ".py" for node in ast.walk(ast.parse(file.read_text("utf-8")))]
-    lines |= {node.value for node in code if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    lines |= {
+        node.value
+        for file in files
+        if file.suffix == ".py"
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
     return [line for line in lines if len(line) > 40 and line not in shown and line not in answers]
+
+
+# --- what is built ----------------------------------------------------------------------------------------------------
 
 
 def test_two_wheels_of_one_version_carry_both_licences_and_what_is_theirs(wheels):
@@ -222,11 +263,15 @@ def test_two_wheels_of_one_version_carry_both_licences_and_what_is_theirs(wheels
     assert {name for name in names[COURSE] if name.endswith(".ipynb")} >= notebooks > set()
 
 
+# --- a class ----------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.long
 def test_a_class_is_marked_with_the_wheels_alone_and_by_nbgraders_own_command_alike(both, term):
+    full = sum(POINTS[name] for name in ANSWERS)
     found = marks(both, term)
-    assert found["right"] == FULL
-    assert FULL - POINTS["softmax"] - POINTS["q5_1"] < found["wrong"] < FULL - POINTS["q5_1"]
+    assert found["right"] == full
+    assert full - POINTS["softmax"] - POINTS["q5_1"] < found["wrong"] < full - POINTS["q5_1"]
     page = (term / "classroom" / "feedback" / "wrong" / NAME / f"{NAME}.html").read_text("utf-8")
     assert MISTAKE.sentence.split(".")[0].split("`")[0].strip() in page
     in_environment(both, "nbgrader", "autograde", NAME, "--force", "--student=wrong", cwd=term)
@@ -270,9 +315,8 @@ SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    retu
 
 
 @pytest.mark.long
-def test_the_engine_alone_marks_nbgraders_example_without_pytorch(place, wheels):
-    engine_alone, folder = installed(place, "alone", wheels[ENGINE]), place / "plain"
-    run = functools.partial(in_environment, engine_alone, cwd=folder)
+def test_the_engine_alone_marks_nbgraders_example_without_pytorch(place, engine_alone):
+    folder, run = place / "plain", functools.partial(in_environment, engine_alone, cwd=place / "plain")
     in_environment(engine_alone, "python", "-c", "import torch", cwd=place, fails=True)
     in_environment(engine_alone, "nbgrader", "quickstart", "plain", cwd=place)
     (folder / "nbgrader_config.py").write_text(CONFIGURATION)
