@@ -52,7 +52,7 @@ from autograder.spec.exercise import UNANSWERED
 NAME = "06-masking"
 POINTS = 36.0
 WRITTEN = "written_no_mask"
-MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
+MARKED = ["shift_targets", "q6_1", "causal_mask", "q6_2", "padding_mask", "attention_mask", "masked_softmax", "q6_3"]
 MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
 DIAGONAL = exercise("causal_mask").sentences["diagonal_blocked"]
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
@@ -223,24 +223,24 @@ def test_pass_rates_are_of_those_who_answered(small):
     assert [(check.title, check.passed, check.asked) for check in row.checks] == [
         (check.title, 1, 3) for check in exercise("causal_mask").checks
     ]
-    assert [(check.passed, check.asked) for check in matrix["q8_1"].checks] == [(3, 3)]
+    assert [(check.passed, check.asked) for check in matrix["q6_1"].checks] == [(3, 3)]
 
 
 def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
     def holds(*names):
         return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})
 
-    question = question_or_exercise("q8_1")
+    question = question_or_exercise("q6_1")
     letter = min(set(question.explanations) - {question.key})
     students = {"s01": holds("causal_mask", "padding_mask"), "s02": holds("padding_mask"), "s03": blocked()}
-    students["s04"] = Student({"q8_1": mark_choice(question, letter)})
+    students["s04"] = Student({"q6_1": mark_choice(question, letter)})
     first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
     assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
     assert first.places[1].sentence == "No return in causal_mask."
     places = {(one.name, one.students): one.places[0] for one in others}
     assert places["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
-    assert places[f"q8_1: {letter}", 1].sentence == question.explanations[letter]
+    assert places[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():

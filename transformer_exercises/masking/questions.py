@@ -6,7 +6,7 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q8_1",
+        name="q6_1",
         points=1,
         key="C",
         explanations={
@@ -31,7 +31,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q8_2",
+        name="q6_2",
         points=1,
         key="A",
         explanations={
@@ -54,7 +54,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q8_3",
+        name="q6_3",
         points=1,
         key="D",
         explanations={
