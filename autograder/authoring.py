@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from .files import write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import home
+from .workload import RUNNING, opening
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
@@ -66,8 +67,10 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
+    seconds = time.monotonic() - started
+    notebook.metadata[RUNNING] = round(seconds)
     write_atomically(path, text_of(tidied(notebook)))
-    return time.monotonic() - started
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,10 @@ def put_beside(path: Path) -> list[Path]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Remove execution times, widget states and kernel versions, which differ at every run. Return the notebook."""
+    """Remove what differs at every run, such as kernel versions, and state the minutes anew. Return the notebook.
+
+    How long all cells took stays in the metadata: the minutes are computed with it.
+    """
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if "nbgrader" in cell.metadata:
@@ -148,5 +154,7 @@ def tidied(notebook: NotebookNode) -> NotebookNode:
     notebook.metadata = NotebookNode(
         kernelspec={"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
         language_info={"name": "python"},
+        **{key: value for key, value in notebook.metadata.items() if key == RUNNING},
     )
+    notebook.cells[0].source = opening(notebook)
     return notebook

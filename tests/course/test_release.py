@@ -44,7 +44,7 @@ def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
     shutil.copy(ROOT / "solutions" / "05-attention" / path.name, path)
     assert not tidy(path)
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells[0].source += "\n\nAnother sentence."
+    notebook.cells[3].source += "\n\nAnother sentence."
     wanted = nbformat.from_dict(notebook)
     notebook.metadata.language_info = {"name": "python", "version": "3.99", "file_extension": ".py"}
     notebook.metadata.widgets = {"state": {}}
