@@ -20,6 +20,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
+from .cell_counts import CLAIM
 from .files import write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import home
@@ -97,7 +98,7 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     stopped: dict[str, str] = {}
     for cell in notebook.cells:
         errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
-        claim = "claim" in cell.metadata.get("tags", [])
+        claim = CLAIM in cell.metadata.get("tags", [])
         if errors:
             said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")
             (failed if claim and errors[0].ename == "AssertionError" else stopped)[cell.id] = said

@@ -16,6 +16,8 @@ import torch
 from conftest import read
 
 from autograder.authoring import tidied
+from autograder.cell_counts import CLAIM
+from autograder.judge.cell_effects import defined_in, needed_by
 from autograder.judge.run_check import namespace_with
 from autograder.nbgrader_plugin.hidden_tests import CHECK, HIDDEN, exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -180,6 +182,19 @@ def test_every_option_of_a_question_is_in_the_text(solution):
         elif cell.cell_type == "markdown":
             above = cell.source
     assert not asked
+
+
+def test_claims_are_released_to_nobody_and_no_cell_needs_what_they_define(solution):
+    known, claimed = set(), set()
+    for cell in cells(solution, "code"):
+        defined = defined_in(cell.source)
+        if CLAIM in cell.metadata.get("tags", []):
+            claimed |= defined
+        else:
+            assert not (needed_by(cell.source) & claimed) - known - defined, cell.id
+            known |= defined
+    released = read("course", solution.metadata.name)
+    assert not [cell.id for cell in released.cells if CLAIM in cell.metadata.get("tags", [])]
 
 
 def test_outputs_are_kept_and_none_is_an_error(solution):

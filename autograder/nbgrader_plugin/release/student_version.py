@@ -1,4 +1,4 @@
-"""Add to a release a first cell that checks the installation, and fold its tests and make their results readable.
+"""Add to a release a first cell that checks the installation, fold its tests, and leave out what is not for students.
 
 All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
 `handout/ready.py`, with a call that names the notebook's libraries and files.
@@ -16,13 +16,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from ...cell_counts import CLAIM
 from ...spec.course import home, notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
-CLAIM, CLAIMED = "claim", "# @title What the text says of this, checked\n"  # the tag of such cells, and their title
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
 NETWORK = {"pooch", "transformers"}  # notebooks that import these can download files
@@ -30,7 +30,7 @@ SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jup
 
 
 class StudentVersion(NbGraderPreprocessor):
-    """Insert the first cell into a release; fold its tests, have them report success, and let Run All pass errors."""
+    """Insert the first cell and drop claims; fold the tests, have them report success, and let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
@@ -38,6 +38,7 @@ class StudentVersion(NbGraderPreprocessor):
         if not notebooks():  # of no course: released as nbgrader releases it
             return nb, resources
         files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
+        nb.cells = [cell for cell in nb.cells if CLAIM not in cell.metadata.get("tags", [])]
         imported = _imported(nb) - {path.stem for path in files}
         beside = sorted(path.name for path in files)
         answers: dict[str, str] = {}
@@ -45,8 +46,6 @@ class StudentVersion(NbGraderPreprocessor):
             about = cell.metadata.get("nbgrader", {})
             if about.get("solution"):
                 answers[about["grade_id"]] = cell.source
-            if CLAIM in cell.metadata.get("tags", []):
-                cell.source = CLAIMED + cell.source
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
