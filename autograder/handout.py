@@ -21,7 +21,7 @@ import jinja2
 import nbformat
 
 from . import files
-from .spec.course import MARKERS, course, home, notebooks, root
+from .spec.course import MARKERS, course, home, is_companion, notebooks, root
 from .workload import TIME, sitting_lengths
 
 SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
@@ -40,6 +40,7 @@ class Chapter:
     needs: str  # the first clause of **You need**
     picture: bytes
     alt: str
+    optional: bool  # a companion
 
     @property
     def minutes(self) -> int:
@@ -71,7 +72,8 @@ def _chapter(path: Path, figure: str) -> Chapter:
             data = base64.b64decode(output.data["image/png"])
             clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
             needed, described = clause[0].upper() + clause[1:], escape(_beginning(alt))
-            return Chapter(path.stem, title[1], sitting_lengths(notebook), needed, data, described)
+            lengths, optional = sitting_lengths(notebook), is_companion(path.stem)
+            return Chapter(path.stem, title[1], lengths, needed, data, described, optional)
     raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
 
 
@@ -93,7 +95,8 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     place, found = root / "course", chapters(root)
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
-    text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
+    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
+    text = page.render(title=course().title, cores=cores, companions=companions)
     fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = home() / "handout" / SETTINGS
     for path in files.files(settings):

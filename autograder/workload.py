@@ -18,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from .cell_counts import BOX, WRITTEN, Cell, cells, sittings
-from .spec.course import exercises, notebook_path, questions
+from .spec.course import exercises, is_companion, notebook_path, questions
 
 RUNNING = "running_seconds"  # in a notebook's metadata: what all its cells took when its outputs were last made
 READ, SCANNED, DECIDED = 130, 15, 2  # words a minute, lines of code a minute, minutes a question or prediction
@@ -146,8 +146,11 @@ def markdown(wanted: list[Notebook]) -> str:
         tasks = [f"`{task.name}` {task.points:g} in {task.minutes}" for task in one.tasks]
         tasks.append(f"{one.questions} questions of 1")
         looking, doing = map(rounded, one.minutes)
-        lines.append(f"| `{one.name}` | {looking} | {doing} | {one.points:g} | {', '.join(tasks)} |")
-    looking, doing = (sum(rounded(one.minutes[column]) for one in wanted) for column in (0, 1))
-    points, hours = sum(one.points for one in wanted), (looking + doing) / 60
-    lines.append(f"| together | {looking} | {doing} | {points:g} | about {hours:.0f} hours |")
+        name = f"`{one.name}`, optional" if is_companion(one.name) else f"`{one.name}`"
+        lines.append(f"| {name} | {looking} | {doing} | {one.points:g} | {', '.join(tasks)} |")
+    for optional, title in ((False, "together"), (True, "optional, together")):
+        if some := [one for one in wanted if is_companion(one.name) == optional]:
+            looking, doing = (sum(rounded(one.minutes[column]) for one in some) for column in (0, 1))
+            points, hours = sum(one.points for one in some), (looking + doing) / 60
+            lines.append(f"| {title} | {looking} | {doing} | {points:g} | about {hours:.0f} hours |")
     return "\n".join(lines)

@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 
 from autograder.cell_counts import DETAILS, Cell, cells, words
-from autograder.spec.course import notebook_path, notebooks
+from autograder.spec.course import FURTHER, notebook_path, notebooks
 from autograder.workload import minutes_by_sitting, minutes_in_all
 
 BOUNDS: dict[str, float] = {
@@ -90,7 +90,7 @@ def figures(path: Path) -> dict[str, float]:
 
 def bounds(name: str) -> dict[str, float]:
     wide = BOUNDS | WIDER.get(name, {})
-    return {what: bound for what, bound in wide.items() if not (name.endswith("-further") and what in HONEST)}
+    return {what: bound for what, bound in wide.items() if not (name.endswith(FURTHER) and what in HONEST)}
 
 
 def code_lines(path: Path) -> int:
