@@ -14,6 +14,7 @@ COURSE = Course(
         "04-positional-encoding",
         "05-attention",
         "06-masking",
+        "06-masking-further",
         "07-multi-head",
         "08-blocks",
         "09-gpt",
