@@ -51,8 +51,8 @@ def draw_losses(masked, unmasked, lines):
            ylabel="loss (nats per token)", xscale="log", xlim=(1, steps[-1]), ylim=(0, 4.2))  # fmt: skip
     ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.8))
     heights = ", ".join(f"{name} {value:.2f}" for name, value in lines.items())
-    show(fig, f"Training loss against step. Horizontal lines at {heights}. The masked model falls below the bigram line "
-              "and levels off just above the true floor. The unmasked model falls through it to zero.")  # fmt: skip
+    show(fig, f"Training loss against step. Horizontal lines at {heights}. The masked model falls below the bigram "
+              "line and levels off just above the true floor. The unmasked model falls through, to zero.")  # fmt: skip
 
 
 def draw_masks(*masks, size=5):
