@@ -19,7 +19,7 @@ def draw_shifted(words):
     )
     ax.axis("off")
     show(fig, f"Two rows of words. Inputs: start sign, {', '.join(words[:-1])}. Targets below them, one step on: "
-              f"{', '.join(words)}. An arrow leads from each input to its target.")  # fmt: skip
+              f"{', '.join(words[:-1])}, full stop. An arrow leads from each input to its target.")  # fmt: skip
 
 
 def draw_floor(losses, floor):
