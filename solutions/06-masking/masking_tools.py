@@ -12,8 +12,8 @@ def draw_shifted(words):
             ax.text(t, y, word, ha="center", va="center", bbox=box)
         ax.annotate("", (t, 0.25), (t, 0.75), arrowprops={"arrowstyle": "->", "color": GREY})
         ax.text(t, -0.5, str(t), ha="center", color=GREY)
-    for y, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
-        ax.text(-0.8, y, label, ha="right", va="center", weight="bold")
+    for height, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
+        ax.text(-0.8, height, label, ha="right", va="center", weight="bold")
     ax.set(
         xlim=(-1.6, 8.6), ylim=(-0.7, 1.4), title="Teacher forcing: under each input stands the word that comes next"
     )
