@@ -30,9 +30,9 @@ NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -
 
 test: $(READY) ## one version of every mistake, every right answer, release, marking, cheats; solutions by nbval
 	$(PYTEST) tests/engine tests/course
-	$(NBVAL) solutions
+	$(NBVAL) solutions --ignore-glob='*-further'
 
-test-all: $(READY) ## the rest as well: every version of every mistake, browser, hub, database, kills, long trainings
+test-all: $(READY) ## the rest as well: every version of every mistake, browser, hub, database, kills, trainings, companions
 	$(PYTEST) --all tests
 	$(NBVAL) solutions
 

@@ -20,14 +20,18 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
+from .cell_counts import CLAIM
 from .files import write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import home
+from .workload import RUNNING, opening
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 # Notebooks 01 and 02 use a book if it is available. Saved outputs come from the book; tests and marking run without it.
 WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
+TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
+IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
 class Client(NotebookClient):
@@ -66,8 +70,10 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
+    seconds = time.monotonic() - started
+    notebook.metadata[RUNNING] = round(seconds)
     write_atomically(path, text_of(tidied(notebook)))
-    return time.monotonic() - started
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     stopped: dict[str, str] = {}
     for cell in notebook.cells:
         errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
-        claim = "claim" in cell.metadata.get("tags", [])
+        claim = CLAIM in cell.metadata.get("tags", [])
         if errors:
             said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")
             (failed if claim and errors[0].ename == "AssertionError" else stopped)[cell.id] = said
@@ -126,12 +132,17 @@ def text_of(notebook: NotebookNode) -> bytes:
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's own modules that a solution notebook imports beside it. Return the files that changed."""
-    source = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    changed = []
-    for module in sorted((home() / "handout" / "beside").glob("*.py")):
-        if re.search(rf"^\s*(?:from|import) {module.stem}\b", source, re.MULTILINE):
-            for file in module.parent.glob(f"{module.stem}.*"):
+    """Copy the course's own modules beside a solution notebook that imports them. Return the files that changed.
+
+    Those that such a module imports are copied, too.
+    """
+    cells = nbformat.read(path, as_version=4).cells
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
+    while imported := set(others) & set(IMPORTED.findall("\n".join(sources))):
+        for name in sorted(imported):
+            sources.append(others.pop(name).read_text("utf-8"))
+            for file in (home() / "handout" / "beside").glob(f"{name}.*"):
                 goal = path.with_name(file.name)
                 if not goal.exists() or goal.read_bytes() != file.read_bytes():
                     write_atomically(goal, file.read_bytes())
@@ -140,13 +151,20 @@ def put_beside(path: Path) -> list[Path]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Remove execution times, widget states and kernel versions, which differ at every run. Return the notebook."""
+    """Remove what differs by run or machine, such as kernel versions; state the minutes anew. Return the notebook.
+
+    How long all cells took stays in the metadata: the minutes are computed with it.
+    """
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code" and TOOLS.search(cell.source):
+            cell.outputs = []
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.pop("checksum", None)
     notebook.metadata = NotebookNode(
         kernelspec={"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
         language_info={"name": "python"},
+        **{key: value for key, value in notebook.metadata.items() if key == RUNNING},
     )
+    notebook.cells[0].source = opening(notebook)
     return notebook

@@ -44,11 +44,11 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     wrong = 0
     with bar:
         task = bar.add_task("releasing the course", total=None, failures="")
-        prepare(classroom, course.notebooks())
+        prepare(classroom, course.course().notebooks)
         bar.remove_task(task)
     with bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
         task = bar.add_task("the sample class hands in", total=None, failures="")
-        classes = {notebook: sample_class(notebook) for notebook in course.notebooks()}
+        classes = {notebook: sample_class(notebook) for notebook in course.course().notebooks}
         for notebook, submissions in classes.items():
             hand_in(classroom, notebook, submissions)
         bar.remove_task(task)

@@ -21,8 +21,8 @@ import jinja2
 import nbformat
 
 from . import files
-from .spec.course import MARKERS, course, home, notebooks, root
-from .workload import minutes_of
+from .spec.course import MARKERS, course, home, is_companion, notebooks, root
+from .workload import TIME, sitting_lengths
 
 SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
@@ -36,10 +36,15 @@ LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 class Chapter:
     name: str
     title: str
-    minutes: int
+    sittings: list[int]  # the minutes of each
     needs: str  # the first clause of **You need**
     picture: bytes
     alt: str
+    optional: bool  # a companion
+
+    @property
+    def minutes(self) -> int:
+        return sum(self.sittings)
 
 
 class NotReady(Exception):
@@ -53,17 +58,22 @@ def chapters(root: Path) -> list[Chapter]:
 
 
 def _chapter(path: Path, figure: str) -> Chapter:
-    cells = nbformat.read(path, as_version=4).cells
-    opening = cells[0].source
-    title, minutes, needs = re.match(r"# (.+)", opening), minutes_of(opening), NEEDS.search(opening)
-    if not (title and minutes and needs):
-        raise NotReady(f"The first cell of {path.name} must have a title, **You need** and **Time** about … minutes.")
-    for output in (output for cell in cells if cell.id == figure for output in cell.outputs):
+    notebook = nbformat.read(path, as_version=4)
+    opening = notebook.cells[0].source
+    title, needs = re.match(r"# (.+)", opening), NEEDS.search(opening)
+    if not (title and needs and TIME.search(opening)):
+        raise NotReady(
+            f"The first cell of {path.name} must have a title, **You need** and "
+            "**Time:** about … minutes to read and try, … to answer."
+        )
+    for output in (output for cell in notebook.cells if cell.id == figure for output in cell.outputs):
         if "image/png" in output.get("data", {}):
             alt = output.metadata.get("image/png", {}).get("alt", "")
             data = base64.b64decode(output.data["image/png"])
             clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
-            return Chapter(path.stem, title[1], minutes, clause[0].upper() + clause[1:], data, escape(_beginning(alt)))
+            needed, described = clause[0].upper() + clause[1:], escape(_beginning(alt))
+            lengths, optional = sitting_lengths(notebook), is_companion(path.stem)
+            return Chapter(path.stem, title[1], lengths, needed, data, described, optional)
     raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
 
 
@@ -85,7 +95,8 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     place, found = root / "course", chapters(root)
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
-    text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
+    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
+    text = page.render(title=course().title, cores=cores, companions=companions)
     fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = home() / "handout" / SETTINGS
     for path in files.files(settings):

@@ -1,22 +1,29 @@
 """Reads the points and expected minutes of each notebook and exercise from the solution notebooks.
 
-A notebook's minutes are in its first cell, an exercise's in the box above it, and the points in the metadata of the
-cells that earn them. `autograder plan` prints the table, and the instructor's guide shows it.
+An exercise's minutes are in the box above it, and its points in the metadata of the cell that earns them. A notebook's
+minutes are computed: those of its boxes, and what reading, running and deciding take. `autograder plan` prints the
+table, which the instructor's guide shows; the notebook's first cell, the start page and the website say the same.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
+from nbformat import NotebookNode
 
-from .spec.course import exercises, notebook_path, questions
+from .cell_counts import BOX, WRITTEN, Cell, cells, sittings
+from .spec.course import exercises, is_companion, notebook_path, questions
 
-TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
-BOX = re.compile(r"^> · (\d+) points? · (\w+) · (\d+) minutes$", re.MULTILINE)
-WRITTEN = re.compile(r"^### Written answer: .+ \((\d+) points?, about (\d+) minutes\)$", re.MULTILINE)
+RUNNING = "running_seconds"  # in a notebook's metadata: what all its cells took when its outputs were last made
+READ, SCANNED, DECIDED = 130, 15, 2  # words a minute, lines of code a minute, minutes a question or prediction
+SLOWER = 1.25  # than the boxes say
+TIME = re.compile(r"(\*\*Time:\*\* about )\d+( minutes to read and try, )\d+( to answer)")
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,21 @@ class Task:
         return not self.level
 
 
+class Minutes(NamedTuple):
+    """What a notebook or a part of it takes."""
+
+    looking: float  # reading, trying, deciding, waiting
+    doing: float  # answering exercises and written answers
+
+    @property
+    def whole(self) -> int:
+        return sum(map(rounded, self))
+
+
 @dataclass(frozen=True)
 class Notebook:
     name: str
-    minutes: int  # in total: reading, exercises, running
+    minutes: Minutes
     tasks: tuple[Task, ...]  # in the notebook's order
     questions: int  # number of questions, of one point each
 
@@ -46,30 +64,62 @@ class Notebook:
 
 
 class Unannounced(Exception):
-    """Raised when a notebook lacks its minutes or a matching box. The message says where."""
+    """Raised when an answer lacks a matching box. The message says where."""
 
 
-def minutes_of(opening: str) -> int | None:
-    """Return the minutes that a notebook's first cell announces, or None."""
-    return int(found[1]) if (found := TIME.search(opening)) else None
+def rounded(minutes: float) -> int:
+    """Return minutes as they are said: in fives."""
+    return 5 * round(minutes / 5)
+
+
+def minutes_of(found: Iterable[Cell], seconds: float) -> Minutes:
+    """Return what cells take that run for `seconds`."""
+    words = lines = decisions = boxes = 0
+    for cell in found:
+        words += cell.words
+        lines += cell.lines if cell.kind == "given" else 0
+        decisions += cell.predictions + (cell.kind in ("question", "practice"))
+        boxes += cell.minutes
+    return Minutes(words / READ + lines / SCANNED + seconds / 60 + DECIDED * decisions, SLOWER * boxes)
+
+
+def minutes_by_sitting(notebook: NotebookNode) -> list[Minutes]:
+    """Return what each part of a notebook takes, from one stopping place to the next. Running is spread evenly."""
+    found = cells(notebook)
+    each = notebook.metadata.get(RUNNING, 0) / len(found)
+    return [minutes_of(part, each * len(part)) for part in sittings(found)]
+
+
+def minutes_in_all(notebook: NotebookNode) -> Minutes:
+    return Minutes(*map(sum, zip(*minutes_by_sitting(notebook), strict=True)))
+
+
+def sitting_lengths(notebook: NotebookNode) -> list[int]:
+    """Return the minutes of each sitting as they are said; together they are the whole notebook's."""
+    ends = list(accumulate(sum(part) for part in minutes_by_sitting(notebook)))
+    said = [0, *map(rounded, ends[:-1]), minutes_in_all(notebook).whole]
+    return [end - start for start, end in pairwise(said)]
+
+
+def opening(notebook: NotebookNode) -> str:
+    """Return a notebook's first cell; where it says its minutes, with those that are computed."""
+    looking, doing = map(rounded, minutes_in_all(notebook))
+    return TIME.sub(rf"\g<1>{looking}\g<2>{doing}\g<3>", notebook.cells[0].source)
 
 
 def notebook(name: str, root: Path | None = None) -> Notebook:
-    """Read a notebook of the checkout at `root`, or of the course. Raise Unannounced if minutes are missing."""
+    """Read a notebook of the checkout at `root`, or of the course. Raise Unannounced if a box does not fit."""
     path = root / "solutions" / name / f"{name}.ipynb" if root else notebook_path(name)
-    cells = nbformat.read(path, as_version=4).cells
-    minutes = minutes_of(cells[0].source)
-    if minutes is None:
-        raise Unannounced(f"The first cell of {path.name} does not say **Time:** about … minutes.")
-    points = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in cells if _earns(cell)}
-    return Notebook(name, minutes, tuple(_tasks(name, cells, points)), len(questions(name)))
+    read = nbformat.read(path, as_version=4)
+    points = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in read.cells if _earns(cell)}
+    return Notebook(name, minutes_in_all(read), tuple(_tasks(name, read.cells, points)), len(questions(name)))
 
 
-def _earns(cell: nbformat.NotebookNode) -> bool:
+def _earns(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("grade"))
 
 
-def _tasks(name: str, cells: list[nbformat.NotebookNode], points: dict[str, float]) -> list[Task]:
+def _tasks(name: str, cells: list[NotebookNode], points: dict[str, float]) -> list[Task]:
     """Match each answer to the last box above it, and each box to one answer. Raise Unannounced if that fails."""
     coded, found = {declared.name for declared in exercises(name)}, []
     box: re.Match[str] | None = None
@@ -91,11 +141,16 @@ def _tasks(name: str, cells: list[nbformat.NotebookNode], points: dict[str, floa
 
 def markdown(wanted: list[Notebook]) -> str:
     """Return the table of the instructor's guide."""
-    lines = ["| notebook | minutes | points | of these: points in minutes |", "| --- | --- | --- | --- |"]
+    lines = ["| notebook | to read and try | to answer | points | of these: points in minutes |", "| --- " * 5 + "|"]
     for one in wanted:
         tasks = [f"`{task.name}` {task.points:g} in {task.minutes}" for task in one.tasks]
-        tasks.append(f"{one.questions} questions of 1")
-        lines.append(f"| `{one.name}` | {one.minutes} | {one.points:g} | {', '.join(tasks)} |")
-    minutes, points = sum(one.minutes for one in wanted), sum(one.points for one in wanted)
-    lines.append(f"| together | {minutes} | {points:g} | about {minutes / 60:.0f} hours |")
+        tasks.append(f"{one.questions} question{'s' * (one.questions != 1)} of 1")
+        looking, doing = map(rounded, one.minutes)
+        name = f"`{one.name}`, optional" if is_companion(one.name) else f"`{one.name}`"
+        lines.append(f"| {name} | {looking} | {doing} | {one.points:g} | {', '.join(tasks)} |")
+    for optional, title in ((False, "together"), (True, "optional, together")):
+        if some := [one for one in wanted if is_companion(one.name) == optional]:
+            looking, doing = (sum(rounded(one.minutes[column]) for one in some) for column in (0, 1))
+            points, hours = sum(one.points for one in some), round((looking + doing) / 60)
+            lines.append(f"| {title} | {looking} | {doing} | {points:g} | about {hours} hour{'s' * (hours != 1)} |")
     return "\n".join(lines)

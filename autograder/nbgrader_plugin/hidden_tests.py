@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
-from ..spec.course import names
+from ..spec.course import names, notebooks, questions
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
@@ -26,12 +27,23 @@ def exercise_of(cell: NotebookNode) -> str | None:
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
-    """Raise ValueError if a hidden line names nothing in this course: such a slip must cost no student marks."""
+    """Raise ValueError if a hidden line names nothing in this course: such a slip must cost no student marks.
+
+    So must another notebook's question: a class may have been marked when questions had other numbers.
+    """
+    notebook = Path(file).stem
+    elsewhere = {q.name: q.notebook for q in questions() if notebook in notebooks() and q.notebook != notebook}
     for cell in cells:
         name = exercise_of(cell)
-        if name is not None and name not in names():
+        if name is None or (name in names() and name not in elsewhere):
+            continue
+        said = f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but "
+        if name in elsewhere:
             raise ValueError(
-                f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but this course "
-                "has no exercise or question of that name. Correct the name, or take the line out if the cell's own "
-                "tests are to decide; then generate the assignment again."
+                f"{said}that question is in {elsewhere[name]}. If this notebook was released when questions had other "
+                "numbers, its marks stay as they are: mark it with the version of the course that released it."
             )
+        raise ValueError(
+            f"{said}this course has no exercise or question of that name. Correct the name, or take the line out if "
+            "the cell's own tests are to decide; then generate the assignment again."
+        )

@@ -24,6 +24,7 @@ from .exercise import Exercise, Question
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
+FURTHER = "-further"  # how a companion's name ends
 GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common", "questions")
 # In a notebook's JSON, where quotation marks inside a text are escaped
@@ -37,11 +38,12 @@ class Course:
 
     title: str
     package: str  # contains the topics
-    notebooks: tuple[str, ...]  # in the order of the course
+    notebooks: tuple[str, ...]  # in the order of the course, without companions
     topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
     libraries: frozenset[str] = frozenset()  # names of imported modules; replacing their parts is a sign of tampering
+    companions: tuple[str, ...] = ()  # optional assignments: the name of the notebook that each belongs to, and FURTHER
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
@@ -147,7 +149,14 @@ def release() -> Path:
 
 
 def notebooks() -> tuple[str, ...]:
-    return course().notebooks
+    """Return all notebooks, each companion after the notebook that it goes further than."""
+    further = course().companions
+    return tuple(n for core in course().notebooks for n in (core, *(f for f in further if f == f"{core}{FURTHER}")))
+
+
+def is_companion(notebook: str) -> bool:
+    """Return True if a notebook is optional: no other one needs it."""
+    return notebook in course().companions
 
 
 def checked_name(notebook: str) -> str:
@@ -323,7 +332,7 @@ def given_in(notebook: str) -> str:
 def _given(notebook: str) -> dict[str, str]:
     """Return the definitions, as in the cells, that a notebook's topics name in GIVEN, and those that these use.
 
-    Raises a ValueError if no cell defines a name in GIVEN.
+    Raises a ValueError if no cell defines a name in GIVEN. A companion need not: it shares its topic with another.
     """
     topics = [importlib.import_module(f"{course().package}.{topic}") for topic in topics_of(notebook)]
     wanted = {name for topic in topics for name in getattr(topic, "GIVEN", ())}
@@ -334,8 +343,9 @@ def _given(notebook: str) -> dict[str, str]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
-    if missing := wanted - set(there):
+    if (missing := wanted - set(there)) and not is_companion(notebook):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
+    wanted -= missing
     todo = list(wanted)
     while todo:
         more = (_words(there[todo.pop()]) & set(there)) - wanted

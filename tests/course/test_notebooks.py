@@ -16,10 +16,20 @@ import torch
 from conftest import read
 
 from autograder.authoring import tidied
+from autograder.cell_counts import CLAIM
+from autograder.judge.cell_effects import defined_in, needed_by
 from autograder.judge.run_check import namespace_with
 from autograder.nbgrader_plugin.hidden_tests import CHECK, HIDDEN, exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.spec.course import exercises, in_notebook, question_or_exercise, questions, without_markers
+from autograder.spec.course import (
+    exercises,
+    in_notebook,
+    is_companion,
+    question_or_exercise,
+    questions,
+    without_markers,
+)
+from autograder.workload import RUNNING
 
 # What was promised to be there, by the notebook's number. More may be: what is added need not be added here.
 CONTRACT = """
@@ -30,14 +40,14 @@ CONTRACT = """
 03 one_hot_lookup Embedding embedding_cost cosine_similarity nearest_neighbours analogy skipgram_pairs sgns_loss
 03 q3_1 q3_2 q3_3
 04 sinusoidal_encoding LearnedPositionalEmbedding shift_matrix apply_rope q4_1 q4_2 q4_3
-05 softmax simple_attention scaled_dot_product_attention SelfAttention q5_1 q5_2 q6_1 q6_2 q6_3 written_scaling
-06 causal_mask padding_mask attention_mask masked_softmax shift_targets sees_the_future q8_1 q8_2 q8_3 written_no_mask
+05 softmax simple_attention scaled_dot_product_attention SelfAttention q5_1 q5_2 q5_4 q5_5 q5_6 written_scaling
+06 causal_mask padding_mask attention_mask masked_softmax shift_targets sees_the_future q6_1 q6_2 q6_3 written_no_mask
 07 split_heads merge_heads MultiHeadAttention copy_from_torch attention_parameters q7_1 q7_2 q7_3 written_heads
-08 LayerNorm FeedForward TransformerBlock block_parameters q9_1 q9_2 q9_3 written_residual
-09 count_parameters GPT get_batch learning_rate train_step next_token_distribution generate q10_1 q10_2 q10_3 q10_4
+08 LayerNorm FeedForward TransformerBlock block_parameters q8_1 q8_2 q8_3 written_residual
+09 count_parameters GPT get_batch learning_rate train_step next_token_distribution generate q9_1 q9_2 q9_3 q9_4
 09 written_no_positions
-10 describe_model top_next_tokens text_perplexity load_gpt2_weights attention_maps q11_1 q11_2 q11_3 q11_4 q11_5
-11 noam_rate label_smoothed_loss DecoderBlock greedy_decode beam_search bleu q12_1 q12_2 q12_3 q12_4 q12_5
+10 describe_model top_next_tokens text_perplexity load_gpt2_weights attention_maps q10_1 q10_2 q10_3 q10_5 q10_6
+11 noam_rate label_smoothed_loss DecoderBlock greedy_decode beam_search bleu q11_1 q11_2 q11_3 q11_4 q11_5
 """
 # Practice that earns nothing: its cell is the student's own and asks nbgrader nothing, so its answer stands here
 PRACTICE = """
@@ -94,6 +104,8 @@ def test_the_notebook_is_valid_and_tidy(solution):
 def test_every_cell_of_the_contract_is_there(solution):
     number = solution.metadata.name[:2]
     promised = {name for line in CONTRACT.split("\n") if line[:2] == number for name in line.split()[1:]}
+    if is_companion(solution.metadata.name):
+        promised = set()  # all of the contract is in the notebooks that everybody works
     assert promised <= {one.name for one in in_notebook(solution.metadata.name)} | written(solution)
 
 
@@ -159,11 +171,16 @@ def test_a_test_cell_has_visible_tests_with_messages_and_one_hidden_line(solutio
             assert code == ["from autograder import check", CHECK.search(hidden).group(0)]
 
 
-def test_questions_are_numbered_as_their_notebook_is(solution):
-    """Whatever the answers' names say: those are older than the order of the notebooks."""
-    texts = [cell.source for cell in cells(solution, "markdown")]
-    found = re.findall(r"^### Question (\S+)", "\n".join(texts), re.MULTILINE)
-    assert found == [f"{int(solution.metadata.name[:2])}.{i + 1}" for i in range(len(found))]
+def test_a_question_is_named_and_numbered_by_its_notebook_and_place(solution):
+    name = solution.metadata.name
+    number, found, heading = f"{int(name[:2])}{'f' if is_companion(name) else ''}", [], None
+    asked = {question.name for question in questions(name)}
+    for cell in solution.cells:
+        if cell.cell_type == "markdown" and (above := re.findall(r"^### Question (\S+)", cell.source, re.MULTILINE)):
+            [heading] = above
+        elif grade_id(cell) in asked:
+            found.append((heading, grade_id(cell)))
+    assert found == [(f"{number}.{i}", f"q{number}_{i}") for i in range(1, len(asked) + 1)]
 
 
 def test_every_option_of_a_question_is_in_the_text(solution):
@@ -178,11 +195,27 @@ def test_every_option_of_a_question_is_in_the_text(solution):
     assert not asked
 
 
-def test_outputs_are_kept_and_none_is_an_error(solution):
+def test_claims_are_released_to_nobody_and_no_cell_needs_what_they_define(solution):
+    known, claimed = set(), set()
+    for cell in cells(solution, "code"):
+        defined = defined_in(cell.source)
+        if CLAIM in cell.metadata.get("tags", []):
+            claimed |= defined
+        else:
+            assert not (needed_by(cell.source) & claimed) - known - defined, cell.id
+            known |= defined
+    released = read("course", solution.metadata.name)
+    assert not [cell.id for cell in released.cells if CLAIM in cell.metadata.get("tags", [])]
+
+
+def test_outputs_and_the_running_time_are_kept_and_none_is_an_error(solution):
     code = cells(solution, "code")
     assert all(cell.execution_count for cell in code)
     outputs = [output for cell in code for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert solution.metadata[RUNNING] > 0, (
+        "what its cells took is kept with their outputs: run `autograder run-solutions`"
+    )
 
 
 def test_every_figure_has_words_and_is_shown_with_half_its_pixels(solution):

@@ -185,7 +185,7 @@ def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
     sizes = TABLE["sizes"]["all"] | TABLE["sizes"]["models"]["gpt2"]
     shared = sizes["vocab_size"] * sizes["d_model"]
     for number in (sizes["parameters"], shared, sizes["parameters"] + shared):
-        assert f"{number:,}" in cells["q11-2"].source
+        assert f"{number:,}" in cells["q10-2"].source
     [expected] = re.findall(r"^expected = (.*)$", cells["test_describe_model"].source, re.MULTILINE)
     assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
 

@@ -41,10 +41,10 @@ from autograder.spec.course import exercise, question_or_exercise
 from autograder.spec.exercise import UNANSWERED
 
 NAME = "06-masking"
-POINTS = 36.0
+POINTS = 30.0
 WRITTEN, DIAGONAL = "written_no_mask", exercise("causal_mask").sentences["diagonal_blocked"]
-MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
-MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
+MARKED = ["shift_targets", "q6_1", "causal_mask", "padding_mask", "attention_mask", "q6_2", "masked_softmax", "q6_3"]
+MARKED += ["sees_the_future"]
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
 SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
 OWN = '''def sees_the_future(attend, T=6, C=8):
@@ -218,24 +218,24 @@ def test_pass_rates_are_of_those_who_answered(small):
     row, checks = matrix["causal_mask"], exercise("causal_mask").checks
     assert (row.handed_in, row.answered) == (4, 3)
     assert [(one.title, one.passed, one.asked) for one in row.checks] == [(one.title, 1, 3) for one in checks]
-    assert [(one.passed, one.asked) for one in matrix["q8_1"].checks] == [(3, 3)]
+    assert [(one.passed, one.asked) for one in matrix["q6_1"].checks] == [(3, 3)]
 
 
 def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
     def holds(*names):
         return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})
 
-    question = question_or_exercise("q8_1")
+    question = question_or_exercise("q6_1")
     letter = min(set(question.explanations) - {question.key})
     students = {"s01": holds("causal_mask", "padding_mask"), "s02": holds("padding_mask"), "s03": blocked()}
-    students["s04"] = Student({"q8_1": mark_choice(question, letter)})
+    students["s04"] = Student({"q6_1": mark_choice(question, letter)})
     first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
     assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
     assert first.places[1].sentence == "No return in causal_mask."
     places = {(one.name, one.students): one.places[0] for one in others}
     assert places["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
-    assert places[f"q8_1: {letter}", 1].sentence == question.explanations[letter]
+    assert places[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():
@@ -284,7 +284,7 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
     changes = {
         "s01": shows("causal_mask", "stream", name="stdout", text=f"[{RESTARTED}]\n"),
         "s02": shows("padding_mask", "error", ename="NameError", evalue="no x", traceback=[]),
-        "s03": shows("sliding_window_mask", "stream", name="stdout", text="[I printed this]\n"),
+        "s03": shows("masked_softmax", "stream", name="stdout", text="[I printed this]\n"),
         "s04": unreadable,
         "s05": lambda notebook: notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False)),
         "s06": lambda notebook: write_signs(notebook, [sign]),
@@ -437,7 +437,7 @@ def test_the_page_can_be_read_by_ear_and_its_picture_counts_everybody_once(term)
     assert names["table"] == names["caption"]
     assert all("scope" in one.attrs for one in found if one.name == "th")
     [labels, _] = [one["aria-label"] for one in found if one.name == "svg"]
-    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 86 %" in labels
+    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 83 %" in labels
 
 
 def test_the_page_says_what_the_numbers_are(small):
@@ -596,7 +596,7 @@ def test_the_command_prints_and_writes(term, tmp_path):
     assert not missing(
         words,
         *("Ada Lovelace (ada)", "not handed in: eve", "who passed which check", "diagonal blocked: 2 students"),
-        *("return ones(T).triu()", "30 % → 90 %", "2 markings took 3.0 s together", "median 86 %"),
+        *("return ones(T).triu()", "30 % → 90 %", "2 markings took 3.0 s together", "median 83 %"),
     )
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "all.csv").is_file()

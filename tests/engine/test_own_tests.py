@@ -163,6 +163,14 @@ def test_a_hidden_line_that_names_nothing_of_the_course_is_refused_and_nobody_ge
     refuse_unknown_names(OTHER_COURSE.cells, "05/05.ipynb")
 
 
+def test_a_class_marked_when_questions_had_other_numbers_keeps_its_marks():
+    cells = fork(graded("test_q6_1", "1" + check("q6_1"), 1)).cells
+    with pytest.raises(ValueError, match=r"that question is in 06-masking.* its marks stay as they are"):
+        refuse_unknown_names(cells, "05-attention/05-attention.ipynb")
+    refuse_unknown_names(cells, "06-masking/06-masking.ipynb")
+    refuse_unknown_names(cells, "mine/mine.ipynb")
+
+
 @pytest.mark.slow  # releases and marks with nbgrader's commands
 def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
     """In notebook 05: another exercise of the name of one in notebook 02, and a cell that marks softmax once more."""

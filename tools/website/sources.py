@@ -113,12 +113,13 @@ def _ways_in(name: str, address: colab_binder.Address | None) -> str:
 def _start(root: Path, address: colab_binder.Address | None) -> str:
     """Return the start page: an introduction to the course, and a card for each notebook."""
     chapters = handout.chapters(root)
-    hours = round(sum(chapter.minutes for chapter in chapters) / 60)
+    cores = [chapter for chapter in chapters if not chapter.optional]
+    hours = round(sum(chapter.minutes for chapter in cores) / 60)
     needs = [re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(chapter.needs, quote=False)) for chapter in chapters]
     cards = "\n".join(
         f'<li><a href="{chapter.name}.html"><img src="_static/start/{chapter.name}.png" alt="{chapter.alt}" '
         f'loading="lazy"><strong>{escape(chapter.title)}</strong></a>'
-        f"<span>{chapter.minutes} minutes. Builds on: {built_on}.</span></li>"
+        f"<span>{chapter.minutes} minutes{', optional' if chapter.optional else ''}. Builds on: {built_on}.</span></li>"
         for chapter, built_on in zip(chapters, needs, strict=True)
     )
     online = " Or open it in Colab or Binder, where nothing has to be installed." if address else ""
@@ -126,7 +127,7 @@ def _start(root: Path, address: colab_binder.Address | None) -> str:
 
 You build a language model, from counting letters to a GPT that writes stories and a machine that translates. These
 pages are the course to read, with its figures. In its notebooks you write each part yourself, and are told at once what
-is wrong and why. {len(chapters)} notebooks take about {hours} hours in all; Python and a little PyTorch are enough to
+is wrong and why. {len(cores)} notebooks take about {hours} hours in all; Python and a little PyTorch are enough to
 begin.
 
 **How to use it.** Read here, or download a notebook at the top of its page and open it in Jupyter.{online} Where it

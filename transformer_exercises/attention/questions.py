@@ -53,72 +53,6 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q6_1",
-        points=1,
-        key="B",
-        explanations={
-            "A": (
-                "The entries keep their variance, but a dot product adds up d_k products of them. Look at the "
-                "orange line in the first panel of the figure."
-            ),
-            "B": "Right. The variance is d_k, so the standard deviation is its root: 8 for 64 and 16 for 256.",
-            "C": (
-                "That is what happens to the variance. The question asks for the standard deviation, the typical "
-                "size of a score."
-            ),
-            "D": (
-                "A mean of many terms gets steadier with more terms. A dot product is a sum and is not divided by "
-                "their number."
-            ),
-        },
-    ),
-    Question(
-        name="q6_2",
-        points=1,
-        key="D",
-        explanations={
-            "A": (
-                "This is K times Q transposed: the words looked at have taken the rows. There should be one blend "
-                "for each query."
-            ),
-            "B": (
-                "An output is a blend of values, so it is as wide as one of them. 16 is the width of a query and of "
-                "a key."
-            ),
-            "C": (
-                "Each query shares out its attention over the keys. Find one query in the matrix of weights, and "
-                "see in which direction its keys lie."
-            ),
-            "D": (
-                "Right. One row of weights for each of the 5 queries, over the 7 keys, and a blend of values of "
-                "width 3 for each."
-            ),
-        },
-    ),
-    Question(
-        name="q6_3",
-        points=1,
-        key="C",
-        explanations={
-            "A": (
-                "A softmax along the rows looks at one row at a time, so it need not keep what holds across rows. "
-                "Compare 'it' looking at 'dog' with 'dog' looking at 'it' in the first heat map."
-            ),
-            "B": (
-                "The roles keep their names, but with the same layer each word's query is the same vector as its "
-                "key. Write out q_i · k_j and q_j · k_i for two words and compare."
-            ),
-            "C": (
-                "Right. With equal queries and keys the score of (i, j) is that of (j, i), as in simple attention. "
-                "The division by row sums then breaks the symmetry of the weights."
-            ),
-            "D": (
-                "Before any softmax, write out q_i · k_j and q_j · k_i when every query equals its key. And the "
-                "softmax evens out nothing across rows: it sees one row at a time."
-            ),
-        },
-    ),
-    Question(
         name="q5_3",
         points=1,
         key="B",
@@ -142,7 +76,73 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q6_4",
+        name="q5_4",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "The entries keep their variance, but a dot product adds up d_k products of them. Look at the "
+                "orange line in the first panel of the figure."
+            ),
+            "B": "Right. The variance is d_k, so the standard deviation is its root: 8 for 64 and 16 for 256.",
+            "C": (
+                "That is what happens to the variance. The question asks for the standard deviation, the typical "
+                "size of a score."
+            ),
+            "D": (
+                "A mean of many terms gets steadier with more terms. A dot product is a sum and is not divided by "
+                "their number."
+            ),
+        },
+    ),
+    Question(
+        name="q5_5",
+        points=1,
+        key="D",
+        explanations={
+            "A": (
+                "This is K times Q transposed: the words looked at have taken the rows. There should be one blend "
+                "for each query."
+            ),
+            "B": (
+                "An output is a blend of values, so it is as wide as one of them. 16 is the width of a query and of "
+                "a key."
+            ),
+            "C": (
+                "Each query shares out its attention over the keys. Find one query in the matrix of weights, and "
+                "see in which direction its keys lie."
+            ),
+            "D": (
+                "Right. One row of weights for each of the 5 queries, over the 7 keys, and a blend of values of "
+                "width 3 for each."
+            ),
+        },
+    ),
+    Question(
+        name="q5_6",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "A softmax along the rows looks at one row at a time, so it need not keep what holds across rows. "
+                "Compare 'it' looking at 'dog' with 'dog' looking at 'it' in the first heat map."
+            ),
+            "B": (
+                "The roles keep their names, but with the same layer each word's query is the same vector as its "
+                "key. Write out q_i · k_j and q_j · k_i for two words and compare."
+            ),
+            "C": (
+                "Right. With equal queries and keys the score of (i, j) is that of (j, i), as in simple attention. "
+                "The division by row sums then breaks the symmetry of the weights."
+            ),
+            "D": (
+                "Before any softmax, write out q_i · k_j and q_j · k_i when every query equals its key. And the "
+                "softmax evens out nothing across rows: it sees one row at a time."
+            ),
+        },
+    ),
+    Question(
+        name="q5_7",
         points=1,
         key="C",
         explanations={

@@ -6,7 +6,7 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q9_1",
+        name="q8_1",
         points=1,
         key="C",
         explanations={
@@ -31,7 +31,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q9_2",
+        name="q8_2",
         points=1,
         key="B",
         explanations={
@@ -56,7 +56,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q9_3",
+        name="q8_3",
         points=1,
         key="D",
         explanations={
@@ -80,7 +80,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q9_4",
+        name="q8_4",
         points=1,
         key="B",
         explanations={

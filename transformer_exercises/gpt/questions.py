@@ -6,7 +6,7 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q10_1",
+        name="q9_1",
         points=1,
         key="C",
         explanations={
@@ -33,7 +33,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q10_2",
+        name="q9_2",
         points=1,
         key="A",
         explanations={
@@ -60,7 +60,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q10_3",
+        name="q9_3",
         points=1,
         key="D",
         explanations={
@@ -86,7 +86,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q10_4",
+        name="q9_4",
         points=1,
         key="B",
         explanations={

@@ -6,7 +6,7 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q11_1",
+        name="q10_1",
         points=1,
         key="C",
         explanations={
@@ -32,7 +32,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_2",
+        name="q10_2",
         points=1,
         key="A",
         explanations={
@@ -57,7 +57,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_3",
+        name="q10_3",
         points=1,
         key="D",
         explanations={
@@ -83,7 +83,31 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_4",
+        name="q10_4",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "There it keeps just the fifty good ones. But here it keeps the sure one and 49 of the 10,000, and "
+                "a fixed number cannot know that one would do. Which knob lets the number follow the distribution?"
+            ),
+            "B": (
+                "Yes. The one token reaches 0.9 alone, so nothing else is left here. There, 45 of the 50 are needed "
+                "to reach it: hardly anything is lost. The number that is kept follows from how sure the model is."
+            ),
+            "C": (
+                "Squaring 0.90 and 0.00001 does all but remove the tail here. But what becomes of 50 equal "
+                "probabilities when each is squared and they are shared out anew? Then the reason given for the "
+                "open place cannot be right. And is anything cut off, once and for all?"
+            ),
+            "D": (
+                "The order is kept, and the sure token stays the first. But take square roots: 0.95 for it, and "
+                "0.0032 for each of 10,000 others. What do those add up to?"
+            ),
+        },
+    ),
+    Question(
+        name="q10_5",
         points=1,
         key="A",
         explanations={
@@ -110,7 +134,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_5",
+        name="q10_6",
         points=1,
         key="B",
         explanations={
@@ -136,31 +160,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_6",
-        points=1,
-        key="B",
-        explanations={
-            "A": (
-                "There it keeps just the fifty good ones. But here it keeps the sure one and 49 of the 10,000, and "
-                "a fixed number cannot know that one would do. Which knob lets the number follow the distribution?"
-            ),
-            "B": (
-                "Yes. The one token reaches 0.9 alone, so nothing else is left here. There, 45 of the 50 are needed "
-                "to reach it: hardly anything is lost. The number that is kept follows from how sure the model is."
-            ),
-            "C": (
-                "Squaring 0.90 and 0.00001 does all but remove the tail here. But what becomes of 50 equal "
-                "probabilities when each is squared and they are shared out anew? Then the reason given for the "
-                "open place cannot be right. And is anything cut off, once and for all?"
-            ),
-            "D": (
-                "The order is kept, and the sure token stays the first. But take square roots: 0.95 for it, and "
-                "0.0032 for each of 10,000 others. What do those add up to?"
-            ),
-        },
-    ),
-    Question(
-        name="q11_7",
+        name="q10_7",
         points=1,
         key="A",
         explanations={
@@ -185,7 +185,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q11_8",
+        name="q10_8",
         points=1,
         key="A",
         explanations={

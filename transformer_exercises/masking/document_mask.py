@@ -229,7 +229,8 @@ loops:
 row_by_row:
 - |
   rows = document_ids.reshape(-1, document_ids.shape[-1])
-  masks = [torch.stack([causal_mask(len(row), row.device)[t] | (row != row[t]) for t in range(len(row))]) for row in rows]
+  later = torch.arange(rows.shape[-1], device=rows.device)
+  masks = [torch.stack([(later > t) | (row != row[t]) for t in range(len(row))]) for row in rows]
   return torch.stack(masks).reshape(*document_ids.shape, document_ids.shape[-1])
 flex_attention:
 - |

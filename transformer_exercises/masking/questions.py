@@ -6,73 +6,94 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q8_1",
+        name="q6_1",
         points=1,
         key="C",
         explanations={
             "A": (
-                "Overfitting is the usual reason for a low training loss. But overfitting means learning training "
-                "sentences by heart. What has this model learnt to do instead, and does that trick need a sentence "
-                "it has met before?"
+                "Every position does look at every other one. But which words are in the input now? Look for the one "
+                "that the unmasked model of section 3 copied."
             ),
             "B": (
-                'That would be so for any model that sees only the past. This one is measured "in the same way": '
-                "which tokens are in its input while it is asked for the next one?"
+                "A missing mask takes nothing away: all words of the prefix are there, each with its position. What "
+                "could keep this model from using them?"
             ),
             "C": (
-                "Yes. The whole held-out sentence goes in, so each answer is visible one step to the right, and "
-                "copying works on any sentence. A held-out loss below the floor is therefore a sign of a leak, and "
-                "no proof of quality."
+                "Yes. What cheated was not the missing mask but the answer in the input, and here it is in none. Such "
+                "a model is honest, at nine passes for each sentence; the mask buys the same in one."
             ),
             "D": (
-                "A model that only copies is indeed lost when it writes. But measuring a loss is not writing: look "
-                "at what stands in its input when the held-out sentence is fed in."
+                "One target in each pass makes training slow, and a long training makes up for that. Where does it "
+                "come to rest, if the input holds all words so far and nothing else?"
             ),
         },
     ),
     Question(
-        name="q8_2",
+        name="q6_2",
         points=1,
-        key="A",
+        key="B",
         explanations={
             "A": (
-                "Yes. The weights that remain are e^score divided by a sum over all keys, the hidden ones included. "
-                "If a hidden score grows, every visible weight shrinks, and the output tells."
+                "A zero vector adds nothing, that is so. But do the real words keep the weights that they had? All "
+                "weights of a row share one sum."
             ),
             "B": (
-                "The values are indeed multiplied by zero. But the output also depends on the other weights: change "
-                "the hidden score in the cell above and see whether they stay where they were."
+                "Yes. The softmax still runs over the padded keys, and what they take is missing from the real words. "
+                "That is zero *after* in another dress: what has no value must have no weight either."
             ),
             "C": (
-                "A hidden value vector times a weight of exactly zero adds nothing, so no share of it is mixed in. "
-                "Look for another way in which the future enters the numbers of that row."
+                "NaN needs 0/0 or infinities, and the scores are ordinary numbers here. A weighted sum that contains "
+                "zero vectors is a fine vector."
             ),
             "D": (
-                "The row's sum does fall below 1, but not by an amount that depends on the number of hidden keys "
-                "alone: in the experiment one key was hidden both times, and the sums were 0.390 and 0.031."
+                "The padding's weight does grow with each copy. But weight times which vector is added? Its values "
+                "were set to zero."
             ),
         },
     ),
     Question(
-        name="q8_3",
+        name="q6_3",
         points=1,
         key="D",
         explanations={
             "A": (
-                "The mask is right and the function is a good one, but its boolean attn_mask is read the other way "
-                "round: True takes part. Each position would see only the future."
+                "In `keep` 1 stands for a real token, and key_padding_mask ignores where it is True: so the real "
+                "tokens would be hidden and the padding left."
             ),
             "B": (
-                "The module is right about True, but key_padding_mask has shape (B, S): one row for each sentence, "
-                "the same for all queries. It cannot express that different queries may see different keys."
+                "The right entries are True, but attn_mask is (T, S) or (B·H, T, S): it is about queries and keys, "
+                "and knows no shape for one row per sentence."
             ),
             "C": (
-                "Filling with −∞ is the right recipe, but ~m is True on and below the diagonal: the past is blocked "
-                "and the future left open."
+                "`~` turns booleans round. Of integers it turns the bits: ~1 is −2 and ~0 is −1, and as booleans both "
+                "are True. Everything would be hidden, with no error."
             ),
             "D": (
-                "Yes. In nn.MultiheadAttention a boolean attn_mask of shape (T, S) blocks where it is True, which "
-                "is our convention: the future is hidden."
+                "Yes. `keep == 0` is True at padding, which is what key_padding_mask ignores, in every query of that "
+                "sentence. Here True must mean blocked."
+            ),
+        },
+    ),
+    Question(
+        name="q6f_1",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. In half precision −1e9 becomes −∞, and a row with nothing visible is 0/0. In float32 the same "
+                "row is finite everywhere, so it silently gives equal weights."
+            ),
+            "B": (
+                "Half precision ends at 65,504, so this fill is not kept as it is. What does it become, and what is "
+                "the softmax of a row that holds nothing else?"
+            ),
+            "C": (
+                "Rounding does lose digits, but a row of equal numbers stays a row of equal numbers. What does the "
+                "fill turn into where numbers end at 65,504?"
+            ),
+            "D": (
+                "That would be so if something were visible in the row. Here nothing is, so whatever is largest among "
+                "the hidden ones decides."
             ),
         },
     ),

@@ -169,10 +169,10 @@ one_band:
 - |
   band = torch.ones(T, T, dtype=torch.bool).tril().triu(diagonal=-(window - 1))
   return ~band
-on_the_causal_mask:
+on_pytorchs_causal_mask:
 - |
   far = torch.ones(T, T).tril(-window).bool()
-  return causal_mask(T).logical_or(far)
+  return nn.Transformer.generate_square_subsequent_mask(T).isinf().logical_or(far)
 loops:
 - |
   mask = torch.ones(T, T, dtype=torch.bool)

@@ -6,7 +6,7 @@ from autograder.spec.exercise import Question
 
 QUESTIONS = [
     Question(
-        name="q12_1",
+        name="q11_1",
         points=1,
         key="B",
         explanations={
@@ -33,7 +33,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q12_2",
+        name="q11_2",
         points=1,
         key="D",
         explanations={
@@ -60,7 +60,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q12_3",
+        name="q11_3",
         points=1,
         key="A",
         explanations={
@@ -86,7 +86,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q12_4",
+        name="q11_4",
         points=1,
         key="C",
         explanations={
@@ -111,7 +111,7 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q12_5",
+        name="q11_5",
         points=1,
         key="B",
         explanations={

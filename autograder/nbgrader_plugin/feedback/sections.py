@@ -20,7 +20,7 @@ from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
 from ..marking.notices import FAILED, SKIPPED, ending_in, notice_in, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
-from ..release.student_version import CLAIMED, NAME
+from ..release.student_version import NAME
 from . import rendering
 from .budget import Budget
 
@@ -143,8 +143,7 @@ class _Writer:
             elif cell.cell_type == "markdown" and without_space(cell.source) in self.released.texts:
                 self._given_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
-                # Cells that check the installation or the text are not shown.
-                if graded.get("grade_id") != NAME and not cell.source.startswith(CLAIMED):
+                if graded.get("grade_id") != NAME:  # what checks the installation is not shown
                     self._given_code(cell)
             else:
                 self._own(cell, index)

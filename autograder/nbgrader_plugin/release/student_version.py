@@ -1,7 +1,8 @@
-"""Add to a release a first cell that checks the installation, and fold its tests and make their results readable.
+"""Add to a release a first cell that checks the installation, fold its tests, and leave out what is not for students.
 
-All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
-`handout/ready.py`, with a call that names the notebook's libraries and files.
+All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is of the course's
+`handout/beside/notebook_tools.py`, with a call that names the notebook's libraries and files. A notebook that imports
+these tools needs no such cell.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from ...cell_counts import CLAIM
 from ...spec.course import home, notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
+FIRST = "# @title Run this cell first: it looks whether everything is here, and lets tests speak plainly\n\n"
+TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
+INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped")  # functions of these tools
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
-CLAIM, CLAIMED = "claim", "# @title What the text says of this, checked\n"  # the tag of such cells, and their title
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
 NETWORK = {"pooch", "transformers"}  # notebooks that import these can download files
@@ -30,7 +34,7 @@ SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jup
 
 
 class StudentVersion(NbGraderPreprocessor):
-    """Insert the first cell into a release; fold its tests, have them report success, and let Run All pass errors."""
+    """Insert the first cell and drop claims; fold the tests, have them report success, and let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
@@ -38,6 +42,7 @@ class StudentVersion(NbGraderPreprocessor):
         if not notebooks():  # of no course: released as nbgrader releases it
             return nb, resources
         files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
+        nb.cells = [cell for cell in nb.cells if CLAIM not in cell.metadata.get("tags", [])]
         imported = _imported(nb) - {path.stem for path in files}
         beside = sorted(path.name for path in files)
         answers: dict[str, str] = {}
@@ -45,8 +50,6 @@ class StudentVersion(NbGraderPreprocessor):
             about = cell.metadata.get("nbgrader", {})
             if about.get("solution"):
                 answers[about["grade_id"]] = cell.source
-            if CLAIM in cell.metadata.get("tags", []):
-                cell.source = CLAIMED + cell.source
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
@@ -55,15 +58,24 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
+        if TOOLS.name in beside:
+            return nb, resources
         call = (
             "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
             f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
         )
-        source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
+        source = f"{FIRST}{plain_errors()}\n\n\n{call}"
         own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
         folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
         nb.cells.insert(1, new_code_cell(id=NAME, source=source, metadata=folded))
         return nb, resources
+
+
+def plain_errors() -> str:
+    """Return the functions of the notebook tools that the inserted cell defines."""
+    source = (home() / TOOLS).read_text("utf-8")
+    found = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    return "\n\n\n".join(ast.get_source_segment(source, found[name]) or "" for name in INSERTED)
 
 
 def _imported(nb: NotebookNode) -> set[str]:

@@ -22,7 +22,7 @@ from nbgrader.utils import is_solution
 
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
-from ...spec.course import course, names, notebooks, question_or_exercise, release
+from ...spec.course import course, is_companion, names, notebooks, question_or_exercise, release
 from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..intake.repair import KEY, grade_id
 from ..marking.notices import FAILED, ending_in, verdict_in
@@ -120,6 +120,14 @@ class Assignment:
     unreadable: list[str] = field(default_factory=list)  # marked, but the marked notebook cannot be read
     troubles: list[Trouble] = field(default_factory=list)
     signs: list[tuple[str, Sign]] = field(default_factory=list)
+
+    @property
+    def optional(self) -> bool:
+        return is_companion(self.name)
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} (optional)" if self.optional else self.name
 
     @property
     def points(self) -> float:

@@ -46,7 +46,7 @@ def marks_table(assignment: Assignment) -> Table:
         marks = [number(own[name]) if name in own else "–" for name in best]
         rows.append([student, *marks, number(sum(own.values()))])
     return _table(
-        f"{assignment.name}: marks", ["student"], [*_out_of(best), *_out_of({"sum": sum(best.values())})], rows
+        f"{assignment.title}: marks", ["student"], [*_out_of(best), *_out_of({"sum": sum(best.values())})], rows
     )
 
 
@@ -90,7 +90,7 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
         rows.append([data.called(sheet.student), *marks, late, number(sheet.total), waiting])
     headings = _out_of({name: best[name] for name in assignment.exercises})
     headings += ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
-    return _table(f"{assignment.name}: marks", ["student"], headings, rows)
+    return _table(f"{assignment.title}: marks", ["student"], headings, rows)
 
 
 def _rates(assignment: Assignment) -> Table:
@@ -153,8 +153,9 @@ def _totals(data: ClassData) -> Table:
     for student in students(data):
         own = [sheets.get((student, assignment.name)) for assignment in data.assignments]
         marks = ["–" if sheet is None else number(sheet.total) for sheet in own]
-        rows.append([data.called(student), *marks, number(sum(sheet.total for sheet in own if sheet))])
-    headings = _out_of({assignment.name: assignment.points for assignment in data.assignments})
+        required = [sheet for sheet, a in zip(own, data.assignments, strict=True) if sheet and not a.optional]
+        rows.append([data.called(student), *marks, number(sum(sheet.total for sheet in required))])
+    headings = _out_of({assignment.title: assignment.points for assignment in data.assignments})
     return _table("all assignments", ["student"], [*headings, "sum"], rows)
 
 
