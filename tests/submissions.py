@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import nbformat
-from conftest import read, with_hidden_tests
+from conftest import ROOT, read, with_hidden_tests
 
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
@@ -20,6 +20,7 @@ def answers(name: str) -> dict[str, str]:
 NAME = "05-attention"
 ANSWERS = answers(NAME)
 FULL = read("course", NAME)
+FILES = ROOT / "course" / NAME  # what lies beside it
 POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
 
@@ -36,7 +37,7 @@ def mark(template, short, answers, extra=None, limits=LIMITS):
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
     notebook = with_hidden_tests(repair(submitted, short, []))
-    verdicts = NotebookMarker(notebook, template, limits=limits).run()
+    verdicts = NotebookMarker(notebook, template, FILES, limits).run()
     nbformat.validate(notebook)
     return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
 

@@ -9,7 +9,7 @@ from functools import cache
 import nbformat
 import pytest
 from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
+from submissions import ANSWERS, FILES, FULL, LIMITS, POINTS, earned
 
 from autograder.judge.formatting import MIME
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
@@ -138,7 +138,7 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
     notebook = with_hidden_tests(repair(read, release, notes))
     found = find_signs(notebook, notes)
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
+    verdicts = NotebookMarker(notebook, template, FILES, LIMITS).run()
     nbformat.validate(notebook)
     return notebook, earned({verdict.exercise: verdict for verdict in verdicts.values()}), found
 

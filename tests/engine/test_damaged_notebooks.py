@@ -29,7 +29,7 @@ from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from submissions import ANSWERS, LIMITS, POINTS, earned
+from submissions import ANSWERS, FILES, LIMITS, POINTS, earned
 from test_feedback_pages import everywhere, in_formgrader, page, whole
 from test_wire import BLOBS, TREES
 
@@ -421,7 +421,7 @@ def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
         notebook = with_hidden_tests(repair.load(path, short()))
     assert "problem" not in notebook.metadata[repair.KEY]
     tampering.write_signs(notebook, tampering.find_signs(notebook))
-    verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
+    verdicts = NotebookMarker(notebook, template(), FILES, LIMITS).run()
     nbformat.validate(notebook)
     assert page(notebook).encode()
     return earned({verdict.exercise: verdict for verdict in verdicts.values()})
@@ -462,7 +462,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 def test_whatever_is_handed_in_every_exercise_has_a_mark_and_the_next_student_theirs(damaged: Damaged):
     mended = with_hidden_tests(loaded("05-attention", damaged.content))
     mended.cells = [cell for cell in mended.cells if grade_id(cell)]
-    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
+    verdicts = NotebookMarker(mended, template(), FILES, LIMITS).run()
     assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
     assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
     assert marks(answered()) == POINTS, "the next student's"

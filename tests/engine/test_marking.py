@@ -7,7 +7,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
+from submissions import ANSWERS, FILES, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
@@ -65,7 +65,7 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
     submitted = filled_in(short, ANSWERS | {"softmax": broken, "scaled_dot_product_attention": built})
     [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "SelfAttention"]
     submitted.cells.append(submitted.cells.pop(index))
-    verdicts = NotebookMarker(with_hidden_tests(submitted), template, limits=LIMITS).run()
+    verdicts = NotebookMarker(with_hidden_tests(submitted), template, FILES, LIMITS).run()
     marks = {verdict.exercise: verdict.earned for verdict in verdicts.values()}
     assert marks == POINTS | {"softmax": marks["softmax"]}
     assert marks["softmax"] < 1
@@ -271,7 +271,7 @@ def marked_against(release, template, change=lambda notebook: None):
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
     notebook = with_hidden_tests(repair(submitted, release, []))
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
+    verdicts = NotebookMarker(notebook, template, FILES, LIMITS).run()
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
 
