@@ -1,7 +1,7 @@
 """Submissions of notebook 05 for the tests: fills answers into the release and marks it as nbgrader does."""
 
 import nbformat
-from conftest import cell_of, read, with_hidden_tests
+from conftest import ROOT, cell_of, read, with_hidden_tests
 from nbformat import NotebookNode
 
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
@@ -18,6 +18,7 @@ def answers(name: str) -> dict[str, str]:
 NAME = "05-attention"
 ANSWERS = answers(NAME)
 FULL = read("course", NAME)
+FILES = ROOT / "course" / NAME  # what lies beside it
 POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
 
@@ -38,7 +39,7 @@ def mended(submitted: NotebookNode, release: NotebookNode) -> NotebookNode:
 
 def verdicts_on(notebook, template, limits=LIMITS):
     """Mark a mended notebook; return the verdicts by exercise."""
-    verdicts = NotebookMarker(notebook, template, limits=limits).run()
+    verdicts = NotebookMarker(notebook, template, FILES, limits).run()
     nbformat.validate(notebook)
     return {verdict.exercise: verdict for verdict in verdicts.values()}
 

@@ -5,7 +5,7 @@ import tomllib
 import nbformat
 import pytest
 from conftest import ROOT, read
-from submissions import answers, mended
+from submissions import FILES, answers, mended
 from test_marking import with_given_cells
 
 from autograder.judge.cell_effects import Effects
@@ -49,7 +49,7 @@ def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(templ
     submitted = filled_in(release, {})
     submitted.cells.append(nbformat.v4.new_code_cell("print(probe.weight.item())"))
     notebook = mended(submitted, release)
-    NotebookMarker(notebook, template).run()
+    NotebookMarker(notebook, template, FILES).run()
     assert notebook.cells[-1].outputs[0].text == "7.0\n"
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     assert {MODEL, FIT, "fit(probe)"} <= ran

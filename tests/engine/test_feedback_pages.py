@@ -278,7 +278,7 @@ def test_every_link_within_a_page_leads_somewhere(mistaken):
 
 def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
     assert mistaken.find(id="answer-softmax").find_parent("details") is None
-    for folded in ("axes.spines.top", "One sentence runs all through"):
+    for folded in ("torch.manual_seed", "you watch it being learnt"):
         places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert places
         assert all(place.find_parent("details") for place in places)
@@ -484,8 +484,9 @@ def test_pictures_attached_to_a_cell_are_its_own():
 
 def test_the_students_page_leaves_out_what_nobody_reads():
     notebook = marked(MISTAKEN)
+    looks = new_code_cell("look_around()", metadata={"tags": [GIVEN], "nbgrader": {"grade_id": "ready"}})
+    notebook.cells.insert(0, looks)  # as in notebooks that import no tools
     made = page(notebook, HANDED_OUT)
-    assert any("look_around" in cell.source for cell in notebook.cells)
     assert "look_around" not in made
     assert "Test of scaled_dot_product_attention" not in made
     assert "Test of softmax" in made, "tests are shown where marks are missing"

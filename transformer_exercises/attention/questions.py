@@ -11,21 +11,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "The attention in the experiment had no parameters at all, and it still felt the first word. What "
-                "matters is the way from input to output, not how much can be stored."
+                "That would be vanishing gradients, and the question rules them out: open gates let them through. Say "
+                "that it has been trained as well as can be. Where would it look for the entry?"
             ),
             "B": (
-                "Attention has no reading direction: it compares all pairs at once. In the figure its gradient is "
-                "about as large at the first position as in the middle."
+                "The order is no hindrance: each entry can be taken in when it comes, whatever is asked later. How "
+                "many of them can be kept until then?"
             ),
             "C": (
-                "Right. Every input is one step away in attention. In the plain recurrence the gradient is a product "
-                "of one factor per step, and a product of many factors below 1 vanishes. (An LSTM multiplies too, "
-                "but by gates that it can keep near 1.)"
+                "Right. Training can open gates, and cannot make the state larger. Attention keeps a vector for each "
+                "entry: its memory grows with the book, and so does its work."
             ),
             "D": (
-                "It is true that tanh flattens, but near 0 its slope is 1. And no slope of a softmax exceeds 1/4. "
-                "Ask how many such factors lie between the first word and the last output."
+                "That is true, and hinders nobody: attention has not learnt the book by heart either, and it looks "
+                "the entry up. Where is the entry when the recurrence has read on?"
             ),
         },
     ),
@@ -81,18 +80,18 @@ QUESTIONS = [
         key="B",
         explanations={
             "A": (
-                "The entries keep their variance, but a dot product adds up d_k products of them. Look at the "
-                "orange line in the first panel of the figure."
+                "8 is the root of d_k, right for entries of variance 1. These have variance 4. What is the variance "
+                "of one product of two of them?"
             ),
-            "B": "Right. The variance is d_k, so the standard deviation is its root: 8 for 64 and 16 for 256.",
+            "B": (
+                "Right. A product of two such entries has variance 4 · 4 = 16. Sixty-four of them add up to 1,024, "
+                "and the root of that is 32."
+            ),
             "C": (
-                "That is what happens to the variance. The question asks for the standard deviation, the typical "
-                "size of a score."
+                "64 is the number of products. Their variances add up, so ask for the variance of one of them; and "
+                "what one divides by is a standard deviation."
             ),
-            "D": (
-                "A mean of many terms gets steadier with more terms. A dot product is a sum and is not divided by "
-                "their number."
-            ),
+            "D": "That is the variance of the scores. Dividing numbers by c divides their variance by c squared.",
         },
     ),
     Question(
@@ -124,20 +123,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "A softmax along the rows looks at one row at a time, so it need not keep what holds across rows. "
-                "Compare 'it' looking at 'dog' with 'dog' looking at 'it' in the first heat map."
+                "The scores of the two are equal. But each is turned into a weight in a row of its own, among other "
+                "scores. Compare 'it' looking at 'dog' with 'dog' looking at 'it' in the first heat map."
             ),
             "B": (
-                "The roles keep their names, but with the same layer each word's query is the same vector as its "
-                "key. Write out q_i · k_j and q_j · k_i for two words and compare."
+                "A vector need not score highest with itself: one that points the same way and is longer scores "
+                "higher. In section 2, 'it' scored 6 with 'dog' and 5 with itself."
             ),
             "C": (
                 "Right. With equal queries and keys the score of (i, j) is that of (j, i), as in simple attention. "
-                "The division by row sums then breaks the symmetry of the weights."
+                "Whether 6 is much depends on the other scores of the row."
             ),
             "D": (
-                "Before any softmax, write out q_i · k_j and q_j · k_i when every query equals its key. And the "
-                "softmax evens out nothing across rows: it sees one row at a time."
+                "The roles keep their names, but each word's query is now the same vector as its key. Write out q_i · "
+                "k_j and q_j · k_i for two words and compare."
             ),
         },
     ),
@@ -147,20 +146,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "These are nearly turned round. In the page of section 10 it is the question that looks for something, "
-                "and the entries that have something to offer. Whose vector is the query made of?"
+                "It seems to ask for the right thing: nearly all of its weight is on 'dog'. What happens to that "
+                "weight afterwards?"
             ),
             "B": (
-                "Nothing is picked: the softmax gives every word a weight. And what is passed on is not the embedding "
-                "but a linear map of it: in section 4 the value of 'dog' was four legs, which its embedding did not hold."
+                "A key decides whether a word is found, and 'dog' has been found: it gets 0.9. What does a word hand "
+                "over once it is found?"
             ),
             "C": (
-                "Right. A query is compared with every key, and the weights that come of it blend the values. So what "
-                "a word is found by and what it has to tell may be learnt apart."
+                "Right. Queries and keys decide who is looked at, values what is passed on. The weights are as they "
+                "should be, so look at what is blended by them."
             ),
             "D": (
-                "All three are made of the same vectors, at the same moment, before anything is blended: three linear "
-                "maps of x. None of them knows what the layer will put out."
+                "With large scores the softmax picks one word, here 'dog': it makes up nine tenths of the blend. So "
+                "it is in there, with its value."
             ),
         },
     ),
