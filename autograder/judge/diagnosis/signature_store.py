@@ -35,9 +35,8 @@ FEW = 12  # up to so many versions are computed in this process
 def of(name: str) -> Signatures:
     """Return the signatures of an exercise's catalogue, in its order; compute and store missing ones."""
     letters = keys.letter_key(name)
-    ordered = signatures.cached(name, letters)
-    for path in (signatures.shipped(name), ordered):
-        if (known := signatures.load(path, letters=letters)) is not None:
+    for path in (signatures.shipped, functools.partial(signatures.cached, key=letters)):
+        if (known := signatures.load(path(name), letters=letters)) is not None:
             return known
     key = keys.exercise_key(name)
     rows = signatures.missing(name)
@@ -51,7 +50,7 @@ def of(name: str) -> Signatures:
     place = {version: row for row, version in enumerate(found.versions)}
     found = found.select([place[source] for source in signatures.sources_of(name)])
     found.names = signatures.names_of(name)
-    signatures.save(found, ordered, key, letters)
+    signatures.save(found, signatures.cached(name, letters), key, letters)
     return found
 
 
