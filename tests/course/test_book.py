@@ -1,4 +1,4 @@
-"""Tests of the book for notebooks 01 and 02: downloaded once, checked and cached; without it they go on and say so."""
+"""Tests of the book for notebook 02: downloaded once, checked and cached; without it the notebook goes on and says so."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from conftest import WITHOUT_BOOK, read
 
 from autograder.sandbox.environment import FIXED
 
-CELLS = {"01-language-modelling": "english-book", "02-tokenisation": "real-text"}
 TEXT = "First Citizen:\nBefore we proceed any further, hear me speak.\nọ 🐶\n"
 DATA = TEXT.encode("utf-8")
 
 
-def cell(notebook: str) -> dict:
-    return next(one for one in read("solutions", notebook).cells if one.id == CELLS[notebook])
+def cell() -> dict:
+    return next(one for one in read("solutions", "02-tokenisation").cells if one.id == "real-text")
 
 
-def definitions(notebook: str) -> str:
+def definitions() -> str:
     """The cell without its last line, which calls what the others define."""
-    return "".join(cell(notebook)["source"]).rsplit("\n", 1)[0].replace("\r", "")
+    return "".join(cell()["source"]).rsplit("\n", 1)[0].replace("\r", "")
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def book(monkeypatch, tmp_path) -> dict:
     monkeypatch.delenv("COURSE_BOOK")  # which the tests' set-up has set
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     namespace: dict = {}
-    exec("import os\nfrom pathlib import Path\n" + definitions("02-tokenisation"), namespace)
+    exec("import os\nfrom pathlib import Path\n" + definitions(), namespace)
     return namespace | {"asked": []}
 
 
@@ -112,9 +111,7 @@ def test_tests_and_marking_do_without_the_book():
     assert FIXED["COURSE_BOOK"] == "stories"
 
 
-@pytest.mark.parametrize("notebook", CELLS)
-def test_what_is_kept_comes_from_the_book(notebook, book):
+def test_what_is_kept_comes_from_the_book(book):
     assert re.search(r"/[0-9a-f]{40}/", book["BOOK_AT"]), "the address names a commit"
-    assert definitions(notebook) == definitions("02-tokenisation")
-    [output] = cell(notebook)["outputs"]
+    [output] = cell()["outputs"]
     assert "".join(output["text"]) == "The text in use is tiny Shakespeare: 1,115,394 characters.\n"

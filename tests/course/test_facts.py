@@ -51,9 +51,9 @@ def gpt():
 
 def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
     stories = (ROOT / "solutions/01-language-modelling/stories-validation.txt").read_text(encoding="utf-8")
-    source = cell_of("01-language-modelling", "probes")
+    source = cell_of("01-language-modelling", "probe-claims")
     defined: dict = {}
-    exec(source[: source.index("places =")], defined)  # the table of patterns, as the notebook has it
+    exec(source[: source.index("places =")], defined)  # the table of patterns, as the claim has it
     found = 0
     for pattern in defined["PROBES"].values():
         for match in re.finditer(pattern, stories):

@@ -20,7 +20,7 @@ from autograder.spec.course import home
 
 BESIDE = home() / "handout" / "beside"
 sys.path.append(str(BESIDE))
-SHOWN_IN = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("01", "02", "04")}
+SHOWN_IN = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("02", "04")}
 WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
