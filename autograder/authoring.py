@@ -30,6 +30,7 @@ from .workload import RUNNING, opening
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 # Notebook 02 uses a book if it is available. Saved outputs come from the book; tests and marking run without it.
 WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
+IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
 class Client(NotebookClient):
@@ -130,12 +131,17 @@ def text_of(notebook: NotebookNode) -> bytes:
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's own modules that a solution notebook imports beside it. Return the files that changed."""
-    source = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    changed = []
-    for module in sorted((home() / "handout" / "beside").glob("*.py")):
-        if re.search(rf"^\s*(?:from|import) {module.stem}\b", source, re.MULTILINE):
-            for file in module.parent.glob(f"{module.stem}.*"):
+    """Copy the course's own modules beside a solution notebook that imports them. Return the files that changed.
+
+    Those that such a module imports are copied, too.
+    """
+    cells = nbformat.read(path, as_version=4).cells
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
+    while imported := set(others) & set(IMPORTED.findall("\n".join(sources))):
+        for name in sorted(imported):
+            sources.append(others.pop(name).read_text("utf-8"))
+            for file in (home() / "handout" / "beside").glob(f"{name}.*"):
                 goal = path.with_name(file.name)
                 if not goal.exists() or goal.read_bytes() != file.read_bytes():
                     write_atomically(goal, file.read_bytes())

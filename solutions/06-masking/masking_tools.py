@@ -1,4 +1,4 @@
-"""The figures of notebook 06 and of its companion: drawing that teaches nothing. This file belongs beside the notebook."""
+"""The figures of notebook 06 and of its companion: drawing that teaches nothing. Belongs beside the notebook."""
 
 from notebook_tools import BLACK, BLUE, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
@@ -52,7 +52,7 @@ def draw_losses(masked, unmasked, lines):
     ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.8))
     heights = ", ".join(f"{name} {value:.2f}" for name, value in lines.items())
     show(fig, f"Training loss against step. Horizontal lines at {heights}. The masked model falls below the bigram "
-              "line and levels off just above the true floor. The unmasked model falls through it to about zero.")  # fmt: skip
+              "line and levels off just above the true floor. The unmasked model falls through, to zero.")  # fmt: skip
 
 
 def draw_masks(*masks, size=5):
@@ -108,5 +108,5 @@ def draw_reach(levels, rows, words):
     ax.set(title="A window of 3 in each layer: what can reach the last output?", xlabel="position", ylabel="depth",
            ylim=(-0.4, len(levels) - 0.6))  # fmt: skip
     counts = ", ".join(str(int(sum(felt))) for felt in reversed(levels))
-    show(fig, "A lattice of positions by levels. Each circle is linked to at most three of the level below. Coloured are "
-              f"those that the last output depends on, from the top level down: {counts}. They widen like a fan.")  # fmt: skip
+    show(fig, "A lattice of positions by levels. Each circle is linked to at most three of the level below. Coloured "
+              f"are those that the last output depends on, from the top level down, like a fan: {counts}.")  # fmt: skip

@@ -162,9 +162,10 @@ def test_the_start_page_says_the_minutes_of_each_sitting_and_what_a_notebook_bui
     nbformat.write(notebook, path)
     write_start(course)
     [row] = [line for line in start.read_text("utf-8").splitlines() if "6. Masking" in line]
-    first, second, third = sitting_lengths(notebook)
-    assert row.endswith(f"| {first + second + third}: {first} + {second} + {third} | Courage |")
-    assert min(first, second, third) > 0
+    lengths = sitting_lengths(notebook)
+    assert row.endswith(f"| {sum(lengths)}: {' + '.join(map(str, lengths))} | Courage |")
+    assert len(lengths) >= 3
+    assert min(lengths) > 0
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

@@ -50,10 +50,10 @@ from autograder.spec.course import exercise, question_or_exercise
 from autograder.spec.exercise import UNANSWERED
 
 NAME = "06-masking"
-POINTS = 36.0
+POINTS = 30.0
 WRITTEN = "written_no_mask"
-MARKED = ["shift_targets", "q6_1", "causal_mask", "q6_2", "padding_mask", "attention_mask", "masked_softmax", "q6_3"]
-MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
+MARKED = ["shift_targets", "q6_1", "causal_mask", "padding_mask", "attention_mask", "q6_2", "masked_softmax", "q6_3"]
+MARKED += ["sees_the_future"]
 DIAGONAL = exercise("causal_mask").sentences["diagonal_blocked"]
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
 

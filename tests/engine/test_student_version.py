@@ -13,10 +13,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import needed_by
-from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME
+from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME, TOOLS, plain_errors
 from autograder.spec.course import exercises, home
-
-FIRST = home() / "handout" / "ready.py"
 
 
 def released(name):
@@ -25,16 +23,17 @@ def released(name):
 
 @pytest.fixture(scope="module")
 def ready():
-    specification = importlib.util.spec_from_file_location("ready", FIRST)
+    specification = importlib.util.spec_from_file_location("ready", home() / TOOLS)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-@pytest.fixture(scope="module")
-def shown():
-    """What cells show, in a kernel in which the first cell of a release was run."""
+@pytest.fixture(scope="module", params=["a cell", "an import"])
+def shown(request):
+    """What cells show, in a kernel in which the first cell of a release was run, or one that imports the tools."""
     cells = {cell.id: cell for cell in released("06-masking")}
+    first = {"a cell": released("07-multi-head")[1].source, "an import": cells["setup"].source}[request.param]
     test = cells["test_shift_targets"].source
     answer = cells["shift_targets"].source
     stub = answer.partition("    # YOUR CODE HERE")[0]
@@ -46,7 +45,7 @@ def shown():
         "no pair": stub + "    return 7",
         "right": stub + "    return ids[:, :-1], ids[:, 1:]",
     }
-    sources = {"ready": cells[NAME].source, "setup": "import torch"}
+    sources = {"ready": first, "setup": "import torch"}
     for name, source in answers.items():
         sources |= {name: source, f"test of {name}": test}
     sources |= {
@@ -57,7 +56,8 @@ def shown():
         "after": "print('still here')",
     }
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources.values()])
-    NotebookClient(notebook, allow_errors=True, timeout=120).execute()
+    beside = {"metadata": {"path": str(ROOT / "course" / "06-masking")}}
+    NotebookClient(notebook, allow_errors=True, timeout=120, resources=beside).execute()
     return dict(zip(sources, (_text(cell) for cell in notebook.cells), strict=True))
 
 
@@ -69,11 +69,12 @@ def _text(cell):
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_tests(name):
     cells = released(name)
-    assert cells[1].id == NAME
-    assert not cells[1].metadata.deletable
-    assert FIRST.read_text("utf-8") in cells[1].source
     beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix != ".ipynb"}
-    assert all(repr(needed) in cells[1].source for needed in ("torch", *beside)), "what its notebook needs is named"
+    assert (cells[1].id == NAME) == (TOOLS.name not in beside), "importing the tools does what this cell does"
+    if cells[1].id == NAME:
+        assert not cells[1].metadata.deletable
+        assert plain_errors() in cells[1].source
+        assert all(repr(needed) in cells[1].source for needed in ("torch", *beside)), "what its notebook needs is named"
     tests = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")]
     assert tests
     assert all(cell.metadata.jupyter.source_hidden for cell in tests)
@@ -81,7 +82,7 @@ def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_test
     assert all(GOES_ON in cell.metadata.tags for cell in tests), "Run All stops at them"
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if released(name)[1].id == NAME])
 def test_marking_never_needs_the_first_cell(name):
     """What another cell needs is caught up when it is marked: this one would look for a network in the cage."""
     cells = [cell for cell in released(name) if cell.cell_type == "code"]

@@ -1,7 +1,8 @@
 """Add to a release a first cell that checks the installation, fold its tests, and leave out what is not for students.
 
-All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
-`handout/ready.py`, with a call that names the notebook's libraries and files.
+All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is of the course's
+`handout/beside/notebook_tools.py`, with a call that names the notebook's libraries and files. A notebook that imports
+these tools needs no such cell.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from ...spec.course import home, notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
+FIRST = "# @title Run this cell first: it looks whether everything is here, and lets tests speak plainly\n\n"
+TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
+INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped")  # functions of these tools
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
@@ -54,15 +58,24 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
+        if TOOLS.name in beside:
+            return nb, resources
         call = (
             "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
             f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
         )
-        source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
+        source = f"{FIRST}{plain_errors()}\n\n\n{call}"
         own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
         folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
         nb.cells.insert(1, new_code_cell(id=NAME, source=source, metadata=folded))
         return nb, resources
+
+
+def plain_errors() -> str:
+    """Return the functions of the notebook tools that the inserted cell defines."""
+    source = (home() / TOOLS).read_text("utf-8")
+    found = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    return "\n\n\n".join(ast.get_source_segment(source, found[name]) or "" for name in INSERTED)
 
 
 def _imported(nb: NotebookNode) -> set[str]:
