@@ -171,6 +171,7 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
     return image
 
 
-if hasattr(builtins, "get_ipython"):  # in a notebook, and not where this file is tested
-    builtins.get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)
+_shell = getattr(builtins, "get_ipython", lambda: None)()
+if getattr(_shell, "kernel", None):  # in a notebook, and not where answers are marked or this file is tested
+    _shell.set_custom_exc((Exception, KeyboardInterrupt), plainly)
     look_around(LIBRARIES, ())
