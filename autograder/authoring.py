@@ -30,6 +30,7 @@ from .workload import RUNNING, opening
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 # Notebook 02 uses a book if it is available. Saved outputs come from the book; tests and marking run without it.
 WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
+TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
@@ -150,12 +151,14 @@ def put_beside(path: Path) -> list[Path]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Remove what differs at every run, such as kernel versions, and state the minutes anew. Return the notebook.
+    """Remove what differs by run or machine, such as kernel versions; state the minutes anew. Return the notebook.
 
     How long all cells took stays in the metadata: the minutes are computed with it.
     """
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code" and TOOLS.search(cell.source):
+            cell.outputs = []
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.pop("checksum", None)
     notebook.metadata = NotebookNode(
