@@ -144,13 +144,13 @@ def markdown(wanted: list[Notebook]) -> str:
     lines = ["| notebook | to read and try | to answer | points | of these: points in minutes |", "| --- " * 5 + "|"]
     for one in wanted:
         tasks = [f"`{task.name}` {task.points:g} in {task.minutes}" for task in one.tasks]
-        tasks.append(f"{one.questions} questions of 1")
+        tasks.append(f"{one.questions} question{'s' * (one.questions != 1)} of 1")
         looking, doing = map(rounded, one.minutes)
         name = f"`{one.name}`, optional" if is_companion(one.name) else f"`{one.name}`"
         lines.append(f"| {name} | {looking} | {doing} | {one.points:g} | {', '.join(tasks)} |")
     for optional, title in ((False, "together"), (True, "optional, together")):
         if some := [one for one in wanted if is_companion(one.name) == optional]:
             looking, doing = (sum(rounded(one.minutes[column]) for one in some) for column in (0, 1))
-            points, hours = sum(one.points for one in some), (looking + doing) / 60
-            lines.append(f"| {title} | {looking} | {doing} | {points:g} | about {hours:.0f} hours |")
+            points, hours = sum(one.points for one in some), round((looking + doing) / 60)
+            lines.append(f"| {title} | {looking} | {doing} | {points:g} | about {hours} hour{'s' * (hours != 1)} |")
     return "\n".join(lines)

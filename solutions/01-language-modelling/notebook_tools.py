@@ -150,7 +150,7 @@ def show(fig, alt):
     full = Picture.open(drawn).convert("RGB")
     few = full.quantize(256, Picture.Quantize.MAXCOVERAGE, kmeans=1000)
     lost = ImageChops.difference(full, few.convert("RGB")).filter(ImageFilter.MinFilter(3))  # in areas, not along edges
-    pixels = few if max(most for _, most in lost.getextrema()) <= 4 else full
+    pixels = few if max(lost.tobytes()) <= 4 else full
     pixels.crop((0, 0, full.width // 2 * 2, full.height // 2 * 2)).save(kept, format="png")  # even, to be halved
     display(Image(data=kept.getvalue(), format="png", alt=alt, retina=True))
 
@@ -163,7 +163,7 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
     image = ax.imshow(values, cmap=colours, **limits)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            red, green, blue, _ = image.cmap(image.norm(float(value)))
+            red, green, blue, _ = image.cmap(float(image.norm(float(value))))
             light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
             ax.text(j, i, words(value), ha="center", va="center", color=BLACK if light else "white")
     ax.set_xticks(range(len(columns)), columns, rotation=60, ha="right", rotation_mode="anchor")
@@ -171,7 +171,9 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
     return image
 
 
-_shell = getattr(builtins, "get_ipython", lambda: None)()
-if getattr(_shell, "kernel", None):  # in a notebook, and not where answers are marked or this file is tested
-    _shell.set_custom_exc((Exception, KeyboardInterrupt), plainly)
+_shell = getattr(builtins, "get_ipython", None)
+if _shell and getattr(
+    _shell(), "kernel", None
+):  # in a notebook, and not where answers are marked or this file is tested
+    _shell().set_custom_exc((Exception, KeyboardInterrupt), plainly)
     look_around(LIBRARIES, ())

@@ -12,14 +12,14 @@ def draw_shifted(words):
             ax.text(t, y, word, ha="center", va="center", bbox=box)
         ax.annotate("", (t, 0.25), (t, 0.75), arrowprops={"arrowstyle": "->", "color": GREY})
         ax.text(t, -0.5, str(t), ha="center", color=GREY)
-    for y, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
-        ax.text(-0.8, y, label, ha="right", va="center", weight="bold")
+    for height, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
+        ax.text(-0.8, height, label, ha="right", va="center", weight="bold")
     ax.set(
         xlim=(-1.6, 8.6), ylim=(-0.7, 1.4), title="Teacher forcing: under each input stands the word that comes next"
     )
     ax.axis("off")
     show(fig, f"Two rows of words. Inputs: start sign, {', '.join(words[:-1])}. Targets below them, one step on: "
-              f"{', '.join(words)}. An arrow leads from each input to its target.")  # fmt: skip
+              f"{', '.join(words[:-1])}, full stop. An arrow leads from each input to its target.")  # fmt: skip
 
 
 def draw_floor(losses, floor):

@@ -270,7 +270,7 @@ def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked
     texts = [cell for cell in read("course", name).cells if cell.cell_type == "markdown"]
     made = page(whole(texts), handed_out, assignment=name)
     found = {heading.get_text(): heading.get("id") for heading in BeautifulSoup(made, "html.parser").select("h3")}
-    assert re.match(r"\d+\. .", handed_out.title)
+    assert re.match(r"\d+(, further)?\. .", handed_out.title)
     assert handed_out.spots
     for spot in handed_out.spots.values():
         assert spot.title.startswith(("Exercise: ", "Question ", "Written answer: ")), spot

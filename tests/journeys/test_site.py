@@ -114,22 +114,25 @@ def page(folder: Path, name: str) -> nbformat.NotebookNode:
     return nbformat.read(folder / f"{name}.ipynb", as_version=4)
 
 
+def figures_of(notebook):
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return sum("image/png" in output.get("data", {}) for output in outputs)
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, name):
     made, released = page(written, name), {cell.id: cell for cell in read("course", name).cells}
     solved = {cell.id: cell for cell in read("solutions", name).cells}
     assert [cell.id for cell in made.cells] == [key for key in released if key != student_version.NAME]
-    figures = 0
     for cell in made.cells:
-        if outputs := cell.get("outputs"):
+        if cell.get("outputs"):
             assert released[cell.id].source == solved[cell.id].source, f"{cell.id} is not what students get"
             assert "### BEGIN" not in solved[cell.id].source
-            figures += sum("image/png" in output.get("data", {}) for output in outputs)
-    assert figures >= 10
+    assert figures_of(made) == figures_of(read("solutions", name)) >= 4
     assert not given_away(json.dumps([cell.get("outputs", []) for cell in made.cells], ensure_ascii=False))
 
 
-def test_tests_and_claims_are_folded_under_their_names(written):
+def test_tests_are_folded_under_their_names(written):
     folded = {cell.id: cell for cell in page(written, "05-attention").cells if "hide-input" in cell.metadata.tags}
     assert folded["test_softmax"].metadata.mystnb.code_prompt_show.startswith("Test of softmax")
     assert "@title" not in folded["test_softmax"].source
