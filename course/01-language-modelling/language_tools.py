@@ -1,7 +1,8 @@
-"""The figures of notebook 01, drawing that teaches nothing, and `works`. This file belongs beside the notebook."""
+"""The figures of notebook 01, drawing that teaches nothing, and `works`. Belongs beside the notebook."""
+
+from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, show, subplots
 
 import torch
-from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, show, subplots
 
 UNITS = {"M": 1e6, "B": 1e9, "T": 1e12}
 KINDS = {"n-gram": (ORANGE, "s"), "network": (GREEN, "^"), "transformer": (BLUE, "o")}
@@ -55,7 +56,7 @@ def draw_tree(fork):
     show(fig, f"A tree begins with The and forks twice, with a probability at each branch: {'; '.join(leaves)}.")
 
 
-def draw_counts(counts, names, most=20):
+def draw_pairs(counts, names, most=20):
     """Draw how often the most frequent characters follow each other, as a heat map on a logarithmic scale."""
     often = counts.sum(1).argsort(descending=True)[:most]
     shown, labels = counts[often][:, often], [names[i] for i in often]
@@ -70,7 +71,7 @@ def draw_counts(counts, names, most=20):
     show(fig, f"A heat map of the {most} most frequent characters. {never}; the row and column of the space are full.")
 
 
-def draw_curves(curves, lines, unit, **labels):
+def draw_loss(curves, lines, unit, **labels):
     """Draw losses, {name: {x: loss}}, among horizontal lines, {name: loss}."""
     fig, ax = subplots(figsize=(9.5, 4.8))
     told = []
@@ -114,7 +115,7 @@ def draw_learnt(counts, counted, learnt):
     show(fig, "Learnt against counted probabilities: first most lie in a flat band near 1/V, then on the diagonal.")
 
 
-def draw_history():
+def draw_years():
     """Draw what published models stored, and how much text they were trained on, from 1992 to 2025."""
     entries = [entry.strip().split("|") for entry in HISTORY.replace("\n", ";").split(";")]
     fig, axes = subplots(1, 2, figsize=(13, 7), sharey=True, layout="constrained")
