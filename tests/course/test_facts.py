@@ -105,7 +105,7 @@ def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
 def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(published):
     merges = pairs(published[1])
     defined: dict = {}
-    exec(cell_of("02-tokenisation", "gpt2-published"), defined)
+    exec(cell_of("02-tokenisation-further", "gpt2-published"), defined)
     quoted = {int(rank): pair for rank, *pair in (entry.split() for entry in defined["PUBLISHED"].split(";"))}
     assert all(tuple(pair) == merges[rank] for rank, pair in quoted.items())
     texts = ("The dog drinks water because it was thirsty.", "Money can't buy happiness 🐶", "কুকুর")
@@ -114,7 +114,7 @@ def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts
 
 
 def test_the_ids_that_02_says_are_published_are(encode):
-    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", cell_of("02-tokenisation", "gpt2-own"), re.DOTALL)[1]
+    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", cell_of("02-tokenisation-further", "gpt2-own"), re.DOTALL)[1]
     known = {"sentence": "The dog drinks water because it was thirsty.", "money": "Money can't buy happiness 🐶"}
     ids = eval(says, known)
     assert len(ids) == 4
@@ -127,8 +127,8 @@ def test_the_ids_that_02_says_are_published_are(encode):
 def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(published):
     vocabulary = json.loads(published[0].read_text(encoding="utf-8"))
     defined: dict = {}
-    exec(cell_of("02-tokenisation", "gpt2-published"), defined)
-    exec(cell_of("02-tokenisation", "gpt2-parts"), defined)
+    exec(cell_of("02-tokenisation-further", "gpt2-published"), defined)
+    exec(cell_of("02-tokenisation-further", "gpt2-parts"), defined)
     symbols = bytes_to_unicode()
     assert defined["BYTE_IDS"] == [vocabulary[symbols[byte]] for byte in range(256)]
     assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256

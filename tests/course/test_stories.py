@@ -240,7 +240,7 @@ def test_parallel_sentences_are_distinct_and_in_step():
     "number", [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
 )
 def test_assignments_hold_what_the_script_writes(number: str, root):
-    for folder in root.glob(f"solutions/{number}-*/"):
+    for folder in write.folders(number, root / "solutions"):
         for name, make in write.ASSIGNMENTS[number].items():
             assert (folder / name).is_file(), (
                 f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
