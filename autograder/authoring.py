@@ -28,8 +28,6 @@ from .workload import RUNNING, opening
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
-# Notebooks 01 and 02 use a book if it is available. Saved outputs come from the book; tests and marking run without it.
-WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
 TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 

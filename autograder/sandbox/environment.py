@@ -16,7 +16,6 @@ FIXED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
-    "COURSE_BOOK": "stories",
     "TOKENIZERS_PARALLELISM": "false",
     "PYTHONHASHSEED": "0",
     "NBGRADER_EXECUTION": "autograde",

@@ -332,26 +332,34 @@ def given_in(notebook: str) -> str:
 def _given(notebook: str) -> dict[str, str]:
     """Return the definitions, as in the cells, that a notebook's topics name in GIVEN, and those that these use.
 
-    Raises a ValueError if no cell defines a name in GIVEN. A companion need not: it shares its topic with another.
+    Raises a ValueError if no cell defines a name in GIVEN, neither here nor in the companion or core of this notebook.
     """
     topics = [importlib.import_module(f"{course().package}.{topic}") for topic in topics_of(notebook)]
     wanted = {name for topic in topics for name in getattr(topic, "GIVEN", ())}
     if not wanted:
         return {}
-    there: dict[str, str] = {}
-    for source, node in _locked_statements(notebook):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
-    if (missing := wanted - set(there)) and not is_companion(notebook):
+    core = notebook.removesuffix(FURTHER)
+    both = {name: _defined(name) for name in (core, f"{core}{FURTHER}") if name in notebooks()}
+    if missing := wanted.difference(*both.values()):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
-    wanted -= missing
+    there = both[notebook]
+    wanted &= set(there)
     todo = list(wanted)
     while todo:
         more = (_words(there[todo.pop()]) & set(there)) - wanted
         wanted |= more
         todo += more
     return {name: source for name, source in there.items() if name in wanted}
+
+
+def _defined(notebook: str) -> dict[str, str]:
+    """Return the source of each function and class that a notebook's locked cells define."""
+    there: dict[str, str] = {}
+    for source, node in _locked_statements(notebook):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+    return there
 
 
 def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:

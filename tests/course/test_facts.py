@@ -20,9 +20,9 @@ SHIPPED = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
 
 def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
     stories = (ROOT / "solutions/01-language-modelling/stories-validation.txt").read_text(encoding="utf-8")
-    [source] = [cell.source for cell in read("solutions", "01-language-modelling").cells if cell.id == "probes"]
+    [source] = [cell.source for cell in read("solutions", "01-language-modelling").cells if cell.id == "probe-claims"]
     defined: dict = {}
-    exec(source[: source.index("places =")], defined)  # the table of patterns, as the notebook has it
+    exec(source[: source.index("places =")], defined)  # the table of patterns, as the claim has it
     found = 0
     for pattern in defined["PROBES"].values():
         for match in re.finditer(pattern, stories):

@@ -199,7 +199,7 @@ def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published, 
     assert any(quoted in message for message in said)
 
 
-TWO = cells_of("02-tokenisation")
+TWO = cells_of("02-tokenisation-further")
 
 
 def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(files_of_gpt2):

@@ -217,7 +217,7 @@ NUMBERS = [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_assignments_hold_what_the_script_writes(number: str, root):
     """If not: python -m transformer_exercises.stories"""
-    [folder] = root.glob(f"solutions/{number}-*/")
+    [folder] = write.folders(number, root / "solutions")
     for name, make in write.ASSIGNMENTS[number].items():
         assert (folder / name).read_bytes() == make().encode(), name
 

@@ -16,11 +16,15 @@ from conftest import NOTEBOOKS, ROOT, read
 
 from autograder.authoring import put_beside
 from autograder.nbgrader_plugin.intake import sanitize
-from autograder.spec.course import home
+from autograder.spec.course import home, is_companion
 
 BESIDE = home() / "handout" / "beside"
 sys.path.append(str(BESIDE))
-SHOWN_IN = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("01", "02", "04")}
+PICTURES = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("02", "04")}
+SHOWN_IN = {  # no companion shows any
+    picture: tuple(name for name in NOTEBOOKS if name[:2] in numbers and not is_companion(name))
+    for picture, numbers in PICTURES.items()
+}
 WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
@@ -183,13 +187,13 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
     assert not put_beside(ROOT / "solutions" / name / f"{name}.ipynb")
     source = "\n".join(cell.source for cell in read("solutions", name).cells)
     for picture, notebooks in SHOWN_IN.items():
-        assert (f"from {picture} import" in source) == (name[:2] in notebooks)
-        files = {f"{picture}.page", f"{picture}.py"} if name[:2] in notebooks else set()
+        assert (f"from {picture} import" in source) == (name in notebooks)
+        files = {f"{picture}.page", f"{picture}.py"} if name in notebooks else set()
         for folder in ("solutions", "course"):
             assert {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")} == files
 
 
-@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[:2] in SHOWN_IN["touchables"]])
+@pytest.mark.parametrize("name", SHOWN_IN["touchables"])
 def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
     page = (BESIDE / "touchables.page").read_text("utf-8")

@@ -250,7 +250,7 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(fetch
     asked: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[5:]))
     versions = colab_binder.pins(ROOT) | {"torch": "9.9.9", "transformers": "9.9.9"}
-    assert {"torch", "numpy", "pooch", "tokenizers"} <= set(versions)
+    assert {"torch", "numpy", "tqdm", "tokenizers"} <= set(versions)
     exec(fetching("10-hugging-face-gpt2", versions=versions), {})
     assert asked == [["transformers==9.9.9"]], "torch stays as Colab has it"
 

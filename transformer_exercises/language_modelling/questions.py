@@ -11,22 +11,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "Left to right is a common choice, but the chain rule holds for tokens in an order as well as "
-                "for any other variables. Write it out for three tokens: every factor has its place, and nothing "
-                "has been lost so far."
+                "The chain rule conditions each factor on *all* tokens before it. These factors know one of them. For "
+                "which source is one enough?"
             ),
             "B": (
-                "Multiplying would need independence if the factors were plain probabilities p(x_t). Here each "
-                "factor is conditional on other tokens, and such factors may always be multiplied."
+                "More text makes each p(next | last) more exact, and the formula forgets all the same: after *the keys "
+                "to the cabinet* it sees *cabinet* alone. Which of the four sources has nothing else to remember?"
             ),
             "C": (
-                "Yes. The chain rule conditions each token on the whole text before it. The bigram model keeps "
-                "one token of it, so whatever the older ones say about the next token is lost."
+                "Yes. The present corner and the coin decide the next corner, and how the walker came there changes "
+                "nothing. Where forgetting costs nothing, the formula is the chain rule itself."
             ),
             "D": (
-                "Estimating from a finite text does cost something, and section 5 measures it. But the question "
-                "is about the form of the product: even with unlimited text, would this formula give the true "
-                "p(x)?"
+                "What decides here stands two places back, and this formula sees one. Which n-gram model would be exact "
+                "for this machine?"
             ),
         },
     ),
@@ -108,20 +106,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "No such marks are in the text, and nobody sorts it: the model gets characters or words and nothing "
-                "else. How would it notice, then, that a skill was missing?"
+                "No game of the text reached these positions, so there is nothing to look up. What does a table of long "
+                "contexts know after a context that it has not seen?"
             ),
             "B": (
-                "The loss is one number, the mean surprise per token, and knows nothing of skills. Ask instead at "
-                "which tokens somebody without a skill would be surprised."
+                "The loss is one number, the surprise at the move that was played, and knows nothing of rules. Ask "
+                "instead what helps to be surprised less."
             ),
             "C": (
-                "Yes. The loss asks for no skill by name. But the verb after its subject, the word after a hundred "
-                "degrees, the number after a sum are next tokens too, and whatever predicts them lowers the loss."
+                "Yes. The board stands nowhere in the text, but it decides which moves come next. A model that works "
+                "it out from the moves pays less at every move, in new games too. (Such boards were found inside networks.)"
             ),
             "D": (
-                "The first weights are random, and the loss then stands close to ln V: no token is preferred. What "
-                "the network knows later must have come in with the text."
+                "*Nf3* stands in thousands of games, so the move as such is far from impossible. Whether it is legal "
+                "*here* depends on all the moves before."
             ),
         },
     ),

@@ -46,21 +46,32 @@ def sentences(rows: int) -> dict[str, Callable[[], str]]:
     }
 
 
+def without_floors(files: dict[str, Callable[[], str]]) -> dict[str, Callable[[], str]]:
+    """Return the recipes for texts, without those for the floors."""
+    return {name: make for name, make in files.items() if not name.endswith(".json")}
+
+
 # Files that each assignment reads
 ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
     "01": stories(),
-    "02": stories() | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0) | sentences(200),
+    "02": without_floors(stories(validation=0) | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0))
+    | sentences(200),
     "03": stories(validation=0),
     "09": stories(train=2_000_000) | stories("bangla", 1_000_000),
     "11": sentences(6_000),
 }
 
 
+def folders(number: str, solutions: Path) -> list[Path]:
+    """Return the folder of an assignment, if there is one. Companions read none of these files."""
+    return [folder for folder in sorted(solutions.glob(f"{number}-*/")) if not folder.name.endswith("-further")]
+
+
 def write(solutions: Path = Path("solutions")) -> list[Path]:
     """Write each assignment's files into its folder, if it has one, and return their paths."""
     written = []
     for number, files in ASSIGNMENTS.items():
-        for folder in sorted(solutions.glob(f"{number}-*/")):
+        for folder in folders(number, solutions):
             for name, make in files.items():
                 (folder / name).write_bytes(make().encode())  # bytes: the same newlines on every system
                 written.append(folder / name)

@@ -54,49 +54,91 @@ QUESTIONS = [
     Question(
         name="q2_3",
         points=1,
-        key="D",
+        key="B",
         explanations={
             "A": (
-                "BPE does give small ids to pieces learnt early, which are often frequent. But does the model "
-                "ever calculate with an id? Look at what the table in section 9 made of the shuffled letters."
+                "The *choice* of names makes no difference before training. But this model has been trained: which row of "
+                "its table does it look up when the text says *dog*, after the sorting?"
             ),
             "B": (
-                "Merges learnt one after another are alike in frequency, if in anything. Even so, the rows of "
-                "two neighbouring ids start at random and are trained separately: what could they share?"
+                "Yes. A row belongs to its token. If the rows move as the names did, each token finds what was learnt for "
+                "it, and each output is read as what was meant. Nothing between the two layers knows an id."
             ),
             "C": (
-                "That would happen if you shuffled the ids under a model that is already trained, or decoded "
-                "with the old tokeniser. Here the second model has never seen the old numbering: who decodes its "
-                "output?"
+                "How many of its weights know an id at all? An id does one thing where the text comes in and one where "
+                "the next token goes out; all layers between calculate with vectors."
             ),
             "D": (
-                "Yes. Shuffling the ids reorders the rows of the first table and of the last layer, and nothing "
-                "else. Whatever the first model can learn, the second can learn too, and its own tokeniser turns "
-                "its ids back into text."
+                "A merge is a pair of pieces with a rank of its own. The list keeps its order when the ids of the pieces "
+                "change. So the text is cut as before; what is looked up for each piece?"
             ),
         },
     ),
     Question(
         name="q2_4",
         points=1,
+        key="C",
+        explanations={
+            "A": (
+                "That would need later merges to save as much as early ones. Move the slider of section 4 to its end: how "
+                "much does the curve still fall there?"
+            ),
+            "B": (
+                "A byte-level tokeniser has no unknown token to begin with: what no merge knows is spelt in bytes. So "
+                "there is nothing to win here. What do more merges change, then?"
+            ),
+            "C": (
+                "Yes. Merges are learnt in the order of how often they help, so each new one shortens the text by less, "
+                "and its row is trained at fewer places. Somewhere the longer table is no longer worth it."
+            ),
+            "D": (
+                "Room is not what was missing. A merge is learnt from pairs in the training text: how many Bangla letters "
+                "stand in this one, however many merges are allowed?"
+            ),
+        },
+    ),
+    Question(
+        name="q2f_1",
+        points=1,
         key="B",
         explanations={
             "A": (
-                "The other way round: a word is one token, and its pieces are several. Section 7 measured what BPE pays "
-                "for its small vocabulary. What does it gain?"
+                "The only whole one is removed, that is so. Write down what stands there afterwards: which characters now "
+                "touch each other that did not before?"
             ),
             "B": (
-                "Yes. A row learns only from the places where its token stands. With whole words almost half of the rows "
-                "are met once, and *drinks* starts from nothing although *drink* is well known. Pieces are shared, so "
-                "each of them is met often."
+                "Yes. What stood around the removed token closes up and spells a new one, which the tokeniser finds first "
+                "of all. Text from outside is safe only if it is encoded without special tokens."
             ),
             "C": (
-                "Sometimes a cut falls on an ending, and often it does not: look at what the merges made of *thirsty*. "
-                "BPE counts and knows no grammar, and it is good for something all the same."
+                "A byte-level tokeniser has no text that it cannot encode: half a special token would simply be bytes. "
+                "But is it still half a one when the engineer's program is through?"
             ),
             "D": (
-                "Ids are names, of letters, pieces and words alike, and any numbering is as good as another. Think of "
-                "how often each row of the table is met in training."
+                "Two would need both to be there when the text is encoded. What happened to the inner one before that?"
+            ),
+        },
+    ),
+    Question(
+        name="q2f_2",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "Then the signs are gone from the screen, and so are the emoji. The bytes are right, each time: what is "
+                "missing at the moment when they are decoded?"
+            ),
+            "B": (
+                "What has been decoded to that sign cannot be brought back: the bytes behind it are lost. At which moment "
+                "were they still there?"
+            ),
+            "C": (
+                "Yes. A character's bytes may come in several tokens. Nothing is wrong with any of them; they have to be "
+                "put together before they are decoded, so the screen waits for the last one."
+            ),
+            "D": (
+                "It would become rarer, for those that the training text held. What about a character that came into use "
+                "last week, or a rare one of a million?"
             ),
         },
     ),

@@ -29,7 +29,7 @@ GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
-NETWORK = {"pooch", "transformers"}  # notebooks that import these can download files
+NETWORK = {"transformers"}  # notebooks that import these can download files
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
 
