@@ -56,12 +56,10 @@ bench: $(READY) ## what marking a notebook or a class, learning merges, training
 	$(BIN)/python tools/benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python tools/benchmarks/gpt.py $(CORPUS)
 
-# With GUIDED=--guided, Atheris chooses the examples (it is not in the lock: .venv/bin/pip install atheris)
-GUIDED ?=
 
 fuzz: MINUTES = 3
 fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES, and see that nothing gives way
-	$(BIN)/python tests/fuzz.py --minutes $(MINUTES) $(GUIDED)
+	$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
 
 lab: $(READY) ## open the course in JupyterLab, as students see it
 	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab

@@ -6,8 +6,6 @@ A number is checked if an assertion of the notebook contains it, or has bounds a
 boxes of exercises, questions, titles, years and references to sections are not statements about a result.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib
@@ -100,7 +98,11 @@ def holds(number: float, single: set[float], ranges: list[tuple[float, float]]) 
 
 def exceptions() -> dict[str, dict[str, tuple[str, int]]]:
     """Return, by notebook and cell, the reason why its numbers are not checked and the number of such sentences."""
-    return tomllib.loads(KEPT.read_text("utf-8"))
+    found: dict[str, dict[str, tuple[str, int]]] = {}
+    for name, kinds in tomllib.loads(KEPT.read_text("utf-8")).items():
+        cells = [(kind, *cell.partition(":")[::2]) for kind, said in kinds.items() for cell in said.split()]
+        found[name] = {cell: (kind, int(count or 1)) for kind, cell, count in cells}
+    return found
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Copies of the course with classrooms in them, for tests that mark whole classes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -10,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from conftest import ROOT, read
+from conftest import ROOT, graded_only
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from submissions import ANSWERS, NAME, POINTS
 
-from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
 
 BEST, FULL = ANSWERS, sum(POINTS.values())
@@ -23,8 +20,7 @@ BEST, FULL = ANSWERS, sum(POINTS.values())
 
 def notebook(answers: dict[str, str] = BEST, *, comment: str = "") -> NotebookNode:
     """Return a submission without ungraded cells: students may delete them, and marking is faster."""
-    filled = filled_in(read("course", NAME), answers)
-    filled.cells = [cell for cell in filled.cells if grade_id(cell)]
+    filled = filled_in(graded_only(NAME), answers)
     if comment:
         filled.cells.append(nbformat.v4.new_code_cell(f"# {comment}", id="comment"))
     return filled
@@ -42,10 +38,8 @@ def copy_of_the_course(root: Path, settings: str = "") -> Path:
     return root
 
 
-def put(
-    classroom: Path, student: str, content: NotebookNode | bytes, name: str = f"{NAME}.ipynb", when: str = ""
-) -> None:
-    folder = classroom / "submitted" / student / NAME
+def put(place: Path, student: str, content: NotebookNode | bytes, name: str = f"{NAME}.ipynb", when: str = "") -> None:
+    folder = place / "submitted" / student / NAME
     folder.mkdir(parents=True, exist_ok=True)
     if not isinstance(content, bytes):
         content = nbformat.writes(content).encode()
@@ -60,9 +54,8 @@ def start(root: Path, classroom: Path, *command: str, **options: Any) -> subproc
     module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[command[0]]
     environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *command[1:]], cwd=root, env=environment, text=True, **streams
-    )
+    module = [sys.executable, "-m", module, *command[1:]]
+    return subprocess.Popen(module, cwd=root, env=environment, text=True, **streams)
 
 
 def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> str:

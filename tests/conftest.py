@@ -4,8 +4,12 @@ import contextlib
 import functools
 import os
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable, Container
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import nbgrader.api
@@ -129,16 +133,47 @@ def skip_without_cage(template: Template) -> None:
 
 @pytest.fixture(scope="module")
 def short() -> nbformat.NotebookNode:
-    """Return notebook 05 without its experiments: only the setup and the graded cells. Marking it takes a second."""
-    notebook = read("course", "05-attention")
-    notebook.cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id")]
+    return graded_only("05-attention")
+
+
+def graded_only(name: str) -> nbformat.NotebookNode:
+    """Return a release without its experiments: only the setup and the graded cells. Marking 05 takes a second."""
+    notebook = read("course", name)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
     return notebook
+
+
+def python(*arguments: str, cwd: Path = ROOT, path: object = ROOT, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the packages below `path`, and with more variables of the environment."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_CLASS")}
+    environment = kept | {"PYTHONPATH": str(path)} | more
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def missing(text: Container[str], *words: str) -> list[str]:
+    """Return which of the words a text does not contain, or a list does not."""
+    return [word for word in words if word not in text]
 
 
 def read(folder: str, name: str) -> nbformat.NotebookNode:
     notebook = nbformat.read(ROOT / folder / name / f"{name}.ipynb", as_version=4)
     notebook.metadata["name"] = name
     return notebook
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+    """Return what a condition comes to, as soon as that is true."""
+    end = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert found, condition
+    return found
+
+
+def cell_of(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
+    """Return the one cell with this grade_id."""
+    [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
+    return cell
 
 
 def with_hidden_tests(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -4,8 +4,6 @@ An example starts as something real, such as a released notebook with right answ
 have occurred or that a parser must expect.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -32,11 +30,8 @@ if settings.get_current_profile_name() != "fuzz":
 NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
 
-PEAK = re.compile(r"VmHWM:\s*(\d+) kB")
-
-
 def _peak() -> int:
-    found = PEAK.search(Path("/proc/self/status").read_text())
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
 
@@ -130,32 +125,11 @@ def harmless_sources(draw: st.DrawFn) -> str:
     return unit * draw(st.integers(1, 60_000 // len(unit)))
 
 
-WORDS = st.sampled_from(
-    [
-        "code",
-        "markdown",
-        "raw",
-        "softmax",
-        "test_softmax",
-        "nbgrader",
-        "../x",
-        "x y",
-        "",
-        "\ud800",
-        "\x00",
-        "a" * 70,
-        "é",
-    ]
-)
-ODD = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 6)
-    | st.sampled_from([2**63, -(2**70), 10**40, 1e308, float("inf"), float("nan"), -0.0])
-    | WORDS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
-    max_leaves=6,
-)
+ODD_WORDS = ["x y", "", "\ud800", "\x00", "a" * 70]
+WORDS = st.sampled_from("code markdown raw softmax test_softmax nbgrader ../x é".split() + ODD_WORDS)
+LEAVES = st.none() | st.booleans() | st.integers(-3, 6) | WORDS
+LEAVES |= st.sampled_from([2**63, -(2**70), 10**40, 1e308, float("inf"), float("nan"), -0.0])
+ODD = st.recursive(LEAVES, lambda i: st.lists(i, max_size=4) | st.dictionaries(WORDS, i, max_size=4), max_leaves=6)
 FIELDS = ["cell_type", "source", "metadata", "id", "outputs", "execution_count", "attachments", "zq"]
 GRADED = ["grade_id", "grade", "points", "solution", "locked", "task", "schema_version", "cell_type", "checksum", "zq"]
 WHOLE = ["cells", "metadata", "nbformat", "nbformat_minor", "worksheets", "zq"]

@@ -3,8 +3,7 @@
 make fuzz MINUTES=60, or python tests/fuzz.py --minutes 60 [NAME …]
 
 Every property gets the same share of the time. A failure is printed with the smallest example that shows it, and saved
-in `.hypothesis`; the next run tries it first. With `--guided`, Atheris (pip install atheris) chooses the examples by
-the code that they reach. The last lines are a table; the exit status is 1 if anything was found.
+in `.hypothesis`; the next run tries it first. The last lines are a table; the exit status is 1 if anything was found.
 """
 
 import argparse
@@ -13,7 +12,6 @@ import gc
 import logging
 import resource
 import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -27,8 +25,6 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("test_damaged_notebooks", "test_wire")
-LOOKED_INTO = ["autograder.nbgrader_plugin", "autograder.judge", "autograder.untrusted.wire", "nbconvert"]
-LOOKED_INTO += ["mistune", "latex2mathml"]
 MEMORY = 12 * 2**30  # bytes of address space: a larger example raises MemoryError and does not exhaust the machine
 SHOWN = 3_000  # characters of an example
 
@@ -99,33 +95,6 @@ def _report(one: Property, error: BaseException) -> None:
         print(f"\n=== {one.name}\n{trace}{one.found[where]}\n", flush=True)
 
 
-def guided(chosen: list[Property], seconds: float) -> None:
-    """Run each property in its own process, with examples that Atheris chooses."""
-    for one in chosen:
-        corpus = ROOT / ".hypothesis" / "guided" / one.name
-        corpus.mkdir(parents=True, exist_ok=True)
-        options = [f"-max_total_time={max(1, int(seconds / len(chosen)))}", "-max_len=65536", "-rss_limit_mb=8192"]
-        command = [sys.executable, __file__, "--inside", one.name, *options, f"-artifact_prefix={corpus}/", str(corpus)]
-        started = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        one.rounds, one.seconds = 1, time.monotonic() - started
-        said = done.stdout + done.stderr
-        one.examples = sum(int(line.split()[1]) for line in said.splitlines() if line.startswith("Done "))
-        if done.returncode:
-            one.found["guided"] = said[-SHOWN:]
-            print(f"\n=== {one.name}\n{said[-2 * SHOWN :]}\n", flush=True)
-
-
-def inside(name: str, options: list[str]) -> None:
-    """Run one property with Atheris. Does not return."""
-    import atheris  # type: ignore[import-not-found]
-
-    with atheris.instrument_imports(include=LOOKED_INTO):
-        [one] = [one for one in properties([name]) if one.name == name]
-    atheris.Setup([sys.argv[0], *options], one.test.hypothesis.fuzz_one_input)  # type: ignore[attr-defined]
-    atheris.Fuzz()
-
-
 def table(chosen: list[Property]) -> str:
     width = max(len(one.name) for one in chosen)
     lines = [f"{'property':{width}}  examples  rounds  seconds  found"]
@@ -139,7 +108,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of the names of those properties that are meant")
     parser.add_argument("--minutes", type=float, default=3.0)
-    parser.add_argument("--guided", action="store_true", help="let Atheris choose the examples")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     logging.disable(logging.CRITICAL)  # skipped cells would be logged thousands of times
@@ -151,12 +119,10 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # scanning torch and other imports takes longer than most examples
     with contextlib.suppress(KeyboardInterrupt):
-        (guided if options.guided else rounds)(chosen, 60 * options.minutes)
+        rounds(chosen, 60 * options.minutes)
     print(table(chosen), flush=True)
     return int(any(one.found for one in chosen))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--inside"]:
-        inside(sys.argv[2], sys.argv[3:])
     sys.exit(main())

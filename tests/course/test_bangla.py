@@ -18,9 +18,6 @@ from transformer_exercises.stories import bangla
 KEPT = json.loads(experiment.KEPT.read_text(encoding="utf-8"))
 
 
-# --- the grammar ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
@@ -42,8 +39,8 @@ def test_what_does_not_agree_is_never_said(right, wrong):
 
 
 def test_a_seed_tells_the_same_stories_in_bangla_of_one_spelling():
-    text = bangla.sample(stories=1_000, seed=4)
-    assert bangla.sample(stories=1_000, seed=4) == text != bangla.sample(stories=1_000, seed=5)
+    text, again, other = (bangla.sample(stories=1_000, seed=seed) for seed in (4, 4, 5))
+    assert again == text != other
     assert len(set(text.splitlines())) > 900
     assert unicodedata.is_normalized("NFC", text)
     letters = {sign for sign in text if unicodedata.category(sign)[0] in "LM"}
@@ -80,14 +77,8 @@ def test_every_word_has_a_meaning_and_other_words_have_none():
         glossed = bangla.gloss(line)
         assert all(meaning != "?" for _, meaning in glossed)
         assert " ".join(word for word, _ in glossed) == line.replace("।", "").replace("?", "")
-    assert bangla.gloss("এখন কখগ রান্না করছেন।") == [
-        ("এখন", "now"),
-        ("কখগ", "?"),
-        ("রান্না করছেন", "is cooking (respectful)"),
-    ]
-
-
-# --- what reads it --------------------------------------------------------------------------------------------------
+    cooks = [("এখন", "now"), ("কখগ", "?"), ("রান্না করছেন", "is cooking (respectful)")]
+    assert bangla.gloss("এখন কখগ রান্না করছেন।") == cooks
 
 
 @pytest.fixture(scope="module")
@@ -131,17 +122,12 @@ def test_the_published_configuration_is_the_one_that_notebook_09_counts():
     assert size.parameters(size.rows_of_table(700)) == 41_720_832
 
 
-# --- the experiment -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.long
 def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
     out = tmp_path / "bangla.json"
-    monkeypatch.setattr(experiment, "MINUTES", {"tiny": 0.02, "laptop": 0.02})
-    monkeypatch.setattr(experiment, "FOLDER", tmp_path / "models")
-    monkeypatch.setattr(experiment, "KEPT", out)
-    monkeypatch.setattr(experiment, "CHARACTERS", 100_000)
-    monkeypatch.setattr(experiment, "WRITTEN", 10)
+    few = {"MINUTES": {"tiny": 0.02, "laptop": 0.02}, "CHARACTERS": 100_000, "WRITTEN": 10}
+    for name, value in (few | {"FOLDER": tmp_path / "models", "KEPT": out}).items():
+        monkeypatch.setattr(experiment, name, value)
     missing = CliRunner().invoke(experiment.app, ["--measure"])
     assert missing.exit_code == 2
     assert "holds no trained model" in " ".join(missing.output.split())

@@ -25,7 +25,7 @@ def cell(notebook: str) -> dict:
 
 def definitions(notebook: str) -> str:
     """The cell without its last line, which calls what the others define."""
-    return "".join(cell(notebook)["source"]).rsplit("\n", 1)[0].replace("\r", "")
+    return cell(notebook).source.rsplit("\n", 1)[0]
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def book(monkeypatch, tmp_path) -> dict:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COURSE_BOOK")  # which the tests' set-up has set
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    namespace: dict = {}
+    namespace: dict = {"asked": []}
     exec("import os\nfrom pathlib import Path\n" + definitions("02-tokenisation"), namespace)
-    return namespace | {"asked": []}
+    return namespace
 
 
 @pytest.fixture
@@ -55,20 +55,16 @@ def served(book) -> Iterator[dict]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        globals_of = book["find_book"].__globals__
-        globals_of["BOOK_AT"] = f"http://127.0.0.1:{server.server_port}/input.txt"
-        globals_of["BOOK_SHA256"] = hashlib.sha256(DATA).hexdigest()
-        globals_of["BOOK_SIZE"] = len(TEXT)
+        threading.Thread(target=server.serve_forever).start()
+        book["BOOK_AT"] = f"http://127.0.0.1:{server.server_port}/input.txt"
+        book |= {"BOOK_SHA256": hashlib.sha256(DATA).hexdigest(), "BOOK_SIZE": len(TEXT)}
         yield book
         server.shutdown()
-        thread.join()
 
 
 def test_the_book_is_fetched_once_and_then_read_from_the_cache(served, capsys):
-    assert served["english_book"]("the stories' text") == ("tiny Shakespeare", TEXT)
-    assert served["english_book"]("the stories' text") == ("tiny Shakespeare", TEXT)
+    for _ in range(2):
+        assert served["english_book"]("the stories' text") == ("tiny Shakespeare", TEXT)
     assert served["asked"] == ["/input.txt"]
     assert capsys.readouterr().out.count("The text in use is tiny Shakespeare") == 2
 
@@ -79,37 +75,31 @@ def test_the_book_is_fetched_once_and_then_read_from_the_cache(served, capsys):
     ids=["another hash", "no network"],
 )
 def test_where_the_book_cannot_be_had_the_stories_are_taken_and_it_is_said(served, capsys, changed, error):
-    served["find_book"].__globals__.update(changed)
+    served.update(changed)
     assert served["english_book"]("once upon a time") == ("the stories", "once upon a time")
     said = capsys.readouterr().out
     assert f"The book cannot be had ({error})." in said
     assert "The text in use is the stories: 16 characters." in said
 
 
-def test_without_the_library_the_stories_are_taken(book, monkeypatch):
+@pytest.mark.parametrize("name", ["tiny-shakespeare", "my-book"])
+def test_a_copy_of_ones_own_is_taken_without_library_or_network(book, monkeypatch, tmp_path, name):
+    """Of the book's name, beside the notebook; of another, named by COURSE_BOOK."""
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert book["english_book"]("once upon a time")[0] == "the stories"
-
-
-@pytest.mark.parametrize("how", ["beside the notebook", "named by COURSE_BOOK"])
-def test_a_copy_of_ones_own_is_taken_without_library_or_network(book, monkeypatch, tmp_path, how):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    place = tmp_path / ("tiny-shakespeare.txt" if how == "beside the notebook" else "my-book.txt")
+    place = tmp_path / f"{name}.txt"
     place.write_bytes(DATA)
-    if how != "beside the notebook":
+    if name == "my-book":
         monkeypatch.setenv("COURSE_BOOK", str(place))
-    assert book["english_book"]("") == (place.stem, TEXT)  # another text than the book is called by its file's name
+    assert book["english_book"]("") == (name, TEXT)  # another text than the book is called by its file's name
 
 
-def test_who_asks_for_the_stories_fetches_nothing(served, monkeypatch):
+def test_who_asks_for_the_stories_as_tests_and_marking_do_fetches_nothing(served, monkeypatch):
+    assert {"COURSE_BOOK": "stories"}.items() <= FIXED.items()
+    assert WITHOUT_BOOK == {"COURSE_BOOK": "stories"}
     monkeypatch.setenv("COURSE_BOOK", "stories")
     assert served["english_book"]("once upon a time")[0] == "the stories"
     assert served["asked"] == []
-
-
-def test_tests_and_marking_do_without_the_book():
-    assert WITHOUT_BOOK == {"COURSE_BOOK": "stories"}
-    assert FIXED["COURSE_BOOK"] == "stories"
 
 
 @pytest.mark.parametrize("notebook", CELLS)

@@ -1,22 +1,18 @@
 """Tests that a notebook's figures have their description and all their pixels, in JupyterLab and in feedback."""
 
+# ruff: noqa: F811
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 
 import nbformat
 import pytest
-from conftest import ROOT, read
+from conftest import read
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from test_browser import browser, kept, lab, ours, page, pytestmark  # noqa: F401  (fixtures, and when they are skipped)
+from test_browser import browser, lab, ours, page, pytestmark  # noqa: F401  (fixtures, and when they are skipped)
 from test_feedback_pages import page as page_of
 from test_feedback_pages import sanitised_output, whole
 
-from autograder.spec.course import home
-
-EXTENSION = home() / "handout" / ".jupyter" / "labextensions" / "course-figures"
 SAVE = """async ([path, content]) => {
     const token = (document.cookie.match(/_xsrf=([^;]+)/) || [])[1];
     const said = await fetch(`/api/contents/${path}`, {
@@ -27,18 +23,12 @@ SAVE = """async ([path, content]) => {
 }"""
 
 
-# The pixels that a figure has, those that it is shown with, and the words for it.
-LOOK = "one => [one.naturalWidth, one.clientWidth, one.naturalHeight, one.clientHeight, one.alt]"
-
-
 @pytest.fixture
-def fine(browser):  # noqa: F811
+def fine(browser):
     """A page on a screen that has two pixels where others have one."""
-    context = browser.new_context(viewport={"width": 1600, "height": 1000}, device_scale_factor=2)
-    page = context.new_page()  # noqa: F811
-    page.set_default_timeout(90_000)
-    yield page
-    context.close()
+    with browser.new_context(viewport={"width": 1600, "height": 1000}, device_scale_factor=2) as context:
+        context.set_default_timeout(90_000)
+        yield context.new_page()
 
 
 def figure(name: str):
@@ -47,7 +37,7 @@ def figure(name: str):
     return next(output for output in outputs if "image/png" in output.get("data", {}))
 
 
-def shown(page, lab, name: str, *outputs) -> None:  # noqa: F811
+def shown(page, lab, name: str, *outputs) -> None:
     """Open a notebook whose one cell has these outputs, each of them a figure."""
     notebook = new_notebook(cells=[new_code_cell("show(fig, alt)", outputs=list(outputs))])
     page.goto(lab)
@@ -57,7 +47,7 @@ def shown(page, lab, name: str, *outputs) -> None:  # noqa: F811
     page.locator(".jp-RenderedImage img").nth(len(outputs) - 1).wait_for()
 
 
-def test_figures_have_their_description_in_jupyterlab(lab, page):  # noqa: F811
+def test_figures_have_their_description_in_jupyterlab(lab, page):
     drawn = figure("05-attention")
     words = drawn.metadata["image/png"]["alt"]
     shown(page, lab, "05-attention", drawn, new_output("display_data", data=drawn.data))
@@ -65,15 +55,13 @@ def test_figures_have_their_description_in_jupyterlab(lab, page):  # noqa: F811
     assert first.get_attribute("alt") == words
     assert not second.get_attribute("alt"), "without a description there is none to give"
     assert page.get_by_role("img", name=words).count() == 1, "this is what a screen reader asks for"
-    kept(page, "figure-described")
     assert not ours(page.errors)
 
 
-def test_figures_are_sharp_on_fine_screens_in_jupyterlab(lab, fine):  # noqa: F811
+def test_figures_are_sharp_on_fine_screens_in_jupyterlab(lab, fine):
     drawn = figure("06-masking")
     shown(fine, lab, "06-masking", drawn)
     fine.wait_for_function("() => document.querySelector('.jp-RenderedImage img').naturalWidth > 0")
-    kept(fine, "figure-sharp-lab")
     sharp(fine.locator(".jp-RenderedImage img"), drawn)
 
 
@@ -84,25 +72,14 @@ def test_figures_are_sharp_on_fine_screens_in_feedback(fine, tmp_path):
     path.write_text(page_of(whole([own])), "utf-8")
     fine.goto(path.as_uri())
     fine.locator("img").scroll_into_view_if_needed()
-    kept(fine, "figure-sharp-feedback")
     sharp(fine.locator("img"), drawn)
 
 
 def sharp(image, drawn) -> None:
     about = drawn.metadata["image/png"]
-    width, shown, height, high, words = image.evaluate(LOOK)
+    sizes = "[one.naturalWidth, one.clientWidth, one.naturalHeight, one.clientHeight, one.alt]"
+    width, shown, height, high, words = image.evaluate(f"one => {sizes}")
     assert (width, height) == (2 * about["width"], 2 * about["height"])
     assert 0 < shown <= about["width"], "as wide as it was drawn for, or as the column is"
     assert abs(high / shown - height / width) < 0.01, "not stretched"
     assert words == about["alt"]
-
-
-def test_what_describes_figures_goes_with_what_students_get(tmp_path):
-    from autograder.handout import write_zip
-
-    settings = json.loads((EXTENSION.parents[1] / "jupyter_lab_config.json").read_text("utf-8"))
-    [place] = settings["LabApp"]["extra_labextensions_path"]
-    write_zip(ROOT, tmp_path / "students.zip")
-    with zipfile.ZipFile(io.BytesIO((tmp_path / "students.zip").read_bytes())) as archive:
-        about = json.loads(archive.read(f"course/{place}/course-figures/package.json"))
-        assert archive.read(f"course/{place}/course-figures/{about['jupyterlab']['_build']['load']}")

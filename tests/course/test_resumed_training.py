@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import signal
 import threading
 import types
@@ -13,7 +13,6 @@ from torch import nn
 
 from autograder.spec.course import home
 
-FILE = home() / "handout" / "beside" / "goes_on.py"
 CELL = """
 import torch
 from torch import nn
@@ -55,8 +54,8 @@ RUN = "model, mean, losses, last = train(range(1, 13))"
 class Notebook:
     """Cells run in names of their own, as a kernel does."""
 
-    def __init__(self, module):
-        self.names = {"steps": module.steps, "press": lambda: signal.raise_signal(signal.SIGINT), "Model": nn.Linear}
+    def __init__(self, steps):
+        self.names = {"steps": steps, "press": lambda: signal.raise_signal(signal.SIGINT), "Model": nn.Linear}
         self.run(CELL)
 
     def run(self, source):
@@ -70,10 +69,7 @@ class Notebook:
 
 @pytest.fixture
 def notebook():
-    spec = importlib.util.spec_from_file_location("goes_on", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return Notebook(module)
+    return Notebook(runpy.run_path(str(home() / "handout" / "beside" / "goes_on.py"))["steps"])
 
 
 def state(run):

@@ -14,15 +14,8 @@ from collections import Counter
 
 import pytest
 
-from transformer_exercises.stories import (
-    LANGUAGES,
-    next_character_distribution,
-    parallel,
-    prefix_log_prob,
-    sample,
-    true_nll,
-    write,
-)
+from transformer_exercises import stories as written
+from transformer_exercises.stories import LANGUAGES, parallel, prefix_log_prob, sample, true_nll, write
 from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from transformer_exercises.stories.languages import word
 from transformer_exercises.stories.lexicon import BOYS, GIRLS
@@ -94,26 +87,13 @@ def test_brute_force_over_a_small_grammar_gives_the_same_probabilities():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_story_is_less_likely_than_the_choices_that_told_it(language: str):
-    source = random.Random(5)
-    ambiguous = 0
-    for _ in range(100):
-        story = STORIES.derive(source)
-        line = story.line(language)
-        exact = STORIES.log_prob(line, language)
-        assert exact >= story.log_prob - 1e-9, line
-        ambiguous += exact > story.log_prob + 1e-9
-    assert ambiguous < 25  # most stories can be told in one way only, so the sum is the teller's own product
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_probabilities_of_the_next_character_add_up_along_stories(language: str):
     """p(beginning) = Σ p(beginning + character) wherever we look, and p("") = 1: so all texts together have p = 1."""
     assert prefix_log_prob("", language) == 0
     source = random.Random(6)
     for line in sample(language, stories=25, seed=6).splitlines(keepends=True):
         beginning = line[: source.randrange(len(line))]
-        following = next_character_distribution(beginning, language)
+        following = written.next_character_distribution(beginning, language)
         assert math.fsum(following.values()) == pytest.approx(1, rel=1e-9)
         before = prefix_log_prob(beginning, language)
         for character, probability in following.items():
@@ -127,33 +107,33 @@ def test_impossible_texts_have_infinite_loss():
         assert true_nll(text) == math.inf, text
     assert true_nll(story, "bangla") == math.inf
     with pytest.raises(ValueError, match="nothing can follow"):
-        next_character_distribution("Ada had had ")
+        written.next_character_distribution("Ada had had ")
     with pytest.raises(ValueError, match="not in 'french'"):
         true_nll(story, "french")
     begun = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
-    assert {"t", "c"} <= set(next_character_distribution(begun))  # thirsty (the dog was) or cold (the water was)
+    assert {"t", "c"} <= set(
+        written.next_character_distribution(begun)
+    )  # thirsty (the dog was) or cold (the water was)
     assert math.isfinite(true_nll(begun + "thirsty. Who was thirsty? The dog was. The hens"))
     assert math.isfinite(true_nll(begun + "cold. What was cold? The water was."))
     assert true_nll(begun + "cold. Who was cold?") == math.inf
 
 
 def test_a_story_with_a_wrong_pronoun_is_impossible():
-    swap = {"she": "he", "he": "she", "his": "her", "him": "her"}
+    swap = {"she": "he", "he": "she", "his": "her", "him": "her", "her": "his him"}
     for line in sample(stories=300, seed=10).splitlines(keepends=True):
         for found in re.finditer(r"\b(he|she|his|him|her)\b", line, re.IGNORECASE):
-            old = found.group().lower()
-            for new in ("his", "him") if old == "her" else (swap[old],):
-                other = new.capitalize() if found.group()[0].isupper() else new
+            for new in swap[found[0].lower()].split():
+                other = new.capitalize() if found[0][0].isupper() else new
                 assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
 
 
 @pytest.mark.parametrize("salt", ["1", "2"])
 def test_sampling_is_the_same_in_every_process(salt):
     code = "from transformer_exercises.stories import *; print(ascii(sample('igbo', stories=9) + str(parallel(9))))"
-    there = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True
-    )
-    assert there.stdout.strip() == ascii(sample("igbo", stories=9) + str(parallel(9))), there.stderr
+    environment = os.environ | {"PYTHONHASHSEED": salt}
+    there = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert there.strip() == ascii(sample("igbo", stories=9) + str(parallel(9)))
 
 
 def test_the_english_files_are_whole_stories_without_repeats_of_few_symbols_and_words():
@@ -187,12 +167,10 @@ def test_texts_are_normalised_and_tidy(language: str):
 
 
 def test_languages_are_told_in_step():
-    english, igbo, bangla = (sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES)
-    for one, two, three in zip(english, igbo, bangla, strict=True):
+    for told in zip(*(sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES), strict=True):
         for forms in (person.forms for person in GIRLS + BOYS):
-            if re.search(rf"\b{forms['english']['']}\b", one):
-                assert forms["igbo"][""] in two
-                assert forms["bangla"][""] in three
+            if re.search(rf"\b{forms['english']['']}\b", told[0]):
+                assert all(forms[language][""] in line for language, line in zip(LANGUAGES, told, strict=True))
 
 
 def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
@@ -218,12 +196,10 @@ def test_every_pattern_names_the_same_people_and_things_in_every_language():
 
 def test_every_form_that_a_pattern_asks_for_exists():
     """Tell 4,000 stories in every language: a form that the lexicon lacks would be a KeyError."""
-    source = random.Random(17)
-    told = set()
+    source, told = random.Random(17), set()
     for _ in range(4000):
         story = STORIES.derive(source)
-        for language in LANGUAGES:
-            told |= {sentence for sentence, _ in story.sentences(language)}
+        told.update(sentence for language in LANGUAGES for sentence, _ in story.sentences(language))
     assert told == set(every_sentence())
 
 
@@ -231,23 +207,19 @@ def test_parallel_sentences_are_distinct_and_in_step():
     rows = parallel(400, seed=16)
     assert len({english for english, _, _ in rows}) == len(set(rows)) == 400
     assert rows[:100] == parallel(100, seed=16)
-    for row in rows:
-        assert all(cell and cell == cell.strip() and "\t" not in cell and "\n" not in cell for cell in row)
+    assert all(cell == cell.strip() != "" and not set(cell) & set("\t\n") for row in rows for cell in row)
+
+
+NUMBERS = [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "number", [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
-)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_assignments_hold_what_the_script_writes(number: str, root):
-    for folder in root.glob(f"solutions/{number}-*/"):
-        for name, make in write.ASSIGNMENTS[number].items():
-            assert (folder / name).is_file(), (
-                f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
-            )
-            assert (folder / name).read_bytes() == make().encode(), (
-                f"{name} is old: run python -m transformer_exercises.stories"
-            )
+    """If not: python -m transformer_exercises.stories"""
+    [folder] = root.glob(f"solutions/{number}-*/")
+    for name, make in write.ASSIGNMENTS[number].items():
+        assert (folder / name).read_bytes() == make().encode(), name
 
 
 def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):

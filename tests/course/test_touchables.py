@@ -24,11 +24,8 @@ SHOWN_IN = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("01",
 WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
-TOKENS = [9, 7, 6]
-COUNTED = {0.1: [3.0, 2.0, 1.0], 1.0: [3.0, 2.5, 2.0]}
-NEW = {0.1: [3.0, 2.0, 2.75], 1.0: [3.0, 2.5, 3.25]}
-LINES = {"true floor": 0.5, "log₂ V": 5.0}
-SPEEDS = [1.0, 0.5]
+TOKENS, SPEEDS, LINES = [9, 7, 6], [1.0, 0.5], {"true floor": 0.5, "log₂ V": 5.0}
+COUNTED, NEW = ({0.1: [3.0, 2.0, low], 1.0: [3.0, 2.5, high]} for low, high in ((1.0, 2.0), (2.75, 3.25)))
 
 
 def spun(vector):
@@ -77,9 +74,6 @@ def still(bundle):
     return [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in soup(bundle).select(".still table tr")]
 
 
-# --- the attention explorer -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4), (2, 3, 4, 4)])
 def test_weights_come_back_out_of_the_page(explorer, shape):
     given = torch.randn(*shape, generator=torch.Generator().manual_seed(1)).softmax(-1)
@@ -93,11 +87,10 @@ def test_weights_come_back_out_of_the_page(explorer, shape):
 
 def test_where_no_script_runs_there_is_a_picture_of_attention_with_a_description(explorer):
     explorer[0].explore(torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6]]), ["it", "was"], ["dog", "sea", "sun"])
-    [bundle] = explorer[1]
-    picture = soup(bundle).select_one(".still svg")
-    assert "it: dog 0.90; was: sun 0.60." in picture["aria-label"]
+    picture = soup(explorer[1][0]).select_one(".still svg")
     assert len(picture.find_all("rect")) == 6
-    assert "it: dog 0.90; was: sun 0.60." in bundle["text/plain"]
+    for words in (picture["aria-label"], explorer[1][0]["text/plain"]):
+        assert "it: dog 0.90; was: sun 0.60." in words
 
 
 @pytest.mark.parametrize(
@@ -113,9 +106,6 @@ def test_where_no_script_runs_there_is_a_picture_of_attention_with_a_description
 def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, looked_at, said):
     with pytest.raises(ValueError, match=said):
         explorer[0].explore(given, looking, looked_at)
-
-
-# --- the others -------------------------------------------------------------------------------------------------------
 
 
 def test_where_no_script_runs_a_table_says_it_and_feedback_keeps_no_more(touchables):
@@ -162,9 +152,6 @@ def test_what_does_not_fit_together_is_refused_in_a_sentence(touchables, call, s
         call(touchables[0])
 
 
-# --- all --------------------------------------------------------------------------------------------------------------
-
-
 def test_words_are_no_markup(explorer, touchables):
     explorer[0].explore(torch.eye(2), ["</script><b>", "<!--"], ["a", '"'], title="</figure>")
     touchables[0].step_merges([], {"</script><b>": [["</script><b>"]]}, [1])
@@ -197,9 +184,9 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
     source = "\n".join(cell.source for cell in read("solutions", name).cells)
     for picture, notebooks in SHOWN_IN.items():
         assert (f"from {picture} import" in source) == (name[:2] in notebooks)
+        files = {f"{picture}.page", f"{picture}.py"} if name[:2] in notebooks else set()
         for folder in ("solutions", "course"):
-            found = {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")}
-            assert found == ({f"{picture}.page", f"{picture}.py"} if name[:2] in notebooks else set())
+            assert {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")} == files
 
 
 @pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[:2] in SHOWN_IN["touchables"]])
@@ -207,7 +194,6 @@ def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
     page = (BESIDE / "touchables.page").read_text("utf-8")
     script = page[page.rindex("<script>") : page.index("  // The same picture")]
-    outputs = [out for cell in read("solutions", name).cells for out in cell.get("outputs", []) if "data" in out]
-    kept = [out.data["text/html"] for out in outputs if "data-touchable" in out.data.get("text/html", "")]
-    assert kept
-    assert all(script in one for one in kept)
+    outputs = [out for cell in read("solutions", name).cells for out in cell.get("outputs", [])]
+    shown = [html for out in outputs if "data-touchable" in (html := out.get("data", {}).get("text/html", ""))]
+    assert [script in one for one in shown] == [True] * len(shown) != []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import itertools
 import random
 import re
 import subprocess
@@ -18,10 +17,7 @@ from typer.testing import CliRunner
 from tools.training import checkpoints, say, stories_gpt2, translate
 from transformer_exercises.stories import parallel
 
-
-
-
-# --- stories_gpt2 -----------------------------------------------------------------------------------------------------
+ROWS = [(english, igbo) for english, igbo, _ in parallel(60)]
 
 
 @pytest.mark.long
@@ -44,9 +40,6 @@ def test_the_same_command_makes_the_same_model_which_loads_and_whose_card_says_i
     assert str(folder) not in card
 
 
-# --- translate --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path_factory, monkeypatch):
     """Models are kept in the working directory, if nobody says where: not in that of the tests."""
@@ -57,8 +50,11 @@ def _elsewhere(tmp_path_factory, monkeypatch):
 def tsv(tmp_path_factory):
     """A file of 60 pairs."""
     path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
-    rows = [("en", "ibo"), *((english, igbo) for english, igbo, _ in parallel(60))]
-    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return write(path, ROWS)
+
+
+def write(path, rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in [("en", "ibo"), *rows]), encoding="utf-8")
     return path
 
 
@@ -118,9 +114,7 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
     [
         (LINE * 30, "has no column called english. Its first line should name the columns"),
         ("english\n" + "The dog ran.\n" * 30, "has one column. Sentence pairs need two, with a tab between them"),
-        ("", "is empty"),
-        ("\n \n\n", "is empty"),
-        ("english\tigbo\n", "no line after that holds two sentences"),
+        *(("", "is empty"), ("\n \n\n", "is empty"), ("english\tigbo\n", "no line after that holds two sentences")),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),
         (f"english\tigbo\n{LINE}".encode("utf-16"), "is not UTF-8"),
         ("english\tigbo\n" + LINE * 30, "1 different training pairs, and at least 20 are needed"),
@@ -156,26 +150,24 @@ def test_no_sentence_is_both_learnt_and_tested(tmp_path):
         "dev": [*rows[50:55], rows[45]],
     }
     for part, pairs in parts.items():
-        text = "".join("\t".join(row) + "\n" for row in [("en", "ibo"), *pairs])
-        (tmp_path / f"news-{part}.tsv").write_text(text, encoding="utf-8")
+        write(tmp_path / f"news-{part}.tsv", pairs)
     for path in (tmp_path, tmp_path / "news-train.tsv"):
         corpus = translate.Corpus.of(path, "english", "igbo", random.Random(0))
         assert (corpus.train, corpus.validation, corpus.test) == (rows[:40], rows[50:55], rows[40:50])
         assert "4 of 44 training pairs were left out" in " ".join(corpus.remarks)
 
 
-# --- translate: two files, as OPUS gives them out --------------------------------------------------------------------
-
-
 @pytest.fixture
 def opus(tmp_path):
     """A folder as OPUS's archives unpack: two files of 60 lines, and what lies beside them."""
-    rows = [(english, igbo) for english, igbo, _ in parallel(60)]
+    rows = [*ROWS]
     rows[3] = ("One\u2028line of text.", "Otu\u2028ahịrị.")  # some programs take this character for the end of a line
-    for ending, side in (("en", 0), ("ig", 1)):
-        (tmp_path / f"wikimedia.en-ig.{ending}").write_text("".join(f"{row[side]}\n" for row in rows), encoding="utf-8")
-    (tmp_path / "README").write_text("Corpus: wikimedia", encoding="utf-8")
-    (tmp_path / "wikimedia.en-ig.xml").write_text("<cesAlign/>", encoding="utf-8")
+    files = {
+        f"wikimedia.en-ig.{name}": "\n".join(side) + "\n"
+        for name, side in zip(("en", "ig"), zip(*rows, strict=True), strict=True)
+    }
+    for name, text in (files | {"README": "Corpus: wikimedia", "wikimedia.en-ig.xml": "<cesAlign/>"}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
 
@@ -187,7 +179,7 @@ def test_two_files_of_lines_are_read_as_they_come_in_both_directions(opus, name)
     )
     pairs = {*there.train, *there.validation, *there.test}
     assert len(pairs) == 60
-    assert len({(english, igbo) for english, igbo, _ in parallel(60)} & pairs) == 59
+    assert len(pairs & {*ROWS}) == 59
     assert sorted(there.train) == sorted((english, igbo) for igbo, english in back.train)
 
 
@@ -200,18 +192,10 @@ def test_two_files_that_do_not_belong_together_are_refused(opus):
 
 def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(opus):
     path = opus / "wikimedia.en-ig.ig"
-    lines = path.read_text(encoding="utf-8").split("\n")
-    lines[7] = ""
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace(f"\n{ROWS[7][1]}\n", "\n\n"), encoding="utf-8")
     pairs = translate.read_two_files(opus / "wikimedia.en-ig", "english", "igbo")
     assert len(pairs) == 59
-    assert pairs[7:] == [(english, igbo) for english, igbo, _ in parallel(60)][8:]
-
-
-# --- translate: what is kept ------------------------------------------------------------------------------------------
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
+    assert pairs[7:] == ROWS[8:]
 
 
 @pytest.fixture(scope="module")
@@ -223,19 +207,17 @@ def undisturbed(tsv, tmp_path_factory):
 
 
 @pytest.mark.long
-def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(
-    tsv, undisturbed, tmp_path, monkeypatch, capsys
-):
+def test_a_killed_run_goes_on_to_the_same_losses_and_weights(tsv, undisturbed, tmp_path, monkeypatch, capsys):
     step = translate.Run.step
     for kill_at in (17, 44):
 
         def dying(self, kill_at=kill_at):
             if self.taken == kill_at:
-                raise Killed
+                raise SystemExit  # stands for the end of the process
             return step(self)
 
         monkeypatch.setattr(translate.Run, "step", dying)
-        with pytest.raises(Killed):
+        with pytest.raises(SystemExit):
             train(tsv, tmp_path)
         assert (tmp_path / checkpoints.UNFINISHED).is_file()
     monkeypatch.setattr(translate.Run, "step", step)
@@ -244,9 +226,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(
     assert not (tmp_path / checkpoints.UNFINISHED).exists()
     assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
     curves = [list(csv.DictReader((folder / "curve.csv").open())) for folder in (undisturbed, tmp_path)]
-    for point in itertools.chain(*curves):
-        del point["minutes"]
-    assert curves[0] == curves[1]
+    assert curves[0] == [kept | {"minutes": point["minutes"]} for point, kept in zip(*curves, strict=True)]
 
 
 @pytest.mark.long
@@ -258,12 +238,9 @@ def test_a_kept_model_has_its_curve_and_translates_without_the_autograder(undist
     assert (undisturbed / "curve.png").read_bytes().startswith(b"\x89PNG")
     sentence = "Onye gụrụ egwu? Ọ bụ Kate."
     here = say.SavedTranslator(undisturbed)
-    alone = (
-        "import runpy, sys; sys.modules['autograder'] = None; "
-        f"sys.argv = ['say.py', {sentence!r}]; runpy.run_path({str(undisturbed / 'say.py')!r}, run_name='__main__')"
-    )
-    result = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, encoding="utf-8")
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.removesuffix("\n") == here.say(sentence)
+    alone = "import runpy, sys; sys.modules['autograder'] = None; del sys.argv[0]; "
+    alone += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = [sys.executable, "-c", alone, undisturbed / "say.py", sentence]
+    assert subprocess.check_output(command, encoding="utf-8") == f"{here.say(sentence)}\n"
     with pytest.raises(FileNotFoundError, match=r"holds no model\. Train one with `make translate`"):
         say.SavedTranslator(tmp_path)

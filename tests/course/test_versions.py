@@ -20,14 +20,13 @@ from packaging.utils import canonicalize_name
 import autograder
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
-# What students use without importing it; and what notebooks import that comes with it: ipykernel brings IPython, and
-# matplotlib brings pillow.
-WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
+WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}  # students use it without importing it
 RUNS_NOTEBOOKS_AS_TESTS = {"nbval"}  # which marking never does
-BROUGHT = {"IPython", "PIL"}
-LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
-MACOS = {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
-WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+BROUGHT = {"IPython", "PIL"}  # by ipykernel and matplotlib
+LINUX, MACOS, WINDOWS = (
+    dict(zip(("sys_platform", "platform_system", "os_name"), names.split(), strict=True))
+    for names in ("linux Linux posix", "darwin Darwin posix", "win32 Windows nt")
+)
 PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
 
 
@@ -44,30 +43,18 @@ def lock() -> dict[str, str]:
     return {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in held}
 
 
-def project() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-
-
-def course() -> dict:
-    return tomllib.loads((ROOT / "transformer_exercises" / "pyproject.toml").read_text())["project"]
-
-
-def required() -> list[str]:
-    """Return what the engine and the course need together, without each other."""
-    both = [*project()["dependencies"], *course()["dependencies"]]
-    return [text for text in both if canonicalize_name(Requirement(text).name) != project()["name"]]
-
-
 def named(requirements: list[str]) -> set[str]:
     return {canonicalize_name(Requirement(text).name) for text in requirements}
 
 
-def students() -> set[str]:
-    return named([line for line in lines("requirements.txt") if not line.startswith("-")])
-
-
-def conda() -> list[str]:
-    return yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+PROJECT, COURSE = (
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    for folder in (".", "transformer_exercises")
+)
+EXTRAS, CONDA = PROJECT["optional-dependencies"], yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+STUDENTS = named([line for line in lines("requirements.txt") if not line.startswith("-")])
+# What the engine and the course need together, without each other
+REQUIRED = [text for text in PROJECT["dependencies"] + COURSE["dependencies"] if named([text]) != {PROJECT["name"]}]
 
 
 def imported(source: str) -> Iterator[str]:
@@ -102,12 +89,9 @@ def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> se
         if PLATFORM_EXTRAS.match(name) or extras <= found.get(name, set()):
             continue
         found[name] = found.get(name, set()) | extras
-        needs = map(Requirement, (metadata.requires(name) or ()) if installed(name) else ())
-        wanted += [
-            need
-            for need in needs
-            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras)
-        ]
+        for need in map(Requirement, (metadata.requires(name) or ()) if installed(name) else ()):
+            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras):
+                wanted.append(need)
     return set(found)
 
 
@@ -119,7 +103,7 @@ def loads(modules: str, blocked: dict[str, None], then: str) -> str:
 
 @pytest.mark.parametrize("group", ["dependencies", "dev", "postgres"])
 def test_every_requirement_is_a_range_that_holds_its_pin(group):
-    requirements = required() if group == "dependencies" else project()["optional-dependencies"][group]
+    requirements = REQUIRED if group == "dependencies" else EXTRAS[group]
     for requirement in map(Requirement, requirements):
         assert "==" not in str(requirement), f"{requirement}: exact versions belong into constraints.txt"
         assert lock()[canonicalize_name(requirement.name)] in requirement.specifier
@@ -127,13 +111,13 @@ def test_every_requirement_is_a_range_that_holds_its_pin(group):
 
 def test_the_lock_pins_all_that_is_needed_and_nothing_else():
     """Marking and development need Linux; students have other systems too."""
-    ours = everything_needed([*required(), *project()["optional-dependencies"]["dev"]], LINUX)
-    theirs = (everything_needed(students(), system) for system in (LINUX, MACOS, WINDOWS))
+    ours = everything_needed([*REQUIRED, *EXTRAS["dev"]], LINUX)
+    theirs = (everything_needed(STUDENTS, system) for system in (LINUX, MACOS, WINDOWS))
     assert set(lock()) == ours.union(*theirs)
 
 
 def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allows():
-    oldest = project()["requires-python"].removeprefix(">=") + ".0"
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
     for name in filter(installed, lock()):
         assert oldest in SpecifierSet(metadata.metadata(name).get("Requires-Python") or ""), name
 
@@ -141,23 +125,22 @@ def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allow
 def test_what_is_installed_here_is_what_the_lock_says():
     """Without labels of builds: "+cpu" is found on some machines and indexes only."""
     assert all(installed(name) in (pin, None) for name, pin in lock().items())
-    assert all(map(installed, named(required())))
+    assert all(map(installed, named(REQUIRED)))
 
 
 def test_pip_installs_for_students_what_the_lock_says():
     assert "-c constraints.txt" in lines("requirements.txt")
-    assert students() <= set(lock())
-    ran = students() - RUNS_NOTEBOOKS_AS_TESTS
-    assert ran <= named(required()), "marking runs what students ran"
+    assert set(lock()) >= STUDENTS
+    assert named(REQUIRED) >= STUDENTS - RUNS_NOTEBOOKS_AS_TESTS, "marking runs what students ran"
 
 
 def test_conda_installs_for_students_what_pip_does_with_the_same_pythons():
-    listed = dict(item.split("=", 1) for item in conda() if not item.startswith("python>"))
-    assert {CONDA_NAMES.get(name, name): version for name, version in listed.items()} == {
-        name: lock()[name] for name in students()
+    listed = [item.split("=", 1) for item in CONDA if not item.startswith("python>")]
+    assert {CONDA_NAMES.get(name, name): version for name, version in listed} == {
+        name: lock()[name] for name in STUDENTS
     }
-    [python] = [item for item in conda() if item.startswith("python>")]
-    assert python.removeprefix("python").split(",")[0] == project()["requires-python"]
+    [python] = [item for item in CONDA if item.startswith("python>")]
+    assert python.removeprefix("python").split(",")[0] == PROJECT["requires-python"]
 
 
 def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
@@ -165,12 +148,12 @@ def test_students_install_what_their_notebooks_import_and_nothing_that_only_mark
     modules = {module for cell in cells for module in imported(cell.source)}
     assert "torch" in modules
     beside = {path.stem for path in ROOT.glob("course/*/*.py")}
-    assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
+    assert distributions(modules - BROUGHT - beside) == STUDENTS - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
 
 
 @pytest.mark.slow
 def test_solutions_run_as_tests_with_nothing_but_what_students_install():
-    brought = everything_needed(students(), LINUX) | {project()["name"], course()["name"]}
+    brought = everything_needed(STUDENTS, LINUX) | {PROJECT["name"], COURSE["name"]}
     owners = metadata.packages_distributions().items()
     others = [module for module, names in owners if not brought & set(map(canonicalize_name, names))]
     assert {"nh3", "distributed"} <= set(others)
@@ -182,14 +165,13 @@ def test_what_the_package_imports_is_required_by_name():
     files = [*(ROOT / "autograder").rglob("*.py"), ROOT / "nbgrader_config.py"]
     modules = {module for path in files for module in imported(path.read_text())} - {"autograder"}
     assert "nbgrader" in modules
-    missing = distributions(modules) - named(project()["dependencies"])
-    extras = project()["optional-dependencies"]
-    assert missing <= named([*extras["dev"], *extras["tensors"], *course()["dependencies"]])  # asked for by a course
+    missing = distributions(modules) - named(PROJECT["dependencies"])
+    assert missing <= named([*EXTRAS["dev"], *EXTRAS["tensors"], *COURSE["dependencies"]])  # asked for by a course
 
 
 def test_both_wheels_have_one_version_and_the_same_ranges():
-    assert course()["version"] == autograder.__version__
-    engine = {text for texts in project()["optional-dependencies"].values() for text in texts} | {*required()}
+    assert COURSE["version"] == autograder.__version__
+    engine = {text for texts in EXTRAS.values() for text in texts} | {*REQUIRED}
     ranges = [(canonicalize_name(Requirement(text).name), str(Requirement(text).specifier)) for text in engine]
     assert len({name for name, _ in ranges}) == len(set(ranges)), "one range for each name"
 

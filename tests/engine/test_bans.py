@@ -1,13 +1,11 @@
 """Tests of bans: circumventions earn nothing and are named, and mentioning a banned name costs nothing."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
 import torch
 from circumventions import HARMLESS, HIDING, WAYS
-from conftest import read
+from conftest import missing, read
 from submissions import LIMITS
 
 from autograder.judge.bans import banned_uses, recording_uses
@@ -28,6 +26,11 @@ IN_THE_CAGE = {
     "cross_entropy": ("while noting is off", "written anew in torch"),
     "LayerNorm": ("compiled", "in a thread", "a library's layer as a base", "its middle, written anew in torch"),
 }
+GAVE = {
+    "softmax": "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
+    "LayerNorm": HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
+    + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
+}
 
 
 def judged(name: str, source: str) -> Verdict:
@@ -43,7 +46,7 @@ def caged(template, name: str, source: str) -> Verdict:
 
 
 def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one():
-    least = {"softmax": (51, 10), "cross_entropy": (27, 8), "LayerNorm": (29, 6), "RMSNorm": (19, 5)}
+    least = {"softmax": (54, 10), "cross_entropy": (27, 8), "LayerNorm": (29, 6), "RMSNorm": (19, 5)}
     least["grouped_query_attention"] = (17, 5)
     assert {one.name for one in exercises() if one.ban} == WAYS.keys() == HARMLESS.keys() == least.keys()
     assert all(len(WAYS[name]) >= ways and len(HARMLESS[name]) >= right for name, (ways, right) in least.items())
@@ -56,8 +59,7 @@ def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(
     boxes = [cell.source for cell in read(kind, asked.notebook).cells if f"> **`{name}(" in cell.source]
     assert len(boxes) == 1
     box = " ".join(line.removeprefix("> ") for line in boxes[0].split("\n"))
-    assert asked.ban.without in box
-    assert asked.ban.fine in box
+    assert not missing(box, asked.ban.without, asked.ban.fine)
 
 
 def assert_caught(verdict: Verdict, word: str) -> None:
@@ -112,7 +114,7 @@ def softmax(scores, dim=-1):
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """Installed as a library is, with names that give nothing away; it works out everything in NumPy or by hand."""
+    """Install a library whose names give nothing away; it works out everything in NumPy or by hand."""
     folder = tmp_path / "site-packages" / "smoothly"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(
@@ -128,20 +130,7 @@ def library(tmp_path, monkeypatch):
     sys.modules.pop("smoothly", None)
 
 
-@pytest.mark.parametrize(
-    ("name", "gave"),
-    [
-        (
-            "softmax",
-            "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
-        ),
-        (
-            "LayerNorm",
-            HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
-            + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "gave"), GAVE.items(), ids=GAVE)
 def test_what_a_library_works_out_is_none_of_the_students_by_whatever_name(library, name, gave):
     verdict = judged(name, "import smoothly\n" + gave)
     assert verdict.earned == 0

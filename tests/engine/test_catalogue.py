@@ -1,7 +1,5 @@
 """Tests of the notation for wrong and right answers: it is read as documented, and errors in it are reported."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest
@@ -16,6 +14,7 @@ SCALED = '''def scaled(x, by=2):
     return x * by  # same shape as x
 '''
 CLASS = "class Scaled(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
 
 
 def read(text: str, reference: str = SCALED, **options) -> list[Entry]:
@@ -130,9 +129,6 @@ def test_a_block_ends_with_the_next_version_or_entry():
     assert "return x - by\n" in found[0].sources[1]
 
 
-LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
-
-
 def test_a_version_may_change_a_right_answer_or_an_entry_above():
     once = "once: One time too few.\n- in loop\n  [x] * by => [x] * (by - 1) || [x] * (by + 1)\n"
     twice = "twice: Two times too few.\n- in once\n  by - 1 => by - 2\n- x * by => x * (by - 2)"
@@ -144,9 +140,8 @@ def test_a_version_may_change_a_right_answer_or_an_entry_above():
 
 def test_what_is_no_base_is_refused_by_name():
     refused("one: One.\n- in loop", "a version is the reference itself", bases={"loop": LOOP})
-    refused(
-        "once: One.\n- in lop\n  x => y", "once: there is no answer 'lop' above, and no right one", bases={"loop": LOOP}
-    )
+    above = "once: there is no answer 'lop' above, and no right one"
+    refused("once: One.\n- in lop\n  x => y", above, bases={"loop": LOOP})
     refused("one: One.\n- in two\n  x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
 
 

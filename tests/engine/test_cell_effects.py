@@ -1,24 +1,25 @@
 """Tests that a given cell is run again if the student's work depends on its effects, and only then."""
 
-from __future__ import annotations
-
 import tomllib
 
 import nbformat
 import pytest
-from conftest import ROOT, read, with_hidden_tests
-from submissions import answers
+from conftest import ROOT, read
+from submissions import answers, mended
 from test_marking import with_given_cells
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import uses
-from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id, repair
+from autograder.nbgrader_plugin.intake.repair import GIVEN
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
 from autograder.sample_class import filled_in
 from autograder.spec.course import given_names, question_or_exercise
 
 PROGRAMS = tomllib.loads((ROOT / "tests" / "cell_effects.toml").read_text("utf-8"))
 NOTEBOOK = PROGRAMS["notebook"]
+MODEL = "import torch\nfrom torch import nn\n\nprobe = nn.Linear(1, 1)"
+FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.0)"
+LOOK = "def look(model):\n    print(model.weight.shape)"
 
 
 @pytest.mark.parametrize("cell", PROGRAMS["changes"])
@@ -43,11 +44,6 @@ def test_functions_that_call_each_other_without_end_are_read_to_an_end():
     assert "model" in Effects([chain, "f0(model)"]).changed_by("f0(model)")
 
 
-MODEL = "import torch\nfrom torch import nn\n\nprobe = nn.Linear(1, 1)"
-FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.0)"
-LOOK = "def look(model):\n    print(model.weight.shape)"
-
-
 def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(template, short):
     release = with_given_cells(short, MODEL, FIT, LOOK, "fit(probe)", "look(probe)")
     submitted = filled_in(release, {})
@@ -58,12 +54,6 @@ def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(templ
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     assert {MODEL, FIT, "fit(probe)"} <= ran
     assert "look(probe)" not in ran
-
-
-def mended(submitted, release):
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    return with_hidden_tests(repair(submitted, release, []))
 
 
 class Dry(NotebookMarker):

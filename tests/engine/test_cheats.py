@@ -1,7 +1,5 @@
 """Tests that no cheat, each a real notebook, gains a mark over the same answers without it or learns a secret."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from functools import cache
@@ -9,37 +7,35 @@ from functools import cache
 import nbformat
 import pytest
 from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
+from submissions import ANSWERS, FULL, POINTS, earned, insert_before, verdicts_on
 
 from autograder.judge.formatting import MIME
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import Note, _cells, grade_id, repair
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.nbgrader_plugin.marking.notices import verdict_in
 from autograder.nbgrader_plugin.marking.tampering import find_signs
 from autograder.sample_class import filled_in
 from autograder.spec.course import question_or_exercise
 
-CELLS = {
-    "setup",
-    "helpers",
-    "q5_1",
-    "test_q5_1",
-    "softmax",
-    "test_softmax",
-    "simple_attention",
-    "test_simple_attention",
-}
+CELLS = {"setup", "helpers"}
+CELLS |= {f"{test}{name}" for name in ("q5_1", "softmax", "simple_attention") for test in ("", "test_")}
 SECRET = f"secret-{os.getpid()}-of-the-grader"
 WRONG = {
     "softmax": "def softmax(scores, dim=-1):\n    return scores",
     "simple_attention": "def simple_attention(x):\n    return x * 0",
     "q5_1": f'q5_1 = "{next(letter for letter in "ABCD" if letter != question_or_exercise("q5_1").key)}"',
 }
+UNNOTICED = {
+    # nothing in their source sets them apart from honest cells
+    *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
+    *("a background thread", "an oversized reply", "an endless reply", "NaN", "meta tensors", "assigned"),
+    *("the visible examples", "a malformed reply", "a forged reply", "a number formatter", "files named like modules"),
+    *("solutions in the repository", "other kernels", "a string that equals every letter"),
+}
 
 
 def programs(kind):
-    """Cells by name, each with the answer to softmax that goes with it, if one does."""
+    """Return cells by name, each with the answer to softmax that goes with it, if one does."""
     pairs = {name: [one, ""] if isinstance(one, str) else one for name, one in PROGRAMS[kind].items()}
     return {name: [source.replace("MIME", MIME) for source in pair] for name, pair in pairs.items()}
 
@@ -58,10 +54,8 @@ def on_tests(change):
 
 
 def claims(**settings):
-    """Metadata that each graded cell claims for itself."""
-    return lambda notebook: [
-        cell.metadata.nbgrader.update(settings) for cell in notebook.cells if "nbgrader" in cell.metadata
-    ]
+    """Return a change by which each graded cell claims these metadata for itself."""
+    return lambda notebook: [one.metadata.nbgrader.update(settings) for one in notebook.cells if grade_id(one)]
 
 
 def copy_test(cell, notebook):
@@ -69,7 +63,7 @@ def copy_test(cell, notebook):
 
 
 def swap_tests(notebook):
-    """The right question's name on an easier test."""
+    """Put the right question's name on an easier test."""
     a, b = (cell.metadata.nbgrader for cell in locked(notebook)[:2])
     a.grade_id, b.grade_id = b.grade_id, a.grade_id
 
@@ -113,10 +107,8 @@ FORGERIES = NOTICED | {
 
 @pytest.fixture(scope="module")
 def tiny():
-    """The release with two exercises and a question: each notebook is marked in half a second."""
-    notebook = FULL.copy()
-    notebook.cells = [cell for cell in FULL.cells if grade_id(cell) in CELLS]
-    return notebook
+    """Return the release with two exercises and a question: each notebook is marked in half a second."""
+    return release()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -130,28 +122,29 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
     """Mark a submission from its raw JSON on, as the exporter reads it: notebook, marks, and what was noticed."""
     submitted = filled_in(release, answers)
     if cheat:
-        [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "q5_1"]
-        submitted.cells.insert(index, nbformat.v4.new_code_cell(cheat))
+        insert_before(submitted, "q5_1", cheat)
     if forge:
         forge(submitted)
     notes: list[Note] = []
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
     notebook = with_hidden_tests(repair(read, release, notes))
     found = find_signs(notebook, notes)
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
-    nbformat.validate(notebook)
-    return notebook, earned({verdict.exercise: verdict for verdict in verdicts.values()}), found
+    return notebook, earned(verdicts_on(notebook, template)), found
 
 
 @cache
 def baseline(template):
-    release = FULL.copy()
-    release.cells = [cell for cell in FULL.cells if grade_id(cell) in CELLS]
-    return submit(template, release)[1]
+    return submit(template, release())[1]
+
+
+def release():
+    notebook = FULL.copy()
+    notebook.cells = [cell for cell in FULL.cells if grade_id(cell) in CELLS]
+    return notebook
 
 
 def assert_nothing_learnt(notebook):
-    """What the student's own cells show holds no check, key, reference, verdict or variable of the grader's."""
+    """See that the student's own cells show no check, key, reference, verdict or variable of the grader's."""
     own = [cell for cell in notebook.cells if cell.cell_type == "code" and exercise_of(cell) is None]
     shown = str([cell.outputs for cell in own])
     question = question_or_exercise("q5_1")
@@ -210,26 +203,14 @@ def test_working_versions_cannot_be_kept_for_a_later_cell(template, tiny):
     assert marks["simple_attention"] == 0
 
 
-UNNOTICED = {
-    # nothing in their source sets them apart from honest cells
-    *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
-    *("a background thread", "an oversized reply", "an endless reply", "NaN", "meta tensors", "assigned"),
-    *("the visible examples", "a malformed reply", "a forged reply", "a number formatter", "files named like modules"),
-    *("solutions in the repository", "other kernels", "a string that equals every letter"),
-}
-
-
 @pytest.mark.parametrize("name", [name for name in (*CHEATS, *SEEKS) if name not in UNNOTICED])
 def test_the_instructor_is_told_where_to_look(name):
     sources = CHEATS.get(name) or SEEKS[name]
-    found = find_signs(
-        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources if source])
-    )
-    assert found
-    assert found[0].cell >= 1
-    assert found[0].line
+    cells = [nbformat.v4.new_code_cell(source) for source in sources if source]
+    [first, *_] = find_signs(nbformat.v4.new_notebook(cells=cells))
+    assert first.cell >= 1
+    assert first.line
 
 
 def test_honest_notebooks_are_not_suspected(solution):
-    """The solutions do everything that an honest notebook does."""
     assert find_signs(solution) == []

@@ -1,7 +1,5 @@
 """Tests that a judged answer is not judged again, and that no other answer gets its result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -12,7 +10,7 @@ from autograder.judge.check_cache import CheckCache, digest
 from autograder.judge.run_check import run_check, student_with_answer
 from autograder.judge.student import Student
 from autograder.spec.course import exercise
-from autograder.spec.exercise import ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, ValuesDiffer, Wrong
 from autograder.untrusted.wire import Packet, encode
 
 NAME = "scaled_dot_product_attention"
@@ -32,7 +30,7 @@ class Counted(Student):
 
 @pytest.fixture
 def counting(monkeypatch):
-    """How often a check ran in earnest."""
+    """Return the titles of the checks that ran in earnest."""
     runs = []
     monkeypatch.setattr(check_cache, "run_check", lambda *args: runs.append(args[1].title) or run_check(*args))
     return runs
@@ -72,23 +70,25 @@ def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting
     assert len(counting) == 2
 
 
+def stopping(error: BaseException | type[BaseException]) -> Check:
+    """Return a check that asks once, and stops with this error."""
+
+    def ask(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise error
+
+    return replace(CHECK, ask=ask)
+
+
 def test_a_check_of_the_same_title_is_another_check():
     cache = CheckCache()
     cache.run(RIGHT, CHECK, Counted(RIGHT.source))
-
-    def never_content(student):
-        raise Wrong("never")
-
     with pytest.raises(Wrong, match="never"):
-        cache.run(RIGHT, replace(CHECK, ask=never_content), Counted(RIGHT.source))
+        cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
 
 
 def test_a_check_that_stopped_is_run_again(counting, caplog):
-    def stops(student):
-        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
-        raise ZeroDivisionError
-
-    cache, check = CheckCache(), replace(CHECK, ask=stops)
+    cache, check = CheckCache(), stopping(ZeroDivisionError)
     for _ in range(2):
         with pytest.raises(Wrong, match="could not be compared"):
             cache.run(RIGHT, check, Counted(RIGHT.source))
@@ -97,11 +97,7 @@ def test_a_check_that_stopped_is_run_again(counting, caplog):
 
 
 def test_a_check_that_was_interrupted_has_no_result():
-    def interrupted(student):
-        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
-        raise KeyboardInterrupt
-
-    cache, check = CheckCache(), replace(CHECK, ask=interrupted)
+    cache, check = CheckCache(), stopping(KeyboardInterrupt)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             cache.run(RIGHT, check, Counted(RIGHT.source))
@@ -118,13 +114,9 @@ def test_what_is_kept_is_bounded():
 
 def test_messages_that_differ_are_told_apart():
     for one, other in (
-        (True, 1),
-        (1, 1.0),
-        ([1], (1,)),
-        ("1", 1),
-        (torch.tensor(0.0), torch.tensor(-0.0)),
+        *((True, 1), (1, 1.0), ([1], (1,)), ("1", 1)),
+        *((torch.tensor(0.0), torch.tensor(-0.0)), (torch.ones(2, 3), torch.ones(3, 2))),
         (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32)),
-        (torch.ones(2, 3), torch.ones(3, 2)),
         (torch.ones(2, requires_grad=True), torch.ones(2)),
     ):
         assert digest(encode(one)) == digest(encode(one)) != digest(encode(other))

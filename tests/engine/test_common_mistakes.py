@@ -1,7 +1,5 @@
 """Tests that each common mistake does what its name says, in functions and classes, and has no duplicate versions."""
 
-from __future__ import annotations
-
 import ast
 import math
 
@@ -32,6 +30,9 @@ EARLY = "def early(x):\n    if x.numel() == 0:\n        return x.clone()\n    re
 PAIR = "def pair(x):\n    return x + 1, x / 3\n"
 NO_RETURN = "def silent(x):\n    x = x + 1\n"
 INNER = "def outer(x):\n    def inner(y):\n        return y / 3\n    return inner(x) + 1\n"
+THIRDS = "def thirds(x):\n    return x / 3\n"
+TOTAL = "def total(x):\n    return x.sum()\n"
+both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
 def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> tuple[str, ...]:
@@ -41,7 +42,7 @@ def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 
 def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
-    """Each version, ready to be called."""
+    """Return each version, ready to be called."""
     found = []
     for version in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}
@@ -55,9 +56,6 @@ def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 def x(*shape: int, **options) -> torch.Tensor:
     return torch.arange(1.0, math.prod(shape) + 1, **options).reshape(shape)
-
-
-both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
 @both
@@ -115,14 +113,9 @@ def test_input_changed_changes_it_on_every_way_out():
             assert not torch.equal(mine, x(size))
 
 
-THIRDS = "def thirds(x):\n    return x / 3\n"
-TOTAL = "def total(x):\n    return x.sum()\n"
-
-
 def test_precisions_come_out_as_the_slips_say():
-    [single], [double], [inside] = (
-        runs(slip, THIRDS) for slip in ("single_precision", "double_precision", "single_precision_inside")
-    )
+    slips = ("single_precision", "double_precision", "single_precision_inside")
+    [single], [double], [inside] = (runs(slip, THIRDS) for slip in slips)
     mine = x(3, dtype=torch.float64)
     assert single(mine).dtype == torch.float32
     assert double(x(3)).dtype == torch.float64

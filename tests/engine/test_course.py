@@ -1,12 +1,6 @@
 """Tests of how the engine finds the course that it marks, and of what it does without any."""
 
-from __future__ import annotations
-
-import os
-import subprocess
-import sys
-
-from conftest import ROOT
+from conftest import python
 
 PROGRAM = """
 import importlib.metadata as metadata
@@ -21,14 +15,11 @@ except course.NoCourse as reason:
 
 
 def found(folder, asked, *names, settings=""):
-    """What an expression gives in a folder where courses of these names are installed."""
+    """Return what an expression gives in a folder where courses of these names are installed."""
     if settings:
         (folder / "nbgrader_config.py").write_text(settings)
-    program = PROGRAM.format(names=names, asked=asked)
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    )
+    done = python("-c", PROGRAM.format(names=names, asked=asked), cwd=folder)
+    assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
@@ -48,13 +39,11 @@ def test_of_several_courses_the_configuration_names_one(tmp_path):
     assert named == "transformer_exercises"
 
 
-MODULES = [
-    *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
-    *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
-    *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
-]
-
-
 def test_pytorch_is_imported_for_tensors_only(tmp_path):
+    modules = [
+        *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
+        *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
+        *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
+    ]
     loaded = "[m for m in {} if __import__(m) and 'torch' in __import__('sys').modules]"
-    assert found(tmp_path, loaded.format(MODULES)) == "[]"
+    assert found(tmp_path, loaded.format(modules)) == "[]"

@@ -3,8 +3,6 @@
 The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io
@@ -24,12 +22,12 @@ import damage
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import with_hidden_tests
+from conftest import cell_of, graded_only, with_hidden_tests
 from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from submissions import ANSWERS, LIMITS, POINTS, earned
+from submissions import ANSWERS, POINTS, earned, insert_before, verdicts_on
 from test_feedback_pages import everywhere, in_formgrader, page, whole
 from test_wire import BLOBS, TREES
 
@@ -44,7 +42,7 @@ from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, 
 from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _cleaned, write_verdict
+from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
 from autograder.sandbox.session import Template
 from autograder.spec.course import course, exercises, question_or_exercise
 from autograder.untrusted.wire import Packet
@@ -52,10 +50,29 @@ from autograder.untrusted.wire import Packet
 FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
 
 pytestmark = pytest.mark.slow
+NAMES = st.text(
+    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
+    min_size=1,
+    max_size=12,
+) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
+KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
+THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
+PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
+PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
+PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
+MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
+MEMBERS = st.lists(MEMBER, max_size=6)
+OURS = {"header", "main", "footer", "section"}
+ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
+ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
+ATTRIBUTES |= set().union(*sanitize.ATTRIBUTES.values()) | mathml.ATTRIBUTES
+OURS_ALONE = r"(?![a-z][a-z0-9+.-]*:|//|\\)"  # no scheme, no host: somewhere beside the page
+ADDRESS = re.compile(rf"(https?:|mailto:|{OURS_ALONE})", re.IGNORECASE)
+LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*|{OURS_ALONE}.*", re.IGNORECASE)
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
-    """A submission as the grader reads it."""
+    """Return a submission as the grader reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{name}.ipynb")
         path.write_bytes(content)
@@ -70,9 +87,10 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
         mended = loaded(damaged.name, damaged.content)
     nbformat.validate(mended)
     assert json.dumps(mended, ensure_ascii=False).encode()  # it can be written
-    found = {grade_id(cell): cell for cell in mended.cells if grade_id(cell)}
+    graded = [cell for cell in mended.cells if grade_id(cell)]
+    found = {grade_id(cell): cell for cell in graded}
     wanted = {grade_id(cell): cell for cell in damage.released(damaged.name).cells if grade_id(cell)}
-    assert sorted(grade_id(cell) for cell in mended.cells if grade_id(cell)) == sorted(wanted)
+    assert sorted(map(grade_id, graded)) == sorted(wanted)
     for name, released in wanted.items():
         cell = found[name]
         assert (cell.metadata.nbgrader, cell.cell_type) == (released.metadata.nbgrader, released.cell_type)
@@ -85,15 +103,6 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
     twice = loaded(damaged.name, json.dumps(mended).encode())
     assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in mended.cells]
     assert twice.metadata[repair.KEY]["notes"] == []
-
-
-NAMES = st.text(
-    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
-    min_size=1,
-    max_size=12,
-) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
-THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
 
 
 @SOME
@@ -138,26 +147,6 @@ def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path)
             make[kind]()
 
 
-PLACES = st.sampled_from(
-    [
-        "",
-        "a",
-        "a/",
-        "./a",
-        "a/b",
-        "a/../../out",
-        "../../out",
-        "/tmp/zq-out",
-        "C:\\out",
-        "..\\..\\out",
-        "05-attention.ipynb",
-    ]
-)
-PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
-MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
-MEMBERS = st.lists(MEMBER, max_size=6)
-
-
 def packed(kind: str, members: list, depth: int = 0) -> bytes:
     out = io.BytesIO()
     if kind == "zip":
@@ -175,10 +164,9 @@ def packed(kind: str, members: list, depth: int = 0) -> bytes:
         with tarfile.open(fileobj=out, mode="w:gz") as archive:
             for name, what, content in members:
                 info = tarfile.TarInfo(name.encode("utf-8", "replace").decode().replace("\0", "") or "x")
-                info.type = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}.get(
-                    what, tarfile.REGTYPE
-                )
-                info.linkname, info.size = "/etc/passwd", len(content) if info.type == tarfile.REGTYPE else 0
+                kinds = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}
+                info.type, info.linkname = kinds.get(what, tarfile.REGTYPE), "/etc/passwd"
+                info.size = len(content) if info.type == tarfile.REGTYPE else 0
                 archive.addfile(info, io.BytesIO(content))
     return out.getvalue()
 
@@ -217,7 +205,6 @@ def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, m
 @MANY
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
-    """What one cell holds changes nothing of what is found in the others."""
     right = ANSWERS["softmax"]
     alone = defined_in(right), needed_by(right), uses("softmax", [right])
     source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
@@ -238,19 +225,18 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
 
 @functools.cache
 def asked() -> list[str]:
-    """Exercises that are asked quickly: their notebooks have no trainings."""
+    """Return exercises that are asked quickly: their notebooks have no trainings."""
     return [one.name for name in ("05-attention", "06-masking", "07-multi-head") for one in exercises(name)]
 
 
 @SOME
 @given(st.data())
 def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
-    """A process that lies in some of its answers, among right ones."""
+    """The process lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
     honest = in_process(namespace_with(declared, declared.source)).send
-    lies = data.draw(
-        st.dictionaries(st.integers(0, 12), st.tuples(TREES, BLOBS, st.booleans()), min_size=1, max_size=6)
-    )
+    lie = st.tuples(TREES, BLOBS, st.booleans())
+    lies = data.draw(st.dictionaries(st.integers(0, 12), lie, min_size=1, max_size=6))
     count = iter(range(10**6))
 
     def reply(question: Packet) -> Packet:
@@ -271,7 +257,7 @@ def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
 
 
 def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
-    """A right reply with something else in the place of one of its parts."""
+    """Return a right reply with something else in the place of one of its parts."""
     parts = right.get("dict") if isinstance(right, dict) else None
     if not parts:
         return tree
@@ -279,17 +265,8 @@ def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
     return {"dict": [[key, tree] if at == place else [key, value] for at, (key, value) in enumerate(parts)]}
 
 
-OURS = {"header", "main", "footer", "section"}
-ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
-ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
-ATTRIBUTES |= set().union(*sanitize.ATTRIBUTES.values()) | mathml.ATTRIBUTES
-OURS_ALONE = r"(?![a-z][a-z0-9+.-]*:|//|\\)"  # no scheme, no host: somewhere beside the page
-ADDRESS = re.compile(rf"(https?:|mailto:|{OURS_ALONE})", re.IGNORECASE)
-LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*|{OURS_ALONE}.*", re.IGNORECASE)
-
-
 def forbidden(markup: str) -> list[str]:
-    """Everything in markup, as two readers of HTML see it, that is not on the lists."""
+    """Return everything in markup, as two readers of HTML see it, that is not on the lists."""
     found = []
     for reader in ("html.parser", "lxml"):
         for element in BeautifulSoup(markup, reader).find_all(True):
@@ -310,7 +287,7 @@ def forbidden(markup: str) -> list[str]:
 
 
 def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
-    """A text everywhere in a notebook, as it comes out of mending and marking, between honest cells."""
+    """Return cells that hold a text everywhere, as it comes out of mending and marking, between honest cells."""
     cells = [new_markdown_cell("before *it*"), *everywhere(text)]
     data = output.get("data") if isinstance(output, dict) else None
     if isinstance(data, dict):
@@ -395,10 +372,7 @@ def test_any_output_is_one_of_a_notebook_or_none(output):
 
 @functools.cache
 def short() -> nbformat.NotebookNode:
-    """Notebook 05 without its experiments."""
-    notebook = damage.read("course", "05-attention")
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
-    return notebook
+    return graded_only("05-attention")
 
 
 @functools.cache
@@ -421,10 +395,9 @@ def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
         notebook = with_hidden_tests(repair.load(path, short()))
     assert "problem" not in notebook.metadata[repair.KEY]
     tampering.write_signs(notebook, tampering.find_signs(notebook))
-    verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
-    nbformat.validate(notebook)
+    verdicts = verdicts_on(notebook, template())
     assert page(notebook).encode()
-    return earned({verdict.exercise: verdict for verdict in verdicts.values()})
+    return earned(verdicts)
 
 
 def answered() -> nbformat.NotebookNode:
@@ -434,10 +407,7 @@ def answered() -> nbformat.NotebookNode:
 @FEW
 @given(damage.harmless_sources(), st.sampled_from(sorted(ANSWERS)))
 def test_a_cell_among_right_answers_costs_nothing(source, before):
-    notebook = answered()
-    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == before]
-    notebook.cells.insert(index, new_code_cell(source))
-    assert marks(notebook) == POINTS
+    assert marks(insert_before(answered(), before, source)) == POINTS
 
 
 @FEW
@@ -445,13 +415,11 @@ def test_a_cell_among_right_answers_costs_nothing(source, before):
 def test_an_answer_that_is_damaged_costs_its_exercise(data):
     """The others are marked with working versions of it."""
     name = data.draw(st.sampled_from(sorted(name for name in ANSWERS if not name.startswith("q"))))
-    source = (
-        damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS)).encode("utf-8", "replace").decode()
-    )
+    source = damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS))
+    source = source.encode("utf-8", "replace").decode()
     assume(defined_in(source) <= {name})
     notebook = answered()
-    [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
-    cell.source = source
+    cell_of(notebook, name).source = source
     found = marks(notebook)
     assert found | {name: 0.0} == POINTS | {name: 0.0}
     assert 0 <= found[name] <= POINTS[name]
@@ -462,7 +430,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 def test_whatever_is_handed_in_every_exercise_has_a_mark_and_the_next_student_theirs(damaged: Damaged):
     mended = with_hidden_tests(loaded("05-attention", damaged.content))
     mended.cells = [cell for cell in mended.cells if grade_id(cell)]
-    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
-    assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
+    verdicts = verdicts_on(mended, template())
+    assert set(verdicts) == set(POINTS)
     assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
     assert marks(answered()) == POINTS, "the next student's"

@@ -1,37 +1,164 @@
-"""Tests that of two mistakes that fail at the same checks, the one with the student's own error message is named."""
+"""Tests that mistakes are named by what they answer, two in one answer both, and that no other mistake is named."""
 
-from __future__ import annotations
+import json
+import os
+import signal
+from collections import Counter
 
+import psutil
 import pytest
+from two_mistakes import drawn, marked, outcome
 
-from autograder.judge.diagnosis import diagnose, signature_store
-from autograder.judge.diagnosis.sketch import sketch
-from autograder.judge.mark import mark
-from autograder.judge.run_check import namespace_with
-from autograder.judge.student import in_process
-from autograder.spec.course import question_or_exercise
+from autograder.judge.diagnosis import diagnose, pair_cache, pairs, signature_store
+from autograder.judge.diagnosis.compose import composed
+from autograder.judge.mark import Verdict, mark
+from autograder.judge.run_check import student_with_answer
+from autograder.spec.catalogue import replaced
+from autograder.spec.course import exercise, exercises, notebooks
+from autograder.spec.exercise import Exercise
+
+SOFTMAX = exercise("softmax")
+NO_SHIFT = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores")
+TWO = replaced(NO_SHIFT, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
+NO_KEEPDIM = replaced(NO_SHIFT, "keepdim=True", "keepdim=False")
+ODD = replaced(SOFTMAX.source, "return exps", "return 1.0625 * exps.sin()")
+FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
+ALL = [declared for notebook in notebooks() for declared in exercises(notebook)[:3]]
 
 
-def marked(name, source):
-    return mark(name, in_process(namespace_with(question_or_exercise(name), source)), [source])
+@pytest.fixture(autouse=True)
+def nothing_kept(tmp_path, monkeypatch):
+    """Keep signatures where nobody has searched before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
 
 
-def source_of(name, mistake):
-    return next(one.source for one in question_or_exercise(name).mistakes if one.name == mistake)
+@pytest.fixture
+def searches(monkeypatch) -> list[str]:
+    """Return the exercises about whose answers pairs are tried, as it happens."""
+    names: list[str] = []
+    search = pairs.search
+    monkeypatch.setattr(pairs, "search", lambda *args: names.append(args[0].name) or search(*args))
+    return names
+
+
+def verdict_on(source: str, declared: Exercise = SOFTMAX) -> Verdict:
+    return mark(declared.name, student_with_answer(declared, source), [source])
+
+
+def source_of(name: str, mistake: str) -> str:
+    return next(one.source for one in exercise(name).mistakes if one.name == mistake)
+
+
+def named(verdict: Verdict) -> set[str]:
+    return {one.mistake for one in verdict.diagnoses}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "count", "both", "wrong"),
+    [(FEW, 3, 0.85, 0), pytest.param(ALL, 2, 0.65, 1 / 30, marks=pytest.mark.long)],  # a part may look like a third
+    ids=["quick to ask", "of all notebooks"],
+)
+def test_of_two_mistakes_both_are_named_and_never_another(asked, count, both, wrong):
+    found: Counter[str] = Counter()
+    for declared in asked:
+        found.update(outcome(declared, two, marked(declared, two)) for two in drawn(declared, count, seed=4 - count))
+    assert found.total() == count * len(asked)
+    assert found["both"] >= both * found.total(), found
+    assert found["wrong"] <= wrong * found.total(), found
+
+
+def test_what_two_versions_change_stands_in_one_program_unless_it_is_the_same_place():
+    other = replaced(SOFTMAX.source, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
+    assert composed("softmax", NO_SHIFT, other) == composed("softmax", other, NO_SHIFT) == TWO
+    same_place = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores - scores.mean()")
+    for other in (same_place, "def softmax(scores, dim=-1):\n    return scores\n", NO_SHIFT):
+        assert composed("softmax", NO_SHIFT, other) is None
+
+
+def test_a_slip_is_made_from_the_program_with_the_other_mistake():
+    known = signature_store.of("softmax")
+    slips = [source for name, source in zip(known.names, known.versions, strict=True) if name == "squeezed"]
+    both = [composed("softmax", NO_SHIFT, slip) for slip in slips]
+    assert any(source and "amax" not in source and ".squeeze()" in source for source in both)
+
+
+def test_both_sentences_are_given_and_both_are_paid_for():
+    both, alone = verdict_on(NO_KEEPDIM), verdict_on(NO_SHIFT)
+    assert named(both) == {"no_shift", "no_keepdim"}
+    assert {one.sentence for one in both.diagnoses} == {SOFTMAX.sentences[name] for name in named(both)}
+    failed = {line.title for line in both.lines if not line.passed}
+    assert {title for one in both.diagnoses for title in one.checks} == failed
+    assert 0 <= both.earned < alone.earned
+    assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
+
+
+def test_a_single_mistake_asks_for_no_search(searches):
+    for mistake in SOFTMAX.mistakes[:6]:
+        assert named(verdict_on(mistake.source)) == {mistake.name}
+    assert not searches
+
+
+def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_kept, monkeypatch):
+    first = [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)]
+    assert not first[0], "no two mistakes explain it"
+    assert searches == ["softmax"] * 2
+    assert [named(verdict_on(f"{source}\n# by somebody else\n")) for source in (ODD, NO_KEEPDIM)] == first
+    assert len(searches) == 2
+    for path in pair_cache.home("softmax").glob("*.json"):  # cut off, or written by somebody else
+        path.write_text(path.read_text()[: len(path.read_text()) // 2])
+    assert [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)] == first
+    assert len(searches) == 4
+    assert all(json.loads(path.read_text()) for path in pair_cache.home("softmax").glob("*.json"))
+    monkeypatch.setattr(pair_cache.keys, "letter_key", lambda name: "other letters")  # of another state of the files
+    verdict_on(NO_KEEPDIM)
+    assert len(searches) == 5
+
+
+def test_a_program_that_never_ends_or_fails_harms_nobody(monkeypatch):
+    monkeypatch.setattr(pairs, "SECONDS", 1)
+    children = psutil.Process().children()  # other tests may have some that stay
+
+    def for_ever() -> None:
+        while True:
+            pass
+
+    assert pairs._in_fork(for_ever) == []
+    assert pairs._in_fork(lambda: bytearray(2**40) and 1) is None
+    assert pairs._in_fork(lambda: os._exit(3)) is None
+    assert pairs._in_fork(lambda: [print("noise"), 7]) == [None, 7]
+    assert pairs._in_fork(lambda: {1, 2}) is None, "what is not JSON"
+    connection = pairs.multiprocessing.connection.Connection
+    monkeypatch.setattr(connection, "poll", lambda *_: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        pairs._in_fork(for_ever)
+    assert psutil.Process().children() == children
+
+
+def test_a_search_ends_after_the_same_effort_each_time(monkeypatch):
+    monkeypatch.setattr(pairs, "EFFORT", 20_000)
+    monkeypatch.setattr(pairs, "_in_fork", lambda work: work())
+    spent: list[int] = []
+    like = pairs._Comparison.errors_if_alike
+
+    def counted(self, source):
+        found = like(self, source)
+        spent[-1] = self.questions
+        return found
+
+    monkeypatch.setattr(pairs._Comparison, "errors_if_alike", counted)
+    for number in range(2):
+        spent.append(0)
+        assert not verdict_on(replaced(SOFTMAX.source, "return exps", f"return 1.06{number} * exps.sin()")).diagnoses
+    assert 0 < spent[0] == spent[1] < 1000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", ["dimension_lost", "logits_drawn_from"])
 def test_errors_of_one_type_are_told_apart_by_their_messages(mistake):
-    verdict = marked("generate", source_of("generate", mistake))
+    verdict = verdict_on(source_of("generate", mistake), exercise("generate"))
     assert [one.mistake for one in verdict.diagnoses][:1] == [mistake]
-
-
-def test_the_words_of_errors_tell_nothing_apart_by_themselves():
-    one, other = ([{"problem": {"kind": "raised", "type": "ValueError", "text": text}}] for text in ("no", "never"))
-    assert sketch(one).digest == sketch(other).digest
-    assert sketch(one).words != sketch(other).words
-    assert sketch([{"problem": "no"}, 5]).words == sketch([]).words  # a forged record has no words
 
 
 def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
@@ -49,7 +176,7 @@ def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
     rounded = source_of("masked_softmax", "rounded")
     source = rounded.replace("decimals=4", "decimals=5")
     assert source != rounded
-    assert not marked("masked_softmax", source).full
+    assert not verdict_on(source, exercise("masked_softmax")).full
     assert asked
     assert all(asked)
 
@@ -62,6 +189,6 @@ def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_
     """Others lie nearer than the sketches can tell, and asking them takes a hundred times as long as all the rest."""
     asked = []
     monkeypatch.setattr(diagnose, "_answers", lambda *about: asked.append(about) or [])
-    verdict = marked(name, source_of(name, mistake))
+    verdict = verdict_on(source_of(name, mistake), exercise(name))
     assert [one.mistake for one in verdict.diagnoses] == [mistake]
     assert not asked

@@ -1,7 +1,5 @@
 """Tests of the queue of `autograder watch` alone, with a simulated clock."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,6 +9,10 @@ from hypothesis import strategies as st
 from autograder.cluster.fair_queue import WINDOW, Queue, Work
 
 NAME = "05-attention"
+STUDENTS = ("ada", "bob", "eve", "kim", "lee")
+LENGTHS = (0.5, 3.0, 30.0, 900.0)  # seconds that a student's notebooks take
+ACTIONS = st.tuples(st.just("put"), st.sampled_from(STUDENTS), st.sampled_from(("05", "06")))
+ACTIONS |= st.tuples(st.just("wait"), st.floats(0.1, 60.0))
 
 
 class Clock:
@@ -26,7 +28,7 @@ def queue(quick=1, spare=1, budget=600.0):
 
 
 def served(queue, clock, seconds):
-    """Everything, one after the other."""
+    """Take everything, one after the other; return it in this order."""
     order = []
     while (work := queue.take()) is not None:
         order.append((work.student, work.what))
@@ -117,14 +119,6 @@ def test_other_assignments_go_on_while_one_is_not_free():
     assert waiting.take(lambda assignment: assignment != "05").student == "bob"
 
 
-STUDENTS = ("ada", "bob", "eve", "kim", "lee")
-LENGTHS = (0.5, 3.0, 30.0, 900.0)  # seconds that a student's notebooks take
-ACTIONS = st.one_of(
-    st.tuples(st.just("put"), st.sampled_from(STUDENTS), st.sampled_from(("05", "06"))),
-    st.tuples(st.just("wait"), st.floats(0.1, 60.0)),
-)
-
-
 class Room:
     """A room full of students, marked by a queue: each action is followed by all that can happen."""
 
@@ -177,13 +171,8 @@ class Room:
             assert len(running) - len(slow) >= self.queue.quick
 
 
-ROOMS = st.builds(
-    Room,
-    st.integers(1, 3),
-    st.integers(1, 2),
-    st.sampled_from((20.0, 600.0)),
-    st.lists(st.sampled_from(LENGTHS), min_size=len(STUDENTS), max_size=len(STUDENTS)),
-)
+SLOWNESS = st.lists(st.sampled_from(LENGTHS), min_size=len(STUDENTS), max_size=len(STUDENTS))
+ROOMS = st.builds(Room, st.integers(1, 3), st.integers(1, 2), st.sampled_from((20.0, 600.0)), SLOWNESS)
 
 
 @pytest.mark.slow

@@ -1,28 +1,32 @@
-"""Tests of feedback pages: their summary, their view of the notebook, and that no student content runs or loads."""
-
-from __future__ import annotations
+"""Tests of feedback pages: summary, view of the notebook, limits, and that no student content runs or loads."""
 
 import functools
 import re
+import threading
 import tomllib
 from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import NOTEBOOKS, ROOT, ends, read
+from conftest import NOTEBOOKS, ROOT, cell_of, ends, missing, read
+from markupsafe import escape
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from pygments import lex
+from pygments.lexers import get_lexer_by_name
 from submissions import ANSWERS, NAME
 from traitlets.config import Config
 
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import prose
 from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.nbgrader_plugin.feedback import rendering, sections
+from autograder.judge.parsing import MAX_SOURCE
+from autograder.nbgrader_plugin.feedback import lexer, rendering, sections
+from autograder.nbgrader_plugin.feedback.budget import LEFT_OUT, Budget
 from autograder.nbgrader_plugin.feedback.exporter import POLICY, FeedbackExporter
 from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml
 from autograder.nbgrader_plugin.intake import sanitize
-from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, grade_id
+from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, MAX_TEXT, MAX_TEXTS, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
 from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPED
 from autograder.nbgrader_plugin.preprocessors import HideTests
@@ -38,11 +42,22 @@ SETTINGS.FeedbackExporter.template_name = "feedback_page"
 SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrader_plugin" / "feedback")]
 SETTINGS.Exporter.default_preprocessors = []
 ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
-NOTHING = released_notebook.Released()
+NOTHING, HANDED_OUT = released_notebook.Released(), released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
+SLIP = "The largest score is not subtracted first: `exp` overflows."
+SOFTMAX = [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")]
+MISTAKEN = {
+    "softmax": Verdict("softmax", 4.0, 2.25, SOFTMAX, [Diagnosis("no_shift", SLIP, ["stable"])]),
+    "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
+    "SelfAttention": zero("SelfAttention", UNANSWERED),
+    "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
+}
+# nbconvert's exporter with our filter for text cells
+FILTERS = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
+FORMGRADER = HTMLExporter(config=Config(HTMLExporter={"filters": FILTERS}))
 
 
 class Exporter(FeedbackExporter):
-    """One that knows what was handed out without a course's folder."""
+    """Exports pages, and knows without a course's folder what was handed out."""
 
     handed_out = NOTHING
 
@@ -51,9 +66,9 @@ class Exporter(FeedbackExporter):
 
 
 @functools.cache
-def exporter():
-    """One for all pages, as nbgrader has: it compiles its template once."""
-    made = Exporter(config=SETTINGS)
+def exporter(**limits):
+    """Return one exporter for all pages, as nbgrader has: it compiles its template once."""
+    made = Exporter(config=SETTINGS, **limits)
     made.register_preprocessor(HideTests, enabled=True)
     return made
 
@@ -76,7 +91,7 @@ def soup_of(notebook, **about):
 
 
 def everywhere(text):
-    """Cells that show a text in every way there is, and cells of others behind them."""
+    """Return cells that show a text in every way there is, and cells of others behind them."""
     kinds = ("text/html", "text/markdown", "text/latex", "image/svg+xml")
     outputs = [new_output("display_data", data={kind: text, "text/plain": text}) for kind in kinds]
     outputs += [
@@ -94,11 +109,8 @@ def everywhere(text):
     ]
 
 
-SLIP = "The largest score is not subtracted first: `exp` overflows."
-
-
 def marked(verdicts, written="", comment=None):
-    """A notebook of 05, as marking leaves it: all right but for these verdicts."""
+    """Return notebook 05 as marking leaves it: all right but for these verdicts."""
     notebook = read("course", NAME)
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {})
@@ -107,36 +119,19 @@ def marked(verdicts, written="", comment=None):
             if cell.cell_type == "markdown":
                 cell.source, graded["waits"] = written or cell.source, bool(written)
                 graded["score"], graded["points"] = 0.0, 3.0
-            elif name in verdicts and verdicts[name].remark == UNANSWERED:
-                pass
-            else:
+            elif name not in verdicts or verdicts[name].remark != UNANSWERED:
                 cell.source = ANSWERS[name]
             graded["comment"] = comment
         elif graded.get("grade"):
             name = name.removeprefix("test_")
-            declared = question_or_exercise(name)
-            verdict = verdicts.get(name) or Verdict(name, declared.points, declared.points)
+            points = question_or_exercise(name).points
+            verdict = verdicts.get(name) or Verdict(name, points, points)
             write_verdict(cell, verdict)
             graded["score"], graded["points"] = verdict.earned, verdict.points
         elif cell.cell_type == "code":
             cell.metadata.tags = [GIVEN]
             cell.outputs = [new_output("stream", text=f"[{SKIPPED}]\n")]
     return notebook
-
-
-HANDED_OUT = released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
-MISTAKEN = {
-    "softmax": Verdict(
-        "softmax",
-        4.0,
-        2.25,
-        [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")],
-        [Diagnosis("no_shift", SLIP, ["stable"])],
-    ),
-    "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
-    "SelfAttention": zero("SelfAttention", UNANSWERED),
-    "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
-}
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +193,8 @@ def test_whoever_has_all_right_learns_what_comes_next():
 
 
 def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
-    verdict = Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])
-    notebook = marked({"softmax": verdict})
-    [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
-    [data] = [o.data for o in cell.outputs if "data" in o and len(o.data) > 1]
+    notebook = marked({"softmax": Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])})
+    [data] = [o.data for o in cell_of(notebook, "test_softmax").outputs if "data" in o and len(o.data) > 1]
     [kind] = [kind for kind in data if "autograder" in kind]
     data[kind] |= {"reckoning": "It costs half a point.", "later": 1}
     data[kind]["lines"].insert(0, {"title": "x", "weight": 1.0, "passed": False, "judged": False, "message": "no"})
@@ -210,10 +203,8 @@ def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
 
 def test_what_was_not_run_is_said_once_with_its_reason():
     notebook = marked({})
-    stopped = new_output("stream", text=f"[{RESTARTED}]\n")
+    cell_of(notebook, "softmax").outputs = [new_output("stream", text=f"[{RESTARTED}]\n")]
     failed = new_output("error", ename="NameError", evalue="name 'x' is not defined", traceback=["x"])
-    [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
-    answer.outputs = [stopped]
     notebook.cells.append(new_code_cell("x", outputs=[failed]))
     soup = soup_of(notebook)
     assert SKIPPED not in soup.get_text()
@@ -244,8 +235,7 @@ def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else(
 
 def test_a_comment_and_a_late_penalty_are_said_but_not_nbgraders_own_comment():
     said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
-    assert "Well done, <em>Ada</em>." in said
-    assert "Handed in late" in said
+    assert not missing(said, "Well done, <em>Ada</em>.", "Handed in late")
     said = page(marked({}, comment="No response."), HANDED_OUT)
     assert not [words for words in ("Your instructor says", "Handed in late") if words in said]
 
@@ -287,8 +277,7 @@ def test_every_link_within_a_page_leads_somewhere(mistaken):
 
 
 def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
-    softmax = mistaken.find(id="answer-softmax")
-    assert softmax.find_parent("details") is None
+    assert mistaken.find(id="answer-softmax").find_parent("details") is None
     for folded in ("axes.spines.top", "One sentence runs all through"):
         places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert places
@@ -324,7 +313,7 @@ def test_a_page_says_its_language_and_has_its_landmarks_once(mistaken):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_their_ground(scheme):
-    """4.5 to 1 (WCAG AA), for all colours that words have, on both grounds."""
+    """The contrast is 4.5 to 1 (WCAG AA) for all colours that words have, on both grounds."""
     style = (ROOT / "autograder/nbgrader_plugin/feedback/feedback_page/style.css").read_text()
     block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme == "dark"]
     bright = {name: 0.05 + _luminance(colour) for name, colour in re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block)}
@@ -376,9 +365,7 @@ def test_a_formula_runs_nothing_and_costs_nothing():
         soup = BeautifulSoup("".join(map(mathml, [*texts, "_{" * 200 + "}" * 200])), "html.parser")
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
-        assert not [
-            name for name in element.attrs if name.startswith("on") or name in ("href", "class", "style", "src")
-        ]
+        assert not [one for one in element.attrs if one[:2] == "on" or one in ("href", "class", "style", "src")]
 
 
 def test_a_formula_in_an_attribute_stays_text():
@@ -389,19 +376,15 @@ def test_a_formula_in_an_attribute_stays_text():
     assert "onerror" in picture["alt"]
 
 
-empty_page = functools.cache(lambda: page(whole([])))
-
-
 def shown(cells):
-    """What a page shows of cells, without the page around them."""
-    empty, full = empty_page(), page(whole(cells))
-    start = empty.index("<main")
-    assert full[: full.index("<main")] == empty[:start]
+    """Return what a page shows of cells, without the page around them."""
+    empty, full = page(whole([])), page(whole(cells))
+    assert full[: full.index("<main")] == empty[: empty.index("<main")]
     return full[full.index("<main") :]
 
 
 def dangers(markup):
-    """Elements and attributes, of what a browser would make of this, that are not on a list of our own."""
+    """Return the elements and attributes, as a browser would read them, that are not on a list of our own."""
     soup = BeautifulSoup(markup, "html.parser")
     found = soup.select("script, style, iframe, object, embed, form, svg, base, link, meta")
     for name, value in (pair for element in soup.find_all(True) for pair in element.attrs.items()):
@@ -422,15 +405,14 @@ def test_nothing_of_a_students_runs_or_loads_anything():
 
 
 def test_no_kind_of_output_runs():
+    about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
     for data in _TEXTS["outputs"]:
-        about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
         output = new_output("display_data", metadata=about)
         output.data = data
         assert dangers(shown([new_code_cell("1", outputs=[output])])) == [], data
 
 
 def test_what_a_student_opens_or_closes_stays_in_its_cell():
-    """The page around it is the same, element by element."""
     made = BeautifulSoup(page(whole([cell for text in ODD for cell in everywhere(text)])), "html.parser")
     assert [element.name for element in made.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
     cells = made.select_one(".notebook").find_all(class_="cell", recursive=False)
@@ -456,12 +438,12 @@ def test_what_honest_students_show_is_there():
     ]
     text = "Some *words*, $a < b$, a [link](https://pytorch.org), <details><summary>More</summary>\n\nhidden</details>"
     markup = shown([new_code_cell("1", outputs=outputs), new_markdown_cell(text)])
-    for piece in (
+    assert not missing(
+        markup,
         *('class="dataframe"', "text-align:right", "<td>2.5</td>", PIXEL, 'width="9"', "data:image/svg+xml;base64,"),
         *("<mi>x</mi><mo>&lt;</mo><mi>y</mi>", "ansi-red", "&lt;b&gt;", "<em>words</em>", "<mi>a</mi><mo>&lt;</mo>"),
         *('href="https://pytorch.org"', "<summary>More"),
-    ):
-        assert piece in markup, piece
+    )
 
 
 def test_a_page_has_no_script_and_loads_nothing():
@@ -472,11 +454,6 @@ def test_a_page_has_no_script_and_loads_nothing():
     soup = BeautifulSoup(made, "html.parser")
     assert not soup.select("script, link, iframe, object, embed, img:not([src^='data:'])")
     assert not [word for word in ("url(", "@import") if word in soup.style.get_text()]
-
-
-# nbconvert's exporter with our filter for text cells
-FILTERS = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
-FORMGRADER = HTMLExporter(config=Config(HTMLExporter={"filters": FILTERS}))
 
 
 def in_formgrader(cells):
@@ -502,9 +479,7 @@ def test_pictures_attached_to_a_cell_are_its_own():
     for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
         twin.attachments = {"p.png": {"image/png": data}}
     made = shown([*twins, new_markdown_cell("![none](attachment:gone.png)")])
-    assert PIXEL in made
-    assert PIXEL[::-1] in made
-    assert 'alt="none"' in made
+    assert not missing(made, PIXEL, PIXEL[::-1], 'alt="none"')
 
 
 def test_the_students_page_leaves_out_what_nobody_reads():
@@ -521,8 +496,84 @@ def test_the_students_page_leaves_out_what_nobody_reads():
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_page_of_a_text_made_to_cost_ends(unit):
-    """As it comes out of repair: 200,000 characters in one cell at most."""
+    """It is as repair leaves it: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():
         shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
+
+
+def page_within(notebook, seconds, size=2**25):
+    """Return a page that is made within the limits that an instructor may set."""
+    made = exporter(work_timeout=seconds, max_size=size)
+    made.handed_out = HANDED_OUT
+    return made.from_notebook_node(notebook, {"nbgrader": ABOUT})[0]
+
+
+def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so():
+    cells = [new_markdown_cell("*first*"), new_code_cell("x = 1", outputs=[new_output("stream", text="a < b")])]
+    made = page_within(whole([*cells, *marked(MISTAKEN).cells]), seconds=0)
+    assert "took longer than the 0 seconds" in text_of(made)
+    assert not missing(made, "<pre>*first*</pre>", "<pre>a &lt; b</pre>", "58 % are NaN")
+    assert "Left out" not in made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nested divisions", "tables"])
+def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
+    """As many texts as repair leaves in a notebook: without a budget, a quarter or half of a minute."""
+    text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
+    texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
+    with ends():
+        made = page_within(whole([*map(new_markdown_cell, texts), *marked(MISTAKEN).cells]), seconds=2)
+    assert not missing(made, "took longer than the 2 seconds", "<em>first</em>")
+    assert made.count(str(escape(text))) >= 2, "what was stopped in the middle, and what came later"
+    assert "<pre>*last*</pre>" in made
+    assert "58 % are NaN" in made, "the rubric is there"
+
+
+def test_what_there_is_no_room_for_is_left_out_and_the_page_says_so():
+    cells = [new_markdown_cell("y" * 5_000), new_markdown_cell("*short*")]
+    made = page_within(whole([*cells, *marked({}).cells]), seconds=30, size=4_000)
+    assert "y" * 100 not in made
+    assert not missing(made, LEFT_OUT, "<em>short</em>")
+    assert "would be larger than the 0.0038147 MiB" in text_of(made)
+
+
+def test_an_honest_page_says_nothing_of_a_budget():
+    made = page_within(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), seconds=30)
+    assert not [words for words in ("plain text", "Left out") if words in made]
+
+
+def test_one_piece_that_takes_too_long_is_stopped_in_the_middle():
+    budget = Budget(seconds=0.5)
+    made = budget.piece(lambda: rendering.Markup("".join(iter(lambda: "", None))), "what it was <made> of")
+    assert made == "<pre>what it was &lt;made&gt; of</pre>"
+    assert budget.sentences
+
+
+def test_where_signals_do_not_come_it_is_looked_at_between_two_pieces():
+    made = []
+
+    def work():
+        budget = Budget(seconds=0.0)
+        made.append(budget.piece(lambda: rendering.Markup("never"), "plain"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert made == ["<pre>plain</pre>"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["***a", "*a", "a.", "\n", "\n\t", "x \n", '"""\n', "%%", "? "])
+def test_highlighting_ends(unit):
+    with ends():
+        rendering.code("x" + unit * (MAX_SOURCE // len(unit)) + "x")
+
+
+def test_code_is_highlighted_as_ipython_does():
+    magics = ["%time x\n", "!ls\nx\n", "%%bash\nls\n", "x?\n", "x.y*?\n", "files = !ls\n", "%matplotlib inline\nx\n"]
+    code = [cell.source for cell in read("solutions", "05-attention").cells if cell.cell_type == "code"]
+    for source in magics + code:
+        assert list(lex(source, lexer.NotebookLexer())) == list(lex(source, get_lexer_by_name("ipython3")))

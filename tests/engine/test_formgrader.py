@@ -3,8 +3,6 @@
 They start a server as an instructor does, on a gradebook with a hostile student, and open it in a real browser.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os
@@ -20,10 +18,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, cell_of, graded_only, read
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
+from submissions import ANSWERS
 from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
 from test_browser import pytestmark as where_there_is_a_browser
 from test_feedback_pages import EVIL, PIXEL
@@ -33,12 +32,8 @@ from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, rubrics
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.intake.sanitize import html
 from autograder.sample_class import filled_in
-from autograder.spec.course import exercises
 
-pytestmark = [
-    *where_there_is_a_browser,
-    pytest.mark.long,
-]
+pytestmark = [*where_there_is_a_browser, pytest.mark.long]
 NAME = "05-attention"
 DOES = "window.hacked = 1; fetch('/hacked')"
 RUNNING = [
@@ -60,7 +55,7 @@ CONFIGURATION = "import pathlib\npathlib.Path('hacked').touch()\nc = get_config(
 
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
-    """A course's folder with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
+    """Make a course with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
     place = tmp_path_factory.mktemp("course")
     for package in ("autograder", "transformer_exercises"):
         (place / package).symlink_to(ROOT / package)
@@ -96,8 +91,7 @@ def environment(place):
 
 
 def submission():
-    notebook = filled_in(read("course", NAME), {one.name: one.source for one in exercises(NAME)})
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+    notebook = filled_in(graded_only(NAME), ANSWERS)
     notebook.metadata.pop("name")
     middle = [cell for cell in notebook.cells if cell.cell_type == "code" and not grade_id(cell).startswith("test_")][3]
     middle.source += "\nimport time; time.sleep(2)"  # how far marking is stands still here: a page asks each 0.3 s
@@ -106,8 +100,7 @@ def submission():
         shown = f"from IPython.display import HTML, SVG, Javascript, Markdown, display\ndisplay(HTML({evil!r}))"
         notebook.cells.append(nbformat.v4.new_code_cell(f"{shown}\ndisplay(Markdown({evil!r}), Javascript({DOES!r}))"))
     notebook.cells.append(nbformat.v4.new_markdown_cell(f"$\\sqrt{{d_k}}$ ![p](data:image/png;base64,{PIXEL})"))
-    [written] = [cell for cell in notebook.cells if grade_id(cell) == "written_scaling"]
-    written.source = "Because of the variance. " + RUNNING[2]
+    cell_of(notebook, "written_scaling").source = "Because of the variance. " + RUNNING[2]
     return notebook
 
 
@@ -144,7 +137,7 @@ def sheet(classroom, student):
 
 
 def answer(server, path):
-    """What the server answers, without a browser: status, headers."""
+    """Return what the server answers without a browser: status and headers."""
     connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=60)
     connection.request("GET", path)
     reply = connection.getresponse()
@@ -154,15 +147,13 @@ def answer(server, path):
 
 @pytest.fixture
 def alone(server, page):  # noqa: F811
-    """A page that asks for nothing but Formgrader's pages and pictures beside the notebook.
+    """Yield a page, and see that it asks for nothing but Formgrader's pages and pictures beside the notebook.
 
     What its policy keeps it from asking fails as "csp" and is no request.
     """
     found: list[str] = []
-    page.on("requestfinished", lambda request: found.append(request.url))
-    page.on(
-        "requestfailed", lambda request: request.failure == "csp" or found.append(f"{request.url} {request.failure}")
-    )
+    page.on("requestfinished", lambda one: found.append(one.url))
+    page.on("requestfailed", lambda one: one.failure == "csp" or found.append(f"{one.url} {one.failure}"))
     yield page
     fine = (f"{server}/formgrader/", "data:", "blob:")
     assert not [url for url in found if not url.startswith(fine) or "hacked" in url]
@@ -170,10 +161,9 @@ def alone(server, page):  # noqa: F811
 
 def test_every_page_has_the_policy_and_each_its_own_word(server, classroom):
     pages = ["manage_assignments", "gradebook", f"gradebook/{NAME}", "manage_students", "no/such/page"]
-    found = {
-        answer(server, f"/formgrader/{name}")[1][HEADER] for name in [*pages, f"submissions/{sheet(classroom, 'eve')}/"]
-    }
-    assert len(found) == len(pages) + 1
+    pages.append(f"submissions/{sheet(classroom, 'eve')}/")
+    found = {answer(server, f"/formgrader/{name}")[1][HEADER] for name in pages}
+    assert len(found) == len(pages)
     for one in found:
         assert one.startswith("default-src 'none'; script-src 'nonce-")
         assert "'unsafe-inline'" not in one.partition("style-src")[0]
@@ -195,10 +185,8 @@ def test_a_submission_runs_nothing_and_asks_for_nothing(server, classroom, alone
     assert where == f"{server}/formgrader/submissions/{sheet(classroom, student)}/"
     if student == "eve":
         assert alone.locator("math msqrt").count() > 0, "formulas are set"
-        assert (
-            "Because of the variance"
-            in alone.locator(".nbgrader_cell", has=alone.locator("#written_scaling")).inner_text()
-        )
+        written = alone.locator(".nbgrader_cell", has=alone.locator("#written_scaling"))
+        assert "Because of the variance" in written.inner_text()
 
 
 def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, alone):
@@ -228,13 +216,8 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, alon
 
 
 def test_the_policy_names_every_button_of_nbgraders_templates():
-    used = {
-        what
-        for path in Path(template_path).rglob("*")
-        if path.is_file()
-        for what in re.findall(r'\son[a-z]+="([^"]*)"', path.read_text("utf-8"), re.IGNORECASE)
-    }
-    assert used == set(ON_CLICK)
+    files = [path.read_text("utf-8") for path in Path(template_path).rglob("*") if path.is_file()]
+    assert set(re.findall(r'\son[a-z]+="([^"]*)"', "".join(files), re.IGNORECASE)) == set(ON_CLICK)
 
 
 @pytest.mark.parametrize("where", ["manage_students", "manage_assignments"])
@@ -284,7 +267,7 @@ def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(se
 
 
 def watched(page):  # noqa: F811
-    """Notes what the list of submissions says of their state from now on; what it said."""
+    """Note what the list of submissions says of their state from now on; return a function that tells."""
     page.evaluate("""() => {
         window.states = new Set();
         new MutationObserver(() => document.querySelectorAll(".status div").forEach(one => states.add(one.innerText)))
@@ -297,8 +280,7 @@ def test_who_opens_the_list_later_sees_what_is_marked_and_what_waits(server, cla
     address = f"{server}/formgrader/manage_submissions/{NAME}"
     page.goto(address)
     rows = {
-        student: page.locator("#main-table tr", has=page.locator(".student-id", has_text=student))
-        for student in ("eve", "raw")
+        who: page.locator("#main-table tr", has=page.locator(".student-id", has_text=who)) for who in ("eve", "raw")
     }
     for row in rows.values():
         row.locator(".autograde a").click()
@@ -330,8 +312,7 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     states = watched(page)  # from the beginning: a warm process marks in a second or two
     row.locator(".autograde a").click()
     expect(status).to_contain_text("getting ready")
-    answers = answer(server, f"/formgrader/api/marking/{NAME}")
-    assert answers[0] == 200, "the server answers meanwhile"
+    assert answer(server, f"/formgrader/api/marking/{NAME}")[0] == 200, "the server answers meanwhile"
     expect(page.locator("#success-modal")).to_be_visible(timeout=300_000)
     kept(page, "formgrader-marked-again")
     expect(status).to_have_text("graded")  # nothing asks for a person, so it is not "needs manual grading"
@@ -347,7 +328,6 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     expect(page.locator("#written_scaling-comment")).to_have_value("The gradients?")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
     found = rubrics(ROOT / "solutions" / name / f"{name}.ipynb")
@@ -358,9 +338,8 @@ def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_level
         assert [sample.points for sample in rubric.samples] == [3, 2, 1], question
         assert rubric.samples[0].answer, question
         for sample in rubric.samples[1:]:
-            given = [
-                {"½": 0.5}.get(one) or float(one) for one in re.findall(r"(?:^|[.]\s+)(1|½|0)\s+for\s", sample.why)
-            ]
+            given = re.findall(r"(?:^|[.]\s+)(1|½|0)\s+for\s", sample.why)
+            given = [{"½": 0.5}.get(one) or float(one) for one in given]
             assert len(given) == len(worth), f"{question}: one for each line of the rubric"
             assert sum(given) == sample.points, question
             assert 50 <= len(sample.answer.split()) <= 150, question

@@ -1,19 +1,15 @@
 """Tests that imports go one way, as the contracts in pyproject.toml say, and that plug-ins load nothing slow."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 
 
-def lint_imports(folder: Path) -> subprocess.CompletedProcess:
+def lint_imports(folder: Path):
     program = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    return subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    return python("-c", program, cwd=folder, path=folder)
 
 
 @pytest.fixture(scope="module")
@@ -59,5 +55,4 @@ def test_torch_waits_until_something_is_marked():
     modules = ", ".join(f"autograder.nbgrader_plugin.{name}" for name in plugins)
     slow = {"torch", "transformers", "matplotlib", "autograder.sandbox.session"}
     program = f"import sys, {modules}; print({slow!r} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    assert python("-c", program).stdout == "set()\n"

@@ -3,11 +3,10 @@
 import functools
 
 import nbformat
-from conftest import read
+from conftest import graded_only
 from submissions import earned, mark
 
 from autograder.judge.mark import Verdict
-from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
 from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
 from autograder.sandbox import monitor
@@ -19,11 +18,7 @@ POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 OTHERS = ("split_heads", "merge_heads", "copy_from_torch", "attention_parameters")
 
 
-@functools.cache
-def release():
-    notebook = read("course", NAME)
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
-    return notebook
+release = functools.cache(lambda: graded_only(NAME))
 
 
 # What a process that is asked finds of the others, by its own words: an error's text comes back to the judge.
@@ -39,53 +34,6 @@ def working(name):
     code = getattr(made, "__code__", None) or getattr(getattr(made, "__init__", None), "__code__", None)
     return code is not None and "working version" in code.co_filename
 """
-
-
-def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
-    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
-    overheard = []
-
-    class Listening(isolated_rerun.RecordedConnection):
-        def ask(self, question):
-            reply = super().ask(question)
-            overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
-            return reply
-
-    monkeypatch.setattr(notebook_marker, "RecordedConnection", Listening)
-    names = [e.name for e in exercises(NAME)]
-    spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
-    notebook, _ = mark(template, release(), spies, {names[0]: WORKING})
-    overheard = [text for text in overheard if text != "seen"]
-    seen = [set(text.split()[1:]) for text in overheard]
-    assert seen
-    for number, found in enumerate(seen):
-        assert len(found) == number + 1
-        assert found > (seen[number - 1] if number else set())
-    assert all(names[-1] not in found for found in seen)
-    assert LEFT_OUT in str(notebook)
-    assert not [text for text in overheard if f"RuntimeError: {text}" in str(notebook)]
-
-
-def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):
-    alive = []
-    ask = notebook_marker.mark
-
-    def watching(name, student, sources, own_parts=False, keep=()):
-        if not own_parts:
-            alive.append(len(monitor.tree(template._process.pid)))
-        return ask(name, student, sources, own_parts=own_parts, keep=keep)
-
-    monkeypatch.setattr(notebook_marker, "mark", watching)
-    forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
-    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
-    _, verdicts = mark(template, release(), RIGHT | wrong, {"split_heads": forks})
-    assert earned(verdicts) == POINTS | {"split_heads": verdicts["split_heads"].earned}, "one wrong part costs itself"
-    assert verdicts["split_heads"].earned < POINTS["split_heads"]
-    # the template, a monitor, a notebook, the process it left behind, the fork that is asked
-    assert alive
-    assert all(count <= 5 for count in alive)
-
-
 LEAK = """
 import fcntl, glob, os, threading, time, torch
 places = sorted(glob.glob(os.path.dirname(torch.__file__) + "/**/*.py", recursive=True))[:1024]
@@ -133,12 +81,56 @@ def {name}(*arguments, **named):
 HEAR = "print('heard', bool(heard))"
 
 
+def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
+    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
+    overheard = []
+
+    class Listening(isolated_rerun.RecordedConnection):
+        def ask(self, question):
+            reply = super().ask(question)
+            overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
+            return reply
+
+    monkeypatch.setattr(notebook_marker, "RecordedConnection", Listening)
+    names = [e.name for e in exercises(NAME)]
+    spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
+    notebook, _ = mark(template, release(), spies, {names[0]: WORKING})
+    overheard = [text for text in overheard if text != "seen"]
+    seen = [set(text.split()[1:]) for text in overheard]
+    assert seen
+    for number, found in enumerate(seen):
+        assert len(found) == number + 1
+        assert found > (seen[number - 1] if number else set())
+    assert all(names[-1] not in found for found in seen)
+    assert LEFT_OUT in str(notebook)
+    assert not [text for text in overheard if f"RuntimeError: {text}" in str(notebook)]
+
+
+def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):
+    alive = []
+    ask = notebook_marker.mark
+
+    def watching(name, student, sources, own_parts=False, keep=()):
+        if not own_parts:
+            alive.append(len(monitor.tree(template._process.pid)))
+        return ask(name, student, sources, own_parts=own_parts, keep=keep)
+
+    monkeypatch.setattr(notebook_marker, "mark", watching)
+    forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
+    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
+    _, verdicts = mark(template, release(), RIGHT | wrong, {"split_heads": forks})
+    assert earned(verdicts) == POINTS | {"split_heads": verdicts["split_heads"].earned}, "one wrong part costs itself"
+    assert verdicts["split_heads"].earned < POINTS["split_heads"]
+    # the template, a monitor, a notebook, the process it left behind, the fork that is asked
+    assert alive
+    assert all(count <= 5 for count in alive)
+
+
 def test_file_locks_tell_a_later_cell_nothing(template):
     """A cell goes on listening while other exercises are asked with working versions."""
     answers = {n: THIEF.format(name=n, uses=", ".join(OTHERS)) for n in OTHERS[:2]}
-    notebook, verdicts = mark(
-        template, release(), answers, {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
-    )
+    extra = {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
+    notebook, verdicts = mark(template, release(), answers, extra)
     [heard] = [cell for cell in notebook.cells if cell.source == HEAR]
     assert heard.outputs[0].text == "heard False\n"
     assert sum(earned(verdicts).values()) == 0

@@ -1,31 +1,47 @@
-"""Tests that the judge reads only plain data and follows the rules about the source."""
+"""Tests that the judge reads only plain data, follows the rules about the source, and compiles as a notebook does."""
+
+import dataclasses
 
 import pytest
 
-from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.run_check import namespace_with
-from autograder.judge.source_rules import needed_by, reachable, suspicious_words
+from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec.course import exercise, question_or_exercise
 from autograder.untrusted.wire import Packet, encode
 
 SOFTMAX = exercise("softmax")
+BY_ANNOTATION = """
+from dataclasses import dataclass, fields
+
+@dataclass
+class Along:
+    dim: int = -1
+
+def softmax(scores, dim=-1):
+    kind = fields(Along)[0].type
+    e = (scores - scores.amax(kind(dim), keepdim=True)).exp()
+    return e / e.sum(kind(dim), keepdim=True)
+"""
+UNKNOWN_ANNOTATION = "def softmax(scores: Tensor, dim: int = -1):\n    return scores\n"
+ITS_OWN_FUTURE = "from __future__ import annotations\n" + UNKNOWN_ANNOTATION
 
 
 def verdict_on(source):
     return mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
 
 
-FORGED = [
-    *({}, [], 5, {"list": []}, {"dict": []}, {"dict": [["problem", 1]]}, {"dict": [["value", {"ref": 7}]]}),
-    {"dict": [["value", {"tensor": "float32"}]]},
-]
-
-
 @pytest.mark.parametrize("honest", [0, 2])
-@pytest.mark.parametrize("forged", FORGED, ids=repr)
+@pytest.mark.parametrize(
+    "forged",
+    [
+        *({}, [], 5, {"list": []}, {"dict": []}, {"dict": [["problem", 1]]}, {"dict": [["value", {"ref": 7}]]}),
+        {"dict": [["value", {"tensor": "float32"}]]},
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("name", ["softmax", "q5_1"])
 def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     """To the first question, or to the third and all after it."""
@@ -33,29 +49,6 @@ def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     verdict = mark(name, Student(lambda _: next(answers, Packet(forged))))
     assert verdict.earned == 0
     assert verdict.remark or any(line.message for line in verdict.lines)
-
-
-def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
-    """The record of operations is made beside the student's code: code that can reach it could forge it."""
-    cells = [
-        "from autograder.untrusted import responder\nresponder._Operations = object",
-        "torch.Tensor.share = torch.Tensor.softmax",
-        "def softmax(scores, dim=-1):\n    return scores.share(dim)",
-    ]
-    assert "autograder" in suspicious_words("softmax", cells, stop=())
-    assert not suspicious_words("softmax", [SOFTMAX.source], stop=())
-
-
-CHEATS = {  # the plainest; `circumventions.py` has the others
-    "torch.softmax": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim)",
-    "functional": "def softmax(scores, dim=-1):\n    return F.softmax(scores, dim)",
-    "helper": "def _h(t, d):\n    return t.softmax(d)\ndef softmax(scores, dim=-1):\n    return _h(scores, dim)",
-}
-
-
-@pytest.mark.parametrize("source", CHEATS.values(), ids=CHEATS)
-def test_a_banned_function_earns_nothing_by_any_name(source):
-    assert verdict_on(source).earned == 0
 
 
 def test_a_global_of_the_same_name_as_a_parameter_may_come_from_a_banned_function():
@@ -112,16 +105,21 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
 
 
-@pytest.mark.parametrize(
-    ("cell", "changed"),
-    [
-        ("x = 1\ny[0] = 2\nz.a.b = 3", {"x", "y", "z"}),
-        ("items.append(1)\nmodel.layers[0].weight.zero_()", {"items", "model"}),
-        ("torch.manual_seed(0)\nplt.show()", set()),
-        ("def f(a):\n    cache[a] = 1", {"f", "cache"}),
-        ("total += 1", {"total"}),
-        ("del table['a']", {"table"}),
-    ],
-)
-def test_what_a_cell_defines_or_changes(cell, changed):
-    assert Effects([cell, "import torch\nimport matplotlib.pyplot as plt"]).changed_by(cell) == changed
+def test_annotations_of_an_answer_are_evaluated():
+    namespace = namespace_with(SOFTMAX, BY_ANNOTATION)
+    assert dataclasses.fields(namespace["Along"])[0].type is int
+    assert mark("softmax", in_process(namespace), [BY_ANNOTATION]).full
+
+
+def test_an_annotation_that_is_not_defined_is_an_error_as_in_a_notebook():
+    with pytest.raises(NameError, match="Tensor"):
+        namespace_with(SOFTMAX, UNKNOWN_ANNOTATION)
+    assert namespace_with(SOFTMAX, ITS_OWN_FUTURE)["softmax"].__annotations__["scores"] == "Tensor"
+
+
+def test_probes_and_working_versions_evaluate_theirs_too():
+    student = in_process({"kind": None})
+    probe = student.probe("p", "def p(n: int):\n    return p.__annotations__['n'] is int\n")
+    assert student.value(probe, 1) is True
+    student.bind({"kind": "def kind(n: int = 1):\n    return kind.__annotations__['n'] is int\n"})
+    assert student.value("kind") is True

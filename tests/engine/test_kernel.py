@@ -1,12 +1,11 @@
 """Tests that stock nbclient runs a sandboxed kernel through the provisioner: no patch, no port, the same sandbox."""
 
 import shutil
-import time
 from importlib.metadata import EntryPoint
 
 import nbformat
 import pytest
-from conftest import ROOT, skip_without_cage
+from conftest import ROOT, skip_without_cage, wait_for
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
@@ -34,15 +33,12 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def kernelspec(tmp_path_factory):
-    """As installed: the kernelspec on Jupyter's path, and the entry point known."""
+    """Install the kernelspec on Jupyter's path, and make the entry point known."""
     folder = tmp_path_factory.mktemp("jupyter")
     shutil.copytree(ROOT / "autograder/sandbox/kernelspec", folder / "kernels" / "caged-python3")
     factory = KernelProvisionerFactory.instance()
-    factory.provisioners["caged-fork"] = EntryPoint(
-        "caged-fork",
-        "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner",
-        KernelProvisionerFactory.GROUP_NAME,
-    )
+    provisioner = "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner"
+    factory.provisioners["caged-fork"] = EntryPoint("caged-fork", provisioner, KernelProvisionerFactory.GROUP_NAME)
     CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
     skip_without_cage(CagedProvisioner.template)
     with pytest.MonkeyPatch.context() as patch:
@@ -73,10 +69,7 @@ def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
     assert outputs["rich"][0].data["text/html"] == "<b>2</b>"
     assert "shell" in outputs["command"][0].text
     assert outputs["warm"][0].data["text/plain"] == "True"
-    until = time.monotonic() + 60
-    while len(monitor.tree(CagedProvisioner.template._process.pid)) > 1:
-        assert time.monotonic() < until, "the kernel's processes stay"
-        time.sleep(0.02)
+    wait_for(lambda: len(monitor.tree(CagedProvisioner.template._process.pid)) <= 1)
 
 
 @pytest.mark.slow

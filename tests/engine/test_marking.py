@@ -6,27 +6,78 @@ from dataclasses import replace
 
 import nbformat
 import pytest
-from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
+from conftest import ROOT, cell_of, with_hidden_tests
+from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
 
 from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
 from autograder.judge.student import in_process
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
-from autograder.nbgrader_plugin.intake.repair import grade_id, repair
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
 from autograder.spec.course import exercises, questions
 
+FAULTS = {
+    "endless loop": "while True:\n    pass",
+    "endless loop that swallows the interrupt": (
+        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+    ),
+    "os._exit": "import os\nos._exit(0)",
+    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "segmentation fault": "import ctypes\nctypes.string_at(0)",
+    "sys.exit": "import sys\nsys.exit(0)",
+    "an error": "1 / 0",
+    "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
+    "deep recursion": "def f():\n    return f()\nf()",
+    "reads stdin": "input()",
+    "threads that never end": (
+        "import threading, time\nfor _ in range(20):\n"
+        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
+    ),
+    "closes its descriptors": "import os\nos.closerange(0, 256)",
+    "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
+    "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
+    "lone surrogate": "print('\\ud800')",
+}
+IN_ANSWERS = {
+    "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
+    "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
+    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
+    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
+    "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
+    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
+    "deeply nested result": (
+        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
+    ),
+    "a class that is no tensor": (
+        "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
+    ),
+    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
+    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
+    "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
+    "not a function": "softmax = 5",
+    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
+}
+FLOODS = {
+    "a flood of text": "for i in range(10**9):\n    print('x' * 1000)",
+    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
+    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
+    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
+    "large pictures": (
+        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
+    ),
+}
+EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
+
 
 def test_right_answers_get_full_marks_though_they_warn_print_errors_and_raise_thread_counts(template, short):
     noisy = "import sys, warnings\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)\n"
     said = "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
-    notebook, verdicts = mark(
-        template, short, ANSWERS | {"softmax": noisy + ANSWERS["softmax"].replace("    shifted", said)}
-    )
+    softmax = noisy + ANSWERS["softmax"].replace("    shifted", said)
+    notebook, verdicts = mark(template, short, ANSWERS | {"softmax": softmax})
     assert earned(verdicts) == POINTS
     assert {name: mark_in(notebook, name) for name in POINTS} == POINTS
 
@@ -65,48 +116,21 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
     submitted = filled_in(short, ANSWERS | {"softmax": broken, "scaled_dot_product_attention": built})
     [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "SelfAttention"]
     submitted.cells.append(submitted.cells.pop(index))
-    verdicts = NotebookMarker(with_hidden_tests(submitted), template, limits=LIMITS).run()
-    marks = {verdict.exercise: verdict.earned for verdict in verdicts.values()}
+    marks = earned(verdicts_on(with_hidden_tests(submitted), template))
     assert marks == POINTS | {"softmax": marks["softmax"]}
     assert marks["softmax"] < 1
 
 
 def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
     """Results in the other order, used in that order: wrong once."""
-    swapped = ANSWERS["scaled_dot_product_attention"].replace(
-        "return weights @ V, weights", "return weights, weights @ V"
-    )
-    user = ANSWERS["SelfAttention"].replace(
-        "return scaled_dot_product_attention(Q, K, V, mask)",
-        "weights, output = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights",
-    )
+    parts = "return weights @ V, weights"
+    swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
+    call = "scaled_dot_product_attention(Q, K, V, mask)"
+    using = f"weights, output = {call}\n        return output, weights"
+    user = ANSWERS["SelfAttention"].replace(f"return {call}", using)
     _, verdicts = mark(template, short, ANSWERS | {"scaled_dot_product_attention": swapped, "SelfAttention": user})
     assert verdicts["scaled_dot_product_attention"].earned < 8
     assert verdicts["SelfAttention"].full
-
-
-FAULTS = {
-    "endless loop": "while True:\n    pass",
-    "endless loop that swallows the interrupt": (
-        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
-    ),
-    "os._exit": "import os\nos._exit(0)",
-    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-    "segmentation fault": "import ctypes\nctypes.string_at(0)",
-    "sys.exit": "import sys\nsys.exit(0)",
-    "an error": "1 / 0",
-    "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
-    "deep recursion": "def f():\n    return f()\nf()",
-    "reads stdin": "input()",
-    "threads that never end": (
-        "import threading, time\nfor _ in range(20):\n"
-        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
-    ),
-    "closes its descriptors": "import os\nos.closerange(0, 256)",
-    "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
-    "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
-    "lone surrogate": "print('\\ud800')",
-}
 
 
 @pytest.mark.long
@@ -114,27 +138,6 @@ FAULTS = {
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
     _, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": fault})
     assert earned(verdicts) == POINTS
-
-
-IN_ANSWERS = {
-    "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
-    "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
-    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
-    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
-    "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
-    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
-    "deeply nested result": (
-        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
-    ),
-    "a class that is no tensor": (
-        "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
-    ),
-    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
-    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
-    "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
-    "not a function": "softmax = 5",
-    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
-}
 
 
 @pytest.mark.long
@@ -174,17 +177,6 @@ def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, 
     notebook, verdicts = mark(template, short, ANSWERS, extra=stalls, limits=limits)
     assert earned(verdicts) == POINTS | dict.fromkeys(("SelfAttention", "q5_6", "q5_7", "recall_step"), 0.0)
     assert "used up" in str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
-
-
-FLOODS = {
-    "a flood of text": "for i in range(10**9):\n    print('x' * 1000)",
-    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
-    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
-    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
-    "large pictures": (
-        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
-    ),
-}
 
 
 @pytest.mark.long
@@ -231,10 +223,7 @@ def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exer
 
 @pytest.mark.slow
 def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(template, release, everything):
-    """For each notebook, in other styles too: with what it gives around them, and with each other.
-
-    But for a handful of small modules, the template holds what marking needs.
-    """
+    """In other styles, too. The template holds what marking needs, but for a handful of small modules."""
     name = release.metadata["name"]
     styles = [[e.source, *(other.source for other in e.alternatives)] for e in exercises(name)]
     for number in range(max(map(len, styles)) if everything else 2):
@@ -243,9 +232,7 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         submitted = filled_in(release, answers)
         submitted.cells.insert(0, nbformat.v4.new_code_cell("import sys as _sys\n_before = set(_sys.modules)"))
         submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
-        for cell in submitted.cells:
-            cell.grade_id = grade_id(cell)
-        notebook = with_hidden_tests(repair(submitted, release, []))
+        notebook = mended(submitted, release)
         verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
         assert not [verdict for verdict in verdicts.values() if not verdict.full], number
         assert len(verdicts) == len(answers)
@@ -253,42 +240,31 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         assert len(late) < 5 or number, late
 
 
-EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
-
-
 def with_given_cells(notebook, *sources):
-    """The notebook with more given cells before its first answer, as a release would have them."""
-    release = copy.deepcopy(notebook)
-    [index] = [i for i, cell in enumerate(release.cells) if grade_id(cell) == "softmax"]
-    release.cells[index:index] = [nbformat.v4.new_code_cell(source) for source in sources]
-    return release
+    """Return the notebook with more given cells before its first answer, as a release would have them."""
+    return insert_before(copy.deepcopy(notebook), "softmax", *sources)
 
 
 def marked_against(release, template, change=lambda notebook: None):
-    """Return the marks, and which cells were run when the release comes back with all answers and this change."""
+    """Mark the release, come back with all answers and this change; return verdicts and the cells that were run."""
     submitted = filled_in(release, ANSWERS)
     change(submitted)
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(repair(submitted, release, []))
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
-    ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
-    return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
+    notebook = mended(submitted, release)
+    verdicts = verdicts_on(notebook, template)
+    return verdicts, {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
 
 
 def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, short):
     chain = (EXPERIMENT, "measured.append(6)", "another = measured[2]")
     release = with_given_cells(short, *chain, "unrelated = 1")
 
-    def build_on_it(notebook):
-        notebook.cells.append(nbformat.v4.new_code_cell("print(another)"))
-
-    _, ran = marked_against(release, template, build_on_it)
+    build_on_it = nbformat.v4.new_code_cell("print(another)")
+    _, ran = marked_against(release, template, lambda notebook: notebook.cells.append(build_on_it))
     assert {*chain, "print(another)"} <= ran
     assert "unrelated = 1" not in ran
 
     def use_it(notebook):
-        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
+        cell = cell_of(notebook, "softmax")
         cell.source = cell.source.replace("\n    ", "\n    assert another == 6\n    ", 1)
 
     verdicts, ran = marked_against(release, template, use_it)
@@ -303,10 +279,8 @@ def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(templa
     body = "def softmax(scores, dim=-1):\n    return helper(scores, dim) / helper(scores, dim).sum(dim, keepdim=True)"
 
     def with_a_helper(notebook):
-        [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
-        answer.source = own + body
-        [test] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
-        notebook.cells.insert(notebook.cells.index(test), nbformat.v4.new_code_cell("print(help_too)"))
+        cell_of(notebook, "softmax").source = own + body
+        insert_before(notebook, "test_softmax", "print(help_too)")
 
     verdicts, ran = marked_against(with_given_cells(short, given), template, with_a_helper)
     assert given in ran

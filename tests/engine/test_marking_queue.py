@@ -29,17 +29,27 @@ while line := sys.stdin.readline():
     if student == "last":
         break
 """
+ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
+BY_TURNS = {  # who asks, and what is answered
+    "in their order": (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
+    "the same twice": (("slow", "slow"), ["slow was number 1"] * 2),
+    "a process ends": (("dies", "bo"), [ENDED, "bo was number 1"]),
+    "a process has ended": (
+        ("last", "bo", "last", "ada"),
+        ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
+    ),
+}
 
 
 @pytest.fixture
 def queue(tmp_path):
-    """With a process that answers as the real one does, at once."""
+    """Return a queue with a process that answers as the real one does, at once."""
     (tmp_path / "marks.py").write_text(MARKS)
     return MarkingQueue(tmp_path, (sys.executable, "marks.py"))
 
 
 def asked(queue, *students):
-    """What each was answered, in a row; all ask at once."""
+    """Return what each was answered, in a row; all ask at once."""
 
     async def ask():
         found = await asyncio.gather(*(queue.mark("05-attention", student) for student in students))
@@ -49,22 +59,7 @@ def asked(queue, *students):
     return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
 
 
-ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
-
-
-@pytest.mark.parametrize(
-    ("students", "answers"),
-    [
-        (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
-        (("slow", "slow"), ["slow was number 1"] * 2),
-        (("dies", "bo"), [ENDED, "bo was number 1"]),
-        (
-            ("last", "bo", "last", "ada"),
-            ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
-        ),
-    ],
-    ids=["in their order", "the same twice", "a process ends", "a process has ended"],
-)
+@pytest.mark.parametrize(("students", "answers"), BY_TURNS.values(), ids=BY_TURNS)
 def test_one_process_marks_one_after_the_other_and_is_started_again(queue, students, answers):
     assert asked(queue, *students) == answers
 

@@ -26,6 +26,7 @@ from autograder.spec.exercise import UNANSWERED, Exercise
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 ATTENTION = exercise("scaled_dot_product_attention")
 SOFTMAX = exercise("softmax")
+QUICK = ("softmax", "simple_attention", "scaled_dot_product_attention")
 
 
 def verdict_on(declared: Exercise, source: str) -> Verdict:
@@ -41,14 +42,13 @@ def changed(source: str, *edits: tuple[str, str]) -> str:
 
 NO_SCALE = changed(ATTENTION.source, (" / math.sqrt(d_k)", ""))
 NO_SHIFT = changed(SOFTMAX.source, ("scores - scores.amax(dim=dim, keepdim=True)", "scores"))
+RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
+OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
 
 
 @pytest.mark.parametrize("declared", EXERCISES)
 def test_a_worse_mistake_never_earns_more(declared):
-    """Reference > slip > misconception > blank; and where the point is missed, the lines alone count.
-
-    Whoever fails more lines by as grave a mistake earns no more either.
-    """
+    """A slip costs least; where the point is missed the lines alone count; failing more lines never earns more."""
     assert set(catalogue.grades(declared.wrong).values()) <= set(catalogue.GRADES)
     assert set(catalogue.grades(declared.wrong)) <= {mistake.name for mistake in declared.mistakes}
     known = signature_store.of(declared.name)
@@ -70,10 +70,6 @@ def test_a_worse_mistake_never_earns_more(declared):
         assert not [one for one in found if one[0] == grade and failed < one[1] and one[2] > earned]
 
 
-RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
-OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
-
-
 def empty_answers(declared: Exercise) -> list[str]:
     """Return answers that compute nothing: constants, of the right shape too, the input as it came, errors."""
     sources = [f"def {declared.name}(*a, **k):\n    pass\n", f"class {declared.name}(nn.Module):\n    pass\n"]
@@ -84,17 +80,11 @@ def empty_answers(declared: Exercise) -> list[str]:
     tree = ast.parse(declared.source)
     function = common_mistakes.answering(tree, declared.name)
     first = next(argument.arg for argument in function.args.args if argument.arg != "self")
-    for statement in (
-        *(f"return {one}" for one in (*RESULTS, first)),
-        "raise TypeError('no')",
-        "raise ValueError('no')",
-    ):
+    returned = [f"return {one}" for one in (*RESULTS, first)]
+    for statement in (*returned, "raise TypeError('no')", "raise ValueError('no')"):
         function.body = ast.parse(statement).body
         sources.append(ast.unparse(tree))
     return sources
-
-
-QUICK = ("softmax", "simple_attention", "scaled_dot_product_attention")
 
 
 @pytest.mark.slow
@@ -194,9 +184,8 @@ def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_c
 def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
     declared = exercise("bleu")
     [mistake] = [one for one in declared.mistakes if one.name == "scale_of_one"]
-    own_words = re.sub(
-        r"raise ValueError\(.*\)", 'raise ValueError("as many of these as of those, please")', mistake.source
-    )
+    said = 'raise ValueError("as many of these as of those, please")'
+    own_words = re.sub(r"raise ValueError\(.*\)", said, mistake.source)
     assert own_words != mistake.source
     assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
 
@@ -241,11 +230,8 @@ def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("slip = ", "cannot be read"),
-        ("slip = 0", "a share of the points above 0"),
-        ("slip = true", "a share of the points above 0"),
-        ("misconception = 1.5", "a share of the points above 0"),
-        ("slip = 0.6", "a slip costs more than a misconception"),
+        *((text, "a share of the points above 0") for text in ("slip = 0", "slip = true", "misconception = 1.5")),
+        *(("slip = ", "cannot be read"), ("slip = 0.6", "a slip costs more than a misconception")),
         ("blunder = 0.1", "'blunder' is none of slip, misconception"),
         ("[sofmax]\nno_shift = 0.1", "sofmax"),
         ("[softmax]\nno_shfit = 0.1", "softmax has no catalogued mistake 'no_shfit'"),
@@ -260,12 +246,11 @@ def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
 def test_the_guides_table_and_file_are_what_the_program_says():
     guide = (ROOT / "docs" / "instructors.md").read_text("utf-8")
     assert markdown(course().commonest) in guide
-    done = CliRunner().invoke(app, ["mistakes", "--costs"])
-    assert done.exit_code == 0, done.output
-    assert done.output.strip() in guide
-    done = CliRunner().invoke(app, ["mistakes", "softmax", "--costs"])
-    assert done.exit_code == 0, done.output
-    assert "no_shift" in done.output
+    for names, said in (((), markdown(course().commonest)), (("softmax",), "no_shift")):
+        done = CliRunner().invoke(app, ["mistakes", *names, "--costs"])
+        assert done.exit_code == 0, done.output
+        assert said in done.output
+        assert names or done.output.strip() in guide
     assert {price.mistake for price in prices("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
     assert CliRunner().invoke(app, ["mistakes"]).exit_code == 2
     [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)

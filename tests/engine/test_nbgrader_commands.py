@@ -7,6 +7,7 @@ import shutil
 import nbformat
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run
+from submissions import insert_before
 from test_student_folder import KINDS
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -18,10 +19,7 @@ BLANK = notebook({})
 
 
 def with_cell(source):
-    result = notebook()
-    [index] = [i for i, cell in enumerate(result.cells) if grade_id(cell) == "softmax"]
-    result.cells.insert(index, nbformat.v4.new_code_cell(source))
-    return result
+    return insert_before(notebook(), "softmax", source)
 
 
 def with_tags():
@@ -83,18 +81,16 @@ OTHERWISE = {  # what lies in the folder in place of the notebook, made below
     "linked-student": (0, "only files themselves"),
     "a file": (0, "only files themselves"),
 } | {kind: (0, "only files themselves") for kind in KINDS if kind != "a socket"}
-DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()} | {
-    student: points for student, (points, _) in OTHERWISE.items()
-}
-SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()} | {
-    s: said for s, (_, said) in OTHERWISE.items()
-}
+DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()}
+DESERVED |= {student: points for student, (points, _) in OTHERWISE.items()}
+SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()}
+SAID |= {student: said for student, (_, said) in OTHERWISE.items()}
 UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of the repository with everything handed in, marked once, with feedback."""
+    """Make a copy of the repository with everything handed in, marked once, with feedback."""
     root = copy_of_the_course(tmp_path_factory.mktemp("elsewhere") / "a course")
     classroom, solutions = root / "classroom", root / "solutions"
     solution = solutions / NAME / f"{NAME}.ipynb"
@@ -132,7 +128,7 @@ def course(tmp_path_factory):
 
 
 def marks(classroom):
-    """Automatic marks by student."""
+    """Return automatic marks by student."""
     found = {}
     for student, about in gradebook(classroom).items():
         if student != "students":

@@ -5,6 +5,7 @@ import copy
 import nbformat
 import pytest
 from class_copies import BEST, NAME, copy_of_the_course, gradebook, put, run
+from conftest import cell_of
 from submissions import LIMITS
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
@@ -17,6 +18,7 @@ ENCODE = "def encode(text):\n    return [shift + ord(letter) for letter in text]
 WRONG = "def encode(text):\n    return [ord(letter) for letter in text]"
 OWN_TEST = 'assert encode("ab") == [98, 99], "every letter is moved on by one"'
 HIDDEN = '\n### BEGIN HIDDEN TESTS\nassert encode("") == []\n### END HIDDEN TESTS'
+SOFTMAX, POINTS = exercise("softmax").source, exercise("softmax").points
 
 
 LOCKED = {"grade_id": "shift", "grade": False, "solution": False, "locked": True, "task": False, "schema_version": 3}
@@ -37,7 +39,7 @@ def notebook(*cells):
 
 
 def marked(template, source, answers, change=lambda submitted: None):
-    """A notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
+    """Return a notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
 
     Students get `source` without its hidden tests; `change` is what else they do to it.
     """
@@ -101,10 +103,6 @@ def fork(*tests):
     )
 
 
-SOFTMAX = exercise("softmax").source
-POINTS = exercise("softmax").points
-
-
 def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(template):
     tests = fork(
         graded("test_softmax", "1" + check("softmax"), POINTS),
@@ -114,23 +112,8 @@ def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(temp
     )
     marks, verdicts, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
     assert marks == {"test_softmax": POINTS, "test_encode": 4, "again": 1, "test_attention": 7}
-    assert {name: verdict.exercise for name, verdict in verdicts.items()} == dict.fromkeys(
-        ("test_softmax", "again", "test_attention"), "softmax"
-    )
-
-
-def cell_of(submitted, name):
-    [cell] = [cell for cell in submitted.cells if grade_id(cell) == name]
-    return cell
-
-
-def claims(submitted):
-    cell_of(submitted, "test_encode").source = check("softmax")
-
-
-def claims_beside_it(submitted):
-    submitted.cells.append(nbformat.v4.new_code_cell(check("softmax")))
-    submitted.cells.append(graded("test_softmax", check("softmax"), points=100))
+    marked_softmax = dict.fromkeys(("test_softmax", "again", "test_attention"), "softmax")
+    assert {name: verdict.exercise for name, verdict in verdicts.items()} == marked_softmax
 
 
 def claims_in_the_answer(submitted):
@@ -139,11 +122,17 @@ def claims_in_the_answer(submitted):
     cell.metadata.nbgrader.update(grade=True, solution=False, locked=True, points=100)
 
 
-def takes_it_away(submitted):
-    cell_of(submitted, "again").source = "pass\n### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS"
+BESIDE = [nbformat.v4.new_code_cell(check("softmax")), graded("test_softmax", check("softmax"), points=100)]
+EMPTY = "pass\n### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS"
+CLAIMS = {
+    "in a test cell": lambda submitted: cell_of(submitted, "test_encode").update(source=check("softmax")),
+    "beside it": lambda submitted: submitted.cells.extend(copy.deepcopy(BESIDE)),
+    "in the answer": claims_in_the_answer,
+    "takes it away": lambda submitted: cell_of(submitted, "again").update(source=EMPTY),
+}
 
 
-@pytest.mark.parametrize("change", [claims, claims_beside_it, claims_in_the_answer, takes_it_away])
+@pytest.mark.parametrize("change", CLAIMS.values(), ids=CLAIMS)
 def test_a_student_cannot_say_which_exercise_a_cell_marks(template, change):
     tests = fork(graded("test_encode", OWN_TEST, 4), graded("again", "1" + check("softmax"), 1))
     wrong = "def softmax(scores, dim=-1):\n    return scores * 0"

@@ -55,9 +55,6 @@ REFUSED = {  # by Python's compiler, though most of them not by its parser
 }
 
 
-PARTS = 6
-
-
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
 def test_reading_a_strange_cell_ends_and_stops_nothing(source):
     sources = [source, ANSWERS["softmax"]]
@@ -71,10 +68,10 @@ def test_reading_a_strange_cell_ends_and_stops_nothing(source):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(PARTS))
+@pytest.mark.parametrize("first", range(6))
 def test_a_refused_cell_costs_that_cell(template, short, first):
     """One of them stands above each right answer."""
-    sources = [source.replace("\ud800", "?") for source in list(REFUSED.values())[first::PARTS]]
+    sources = [source.replace("\ud800", "?") for source in list(REFUSED.values())[first::6]]
     assert len(sources) <= len(ANSWERS)
     _, verdicts = mark(template, short, ANSWERS, extra=dict(zip(ANSWERS, sources, strict=False)))
     assert earned(verdicts) == POINTS

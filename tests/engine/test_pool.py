@@ -13,6 +13,19 @@ import pytest
 
 from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
 
+PARENT = """
+import time
+from autograder.cluster.pool import Local, TaskQueue
+from test_pool import square
+if __name__ == "__main__":
+    line = TaskQueue(Local(2), square)
+    for n in range(2):
+        line.put(n, n)
+    list(line.done())
+    print(*line.pool.executor()._processes, flush=True)
+    time.sleep(600)
+"""
+
 
 def square(number: int, folder: str = "") -> int:
     if folder:
@@ -70,20 +83,6 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
     found = dict(found)
     assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(8) if n != 3}
     assert found[3] == outcome or isinstance(found[3], outcome)
-
-
-PARENT = """
-import time
-from autograder.cluster.pool import Local, TaskQueue
-from test_pool import square
-if __name__ == "__main__":
-    line = TaskQueue(Local(2), square)
-    for n in range(2):
-        line.put(n, n)
-    list(line.done())
-    print(*line.pool.executor()._processes, flush=True)
-    time.sleep(600)
-"""
 
 
 def test_workers_end_with_their_parent(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from circumventions import WAYS
 from test_bans import caged, judged
-from test_pairs import NO_SHIFT, named, replaced
+from test_diagnosis import NO_SHIFT, named, replaced
 from typer.testing import CliRunner
 
 from autograder.cli import app
@@ -24,6 +24,23 @@ BANNED, WORD = WAYS["softmax"]["another name"]
 MISTAKE = SOFTMAX.mistakes[0]
 ALTERNATIVE = SOFTMAX.alternatives[0].source
 since_312 = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
+LEFT_ON = {
+    "cProfile": "import cProfile\n_left_on = cProfile.Profile()\n_left_on.enable()",
+    "torch.profiler": "_left_on = torch.profiler.profile()\n_left_on.start()",
+    "torch.autograd.profiler": "_left_on = torch.autograd.profiler.profile()\n_left_on.__enter__()",
+    "sys.monitoring": (
+        "import sys\nm = sys.monitoring\nm.use_tool_id(2, 'mine')\n"
+        "m.register_callback(2, m.events.PY_START, lambda *_: None)\nm.set_events(2, m.events.PY_START)"
+    ),
+    # Put on without its name, it looks for the record in every frame and empties it.
+    "one that erases the record": (
+        "import sys\ndef _erase(frame, event, arg):\n    if event == 'return' and type(arg) is set:\n"
+        "        arg -= {name for name in arg if 'softmax' in name}\n"
+        "    while frame:\n        calls = frame.f_locals.get('calls')\n"
+        "        if hasattr(calls, 'found'): calls.found.clear()\n        frame = frame.f_back\n"
+        "for _put_on in [vars(sys)['set' + 'profile']]:\n    _put_on(_erase)"
+    ),
+}
 
 
 def assert_marked_as_ever():
@@ -52,7 +69,7 @@ def a_profile_function():
 
 
 def a_debugger():
-    """One that stops in every frame, and has nothing to do there."""
+    """Stop in every frame, and have nothing to do there."""
 
     def trace(*_):
         return trace
@@ -62,7 +79,7 @@ def a_debugger():
 
 @contextlib.contextmanager
 def monitoring():
-    """As cProfile does it since Python 3.12, and coverage if it is told to."""
+    """Look on as cProfile does since Python 3.12, and coverage if it is told to."""
     seen, events = set(), sys.monitoring.events
     tools = (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID)
     for tool in tools:
@@ -165,25 +182,6 @@ def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(profiler, ca
         assert cause in done.output
         assert judged("simple_attention", exercise("simple_attention").source).full, "nothing is banned there"
     assert CliRunner().invoke(app, ["try", "softmax", str(answer)]).exit_code == 0
-
-
-LEFT_ON = {
-    "cProfile": "import cProfile\n_left_on = cProfile.Profile()\n_left_on.enable()",
-    "torch.profiler": "_left_on = torch.profiler.profile()\n_left_on.start()",
-    "torch.autograd.profiler": "_left_on = torch.autograd.profiler.profile()\n_left_on.__enter__()",
-    "sys.monitoring": (
-        "import sys\nm = sys.monitoring\nm.use_tool_id(2, 'mine')\n"
-        "m.register_callback(2, m.events.PY_START, lambda *_: None)\nm.set_events(2, m.events.PY_START)"
-    ),
-    # Put on without its name, it looks for the record in every frame and empties it.
-    "one that erases the record": (
-        "import sys\ndef _erase(frame, event, arg):\n    if event == 'return' and type(arg) is set:\n"
-        "        arg -= {name for name in arg if 'softmax' in name}\n"
-        "    while frame:\n        calls = frame.f_locals.get('calls')\n"
-        "        if hasattr(calls, 'found'): calls.found.clear()\n        frame = frame.f_back\n"
-        "for _put_on in [vars(sys)['set' + 'profile']]:\n    _put_on(_erase)"
-    ),
-}
 
 
 @pytest.mark.parametrize(

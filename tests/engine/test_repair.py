@@ -15,6 +15,15 @@ NAME = "05-attention"
 RELEASE = read("course", NAME)
 ANSWERS = {exercise.name: exercise.source for exercise in exercises(NAME)}
 EXPECTED = [grade_id(cell) for cell in RELEASE.cells if grade_id(cell)]
+EMPTY = b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'
+UNREADABLE = {  # what is said of it: what is handed in
+    "empty": [b"", b"   \n"],
+    "not JSON": [b"this is my homework", b'{"cells": [', b"\xff\xfe\x00 binary \x80", b"[" * 100_000],
+    "no cells": [b"[1, 2]", b'{"a": 1}'],
+    "None of the assignment": [EMPTY, b'{"cells": 5, "nbformat": 4}'],
+    "version 97": [b'{"cells": [], "nbformat": 97}'],
+    "version ?": [b'{"cells": [], "nbformat": "\\ud800"}'],
+}
 
 
 @pytest.fixture
@@ -131,23 +140,7 @@ def test_a_renamed_notebook_is_found_with_the_students_own_cells(submitted, answ
     assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
 
 
-@pytest.mark.parametrize(
-    ("content", "word"),
-    [
-        (b"", "empty"),
-        (b"   \n", "empty"),
-        (b"this is my homework", "not JSON"),
-        (b'{"cells": [', "not JSON"),
-        (b"\xff\xfe\x00 binary \x80", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"[1, 2]", "no cells"),
-        (b'{"a": 1}', "no cells"),
-        (b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}', "None of the assignment"),
-        (b'{"cells": 5, "nbformat": 4}', "None of the assignment"),
-        (b'{"cells": [], "nbformat": 97}', "version 97"),
-        (b'{"cells": [], "nbformat": "\\ud800"}', "version ?"),
-    ],
-)
+@pytest.mark.parametrize(("content", "word"), [(one, word) for word, each in UNREADABLE.items() for one in each])
 def test_what_cannot_be_read_becomes_a_blank_notebook_with_the_reason(submitted, content, word):
     repaired = submitted(content)
     assert word in repaired.metadata[KEY]["problem"]

@@ -26,9 +26,7 @@ RIGHT = {
     "made where x is": "return x + torch.arange(x.shape[1], device=x.device)",
     "a list of numbers, with a device": "return torch.tensor([1.0, 2, 3, 4], device=x.device) * x",
     "a number of the CPU's": "return x * torch.tensor(2.0) / torch.tensor(4.0).sqrt()",
-    "a number of the CPU's for where and masked_fill": (
-        "return torch.where(x > 0, x, torch.tensor(-1.0)).masked_fill(x > 1, torch.tensor(0.0))"
-    ),
+    "where and masked_fill": "return torch.where(x > 0, x, torch.tensor(-1.0)).masked_fill(x > 1, torch.tensor(0.0))",
     "a sum that begins as a number of the CPU's": (
         "total = torch.tensor(0.0)\n    for value in x[0]:\n        total = total + value\n    return total"
     ),
@@ -37,9 +35,7 @@ RIGHT = {
     "written to a list of indices": "y = x.clone()\n    y[[0, 2]] += 1\n    y[[1], [0, 3]] = 5.0\n    return y",
     "a mask of the CPU's as an index": "return x[torch.tensor([True, False, True])]",
     "rows copied from the CPU": "y = torch.empty_like(x)\n    y[0] = torch.ones(4)\n    return y[:1]",
-    "numbers taken out and put back": (
-        "return torch.tensor([[value.item() for value in row] for row in x], device=x.device)"
-    ),
+    "item by item": "return torch.tensor([[value.item() for value in row] for row in x], device=x.device)",
     "written in words": "f'{x[0, 0]:.2f} {x} {x.device}'\n    return x.type(torch.float64)",
     "a layer of its own, made there": "return nn.Linear(4, 2, device=x.device)(x)",
     "a default device": "with torch.device(x.device):\n        return x + torch.arange(4)",
@@ -60,9 +56,8 @@ RIGHT = {
 }
 
 WRONG = {
-    "a shape changed in place": (  # what cannot be followed elsewhere is asked on the CPU
-        "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)"
-    ),
+    # what cannot be followed elsewhere is asked on the CPU
+    "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)",
     "left on the CPU": "return x.cpu()",
     "rows without a device, joined": "return torch.cat([x, torch.zeros(1, 4)])",
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
@@ -84,12 +79,8 @@ WRONG = {
     "NumPy by itself": "return torch.tensor(np.asarray(x) * 2, device=x.device)",
     "a layer of its own": "return nn.Linear(4, 2)(x)",
     "compared with a copy": "return x if torch.allclose(x, x.cpu()) else -x",
-    "a generator of its own for draws there": (
-        "return torch.multinomial(x.softmax(-1), 1, generator=torch.Generator().manual_seed(1))"
-    ),
-    "a mask without a device for attention": (
-        "return F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(3, 3).tril().bool())"
-    ),
+    "drawn there": "return torch.multinomial(x.softmax(-1), 1, generator=torch.Generator().manual_seed(1))",
+    "attention's mask": "return F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(3, 3).tril().bool())",
     "values looked at, and a tensor without a device": (
         "rows = [row for row in x if row.sum().item() > -100]\n    return torch.stack(rows) * torch.arange(4)"
     ),
@@ -98,20 +89,14 @@ WRONG = {
 
 MODULES_RIGHT = {  # what is made, and what is done with it
     "a buffer": ("self.register_buffer('table', torch.arange(4.0))", "return self.layer(x + self.table)"),
-    "a buffer that is not saved": (
-        "self.register_buffer('table', torch.ones(4), persistent=False)",
-        "return x + self.table",
-    ),
+    "an unsaved buffer": ("self.register_buffer('table', torch.ones(4), persistent=False)", "return x + self.table"),
     "a tensor that is moved": ("self.table = torch.arange(4.0)", "return x + self.table.to(x.device)"),
     "a tensor that its own _apply moves": (
         "self.table = torch.arange(4.0)\n    def _apply(self, fn, recurse=True):\n"
         "        self.table = fn(self.table)\n        return super()._apply(fn, recurse)",
         "return x + self.table",
     ),
-    "a table looked up with indices of the CPU's": (
-        "self.table = nn.Embedding(9, 4)",
-        "return x + self.table.weight[torch.arange(3)]",
-    ),
+    "indices of the CPU's": ("self.table = nn.Embedding(9, 4)", "return x + self.table.weight[torch.arange(3)]"),
     "a buffer made late": (
         "self.table = None",
         "if self.table is None:\n            self.table = x.new_ones(4)\n        return x + self.table",
@@ -124,10 +109,7 @@ MODULES_RIGHT = {  # what is made, and what is done with it
 MODULES_WRONG = {
     "a tensor that is not registered": ("self.table = torch.arange(4.0)", "return self.layer(x + self.table)"),
     "a list of layers that nobody knows": ("self.parts = [nn.Linear(4, 4)]", "return self.parts[0](x)"),
-    "ids without a device for an embedding": (
-        "self.table = nn.Embedding(9, 4)",
-        "return x + self.table(torch.arange(3))",
-    ),
+    "ids without a device": ("self.table = nn.Embedding(9, 4)", "return x + self.table(torch.arange(3))"),
     "the result left on the CPU": ("pass", "return self.layer(x).cpu()"),
     "NumPy": ("pass", "return torch.from_numpy(self.layer(x).detach().numpy())"),
 }
@@ -135,8 +117,7 @@ MODULES_WRONG = {
 
 def ask(said):
     if isinstance(said, str):
-        student = student_with(f"def f(x):\n    {said}\n")
-        target = "f"
+        student, target = student_with(f"def f(x):\n    {said}\n"), "f"
     else:
         student = student_with(
             "class M(nn.Module):\n    def __init__(self):\n"
@@ -167,8 +148,7 @@ def student_with(source):
 
 def test_a_generator_that_is_passed_may_draw_on_either_device():
     """It arrives as a CPU one, which on a GPU would be asked for a CPU draw; another cannot be made here."""
-    source = "def f(p, generator):\n    return torch.multinomial(p, 1, generator=generator)\n"
-    student = student_with(source)
+    student = student_with("def f(p, generator):\n    return torch.multinomial(p, 1, generator=generator)\n")
     generator = student.call(student.probe("g", "def g():\n    return torch.Generator().manual_seed(1)"), [], keep=True)
     device_is_kept(student, "f", [torch.ones(3, 4), generator["value"]])
 

@@ -18,11 +18,23 @@ from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
 
 NAME = "causal_mask"  # the quickest to ask
+FILL = f"""
+from autograder.judge.diagnosis import keys, signature_store, signatures
+signatures.shipped = lambda name: signatures.Path("/nowhere")
+sources = signatures.sources_of("{NAME}")[:8]
+signatures.sources_of = lambda name: sources
+compute = signatures.compute
+def counted(name, rows):
+    print(len(rows), flush=True)
+    return compute(name, rows)
+signatures.compute = counted
+assert len(signature_store.of("{NAME}").versions) == 8
+"""
 
 
 @pytest.fixture
 def nothing_kept(tmp_path, monkeypatch) -> Path:
-    """A machine that keeps no signatures yet, of a course that ships none."""
+    """Keep no signatures yet, of a course that ships none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
     signature_store.of.cache_clear()
@@ -32,7 +44,7 @@ def nothing_kept(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def five_versions(monkeypatch) -> list[str]:
-    """A catalogue of five versions: few enough to be asked here and now. Tests may add to it."""
+    """Return a catalogue of five versions: few enough to be asked here and now. Tests may add to it."""
     sources = signatures.sources_of(NAME)[:5]
     monkeypatch.setattr(signatures, "sources_of", lambda name: list(sources))
     monkeypatch.setattr(signatures, "names_of", lambda name: ("a_mistake",) * len(sources))
@@ -42,7 +54,7 @@ def five_versions(monkeypatch) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch) -> list[list[int]]:
-    """The rows that are computed, as they are."""
+    """Return the rows that are computed, as they are."""
     rows: list[list[int]] = []
     compute = signatures.compute
     monkeypatch.setattr(signatures, "compute", lambda name, wanted: rows.append(list(wanted)) or compute(name, wanted))
@@ -172,20 +184,6 @@ def test_the_course_ships_signatures_of_its_present_state():
     """Whoever has them computes nothing, with whatever Python and torch."""
     stale = [asked.name for asked in exercises() if signature_store.unkept(asked.name)]
     assert not stale, "run `make mistakes` and commit what it writes"
-
-
-FILL = f"""
-from autograder.judge.diagnosis import keys, signature_store, signatures
-signatures.shipped = lambda name: signatures.Path("/nowhere")
-sources = signatures.sources_of("{NAME}")[:8]
-signatures.sources_of = lambda name: sources
-compute = signatures.compute
-def counted(name, rows):
-    print(len(rows), flush=True)
-    return compute(name, rows)
-signatures.compute = counted
-assert len(signature_store.of("{NAME}").versions) == 8
-"""
 
 
 def start(program: str, cache: Path) -> subprocess.Popen:

@@ -12,6 +12,13 @@ from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode
 
 NAN, INF = float("nan"), float("inf")
+F64 = torch.float64
+ERROR = {"kind": "raised", "type": "ValueError"}
+KEYWORD = "f() got an unexpected keyword argument 'dims'"
+REWORDED = {
+    "max() arg is an empty sequence": "max() iterable argument is empty",
+    KEYWORD: f"{KEYWORD}. Did you mean 'dim'?",
+}
 
 
 def crossed(value: object) -> object:
@@ -26,11 +33,8 @@ def compared(mine: object, theirs: object) -> bool | None:
 @pytest.mark.parametrize(
     "tensor",
     [
-        torch.tensor(3),
-        torch.tensor(True),
-        torch.zeros(0, 2, dtype=torch.int64),
-        torch.arange(6).reshape(2, 3).T,
-        torch.arange(16)[::8],
+        *(torch.tensor(3), torch.tensor(True), torch.zeros(0, 2, dtype=torch.int64)),
+        *(torch.arange(6).reshape(2, 3).T, torch.arange(16)[::8]),
         torch.arange(16)[::8][:1],  # one number, whose stride is not 1
         torch.arange(16).reshape(8, 2)[:, :1],
     ],
@@ -57,39 +61,25 @@ def numbers(dtype: torch.dtype = torch.float32, **changed: float) -> torch.Tenso
     return like(tensor)
 
 
-F64 = torch.float64
-ERROR = {"kind": "raised", "type": "ValueError"}
-
-
 @pytest.mark.parametrize(
     ("mine", "theirs", "same"),
     [
-        (numbers(), numbers(), True),
-        (numbers(), like(numbers() * (1 + 1e-7)), True),
-        (numbers(F64), like(numbers(F64) * (1 + 1e-15)), True),
-        (numbers(_3=NAN), numbers(_3=NAN), True),
-        (numbers(_0=INF), numbers(_0=INF), True),
-        (torch.arange(5), torch.arange(5), True),
+        *((numbers(), numbers(), True), (numbers(), like(numbers() * (1 + 1e-7)), True)),
+        *((numbers(F64), like(numbers(F64) * (1 + 1e-15)), True), (numbers(_3=NAN), numbers(_3=NAN), True)),
+        *((numbers(_0=INF), numbers(_0=INF), True), (torch.arange(5), torch.arange(5), True), ([], [], True)),
         ([{"value": numbers(), "operations": {"aten.mm"}}], [{"value": numbers(), "operations": {"aten.bmm"}}], True),
-        (ERROR | {"text": "no"}, ERROR | {"text": ""}, True),
-        ([], [], True),
-        (numbers(), like(numbers() + 0.01), False),
-        (numbers(), like(-numbers()), False),
-        (numbers(), like(numbers().flip(0)), False),
-        (numbers(), like(numbers().reshape(5, 6)), False),
-        (numbers(), numbers(F64), False),
-        (numbers(), like(numbers(), was_differentiable=True), False),
-        (numbers(F64), like(numbers(F64) + 1e-3), False),
-        (numbers(_3=NAN), numbers(_4=NAN), False),
-        (numbers(_3=NAN), numbers(), False),
-        (numbers(_0=INF), numbers(_0=-INF), False),
-        (numbers(_0=INF), numbers(_3=NAN), False),
-        (torch.arange(5), torch.arange(5).flip(0), False),
+        *((ERROR | {"text": "no"}, ERROR | {"text": ""}, True), (ERROR, ERROR | {"type": "TypeError"}, False)),
+        *((numbers(), like(numbers() + 0.01), False), (numbers(), like(-numbers()), False)),
+        *((numbers(), like(numbers().flip(0)), False), (numbers(), like(numbers().reshape(5, 6)), False)),
+        *((numbers(), numbers(F64), False), (numbers(), like(numbers(), was_differentiable=True), False)),
+        *((numbers(F64), like(numbers(F64) + 1e-3), False), (numbers(_3=NAN), numbers(_4=NAN), False)),
+        *((numbers(_3=NAN), numbers(), False), (numbers(_0=INF), numbers(_0=-INF), False)),
+        *((numbers(_0=INF), numbers(_3=NAN), False), (torch.arange(5), torch.arange(5).flip(0), False)),
         (torch.arange(5), torch.arange(5, dtype=torch.int32), False),
         (torch.tensor([True]), torch.tensor([1], dtype=torch.uint8), False),
         *((1, 1.0, False), (1, True, False), ([1, 2], (1, 2), False), ([1, 2], [2, 1], False)),
         *(([[1], 2], [[1, 2]], False), ({"a": 1}, {"b": 1}, False), (None, 0, False)),
-        (ERROR, ERROR | {"type": "TypeError"}, False),
+        *(([1.41], [1.41], True), ([1.41], [1.42], False)),
         # Between rounding and difference only the answers tell: a sketch may be another processor's.
         (numbers(), like(numbers() * (1 + 1e-4)), None),
         (numbers(F64), like(numbers(F64) * (1 + 3e-10)), None),
@@ -166,15 +156,12 @@ def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("21288.115234375", "21288.115281", True),
         ("loss: 1.4107111692428589", "loss: 1.4107112884521484", True),
-        (["1e-05", "2"], ["9.99999e-06", "2"], True),
-        ({0.1 + 0.2, 5.0}, {0.3, 5.0}, True),
+        *(("21288.115234375", "21288.115281", True), (["1e-05", "2"], ["9.99999e-06", "2"], True)),
         ({("a", 9.9999999), ("a", 0.5)}, {("a", 10.0000001), ("a", 0.5)}, True),  # as text, they change places
         ({(9.9999999, "b"): 1, (0.5, "b"): 2}, {(10.0000001, "b"): 1, (0.5, "b"): 2}, True),
-        ({0.1 + 0.2: "x"}, {0.3: "x"}, True),
+        *(({0.1 + 0.2, 5.0}, {0.3, 5.0}, True), ({0.1 + 0.2: "x"}, {0.3: "x"}, True), ({"0.0"}, {"-0.0"}, True)),
         ({"<object at 0x7f3a5c0010>"}, {"<object at 0x55d0c3b2a0>"}, True),
-        ({"0.0"}, {"-0.0"}, True),
         *(("21288.115", "21388.115", False), ("21288.115", "about 21288.115", False)),
         *(("1.5 and 2.5", "2.5 and 1.5", False), ("version 12", "version 13", False), (["1.5"], [1.5], False)),
         *(({0.25, 5.0}, {0.3, 5.0}, False), ({0.25}, {"0.25"}, False), ({1.0}, {1}, False)),
@@ -187,11 +174,6 @@ def test_floats_in_text_are_compared_as_numbers_and_words_told_apart(one, other,
     assert agree(one, other) is same
     assert compared(one, other) in ((True, None) if same else (False,))
     assert sketch(one).digest == sketch(other).digest or not same
-
-
-def test_a_sketch_alone_tells_most_floats_apart():
-    assert compared([1.41], [1.41]) is True
-    assert compared([1.41], [1.42]) is False
 
 
 @pytest.mark.parametrize("deep", [[[0.5], [0.25]], [[True, False], [False]], [(0, 1), (2, 3)], ["a", "b"], [0, 1]])
@@ -249,16 +231,7 @@ def test_an_error_of_a_librarys_own_type_counts_as_the_built_in_one_that_it_is()
     assert (own["type"], own["base"]) == ("Mine", "ValueError")
 
 
-KEYWORD = "f() got an unexpected keyword argument 'dims'"
-
-
-@pytest.mark.parametrize(
-    ("text", "later"),
-    [
-        ("max() arg is an empty sequence", "max() iterable argument is empty"),
-        (KEYWORD, f"{KEYWORD}. Did you mean 'dim'?"),
-    ],
-)
+@pytest.mark.parametrize(("text", "later"), REWORDED.items())
 def test_messages_of_python_are_known_whatever_its_version_words(text, later):
     one, other = (ERROR | {"base": "ValueError", "text": said} for said in (text, later))
     assert words(one | {"own": False}) == words(other | {"own": False})
@@ -282,6 +255,7 @@ def test_of_its_own_messages_all_but_floats_tells_and_of_others_names_and_whole_
         assert words(raised(f"def f(): return {one}")) != words(raised(f"def f(): return {other}"))
     own = [words(raised(f"def f(): raise ValueError({text!r})")) for text in ("a 1.5", "a 1.6", "b 1.5")]
     assert own[0] == own[1] != own[2]
+    assert sketch([{"problem": "no"}, 5]).words == sketch([]).words, "a forged record has no words"
 
 
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "numpy.random.randint(10**9)"])

@@ -4,10 +4,11 @@ import importlib.util
 import re
 import sys
 import urllib.request
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, missing, read
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -15,6 +16,22 @@ from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import needed_by
 from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME, TOOLS, plain_errors
 from autograder.spec.course import exercises, home
+
+STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
+SAID = {  # a cell, and what it shows: nothing of assertions, but the line in the answer or in the test
+    "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
+    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?",
+    "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
+    r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
+    "test of nothing": "✗ .*returned nothing.*",
+    "test of no pair": "✗ TypeError: cannot unpack.*in the test, line.*inputs, targets = result.*",
+    "test of right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
+    "syntax": r".*def f\(:.*SyntaxError.*",  # elsewhere errors are Python's own
+    "own": ".*Traceback.*assert 1 == 2.*",
+    "stopped": STOPPED,
+    "stopped test": STOPPED,
+    "after": "still here\n",
+}
 
 
 def released(name):
@@ -31,11 +48,10 @@ def ready():
 
 @pytest.fixture(scope="module", params=["a cell", "an import"])
 def shown(request):
-    """What cells show, in a kernel in which the first cell of a release was run, or one that imports the tools."""
+    """Return what cells show in a kernel that ran the first cell of a release, or one that imports the tools."""
     cells = {cell.id: cell for cell in released("06-masking")}
     first = {"a cell": released("07-multi-head")[1].source, "an import": cells["setup"].source}[request.param]
-    test = cells["test_shift_targets"].source
-    answer = cells["shift_targets"].source
+    test, answer = cells["test_shift_targets"].source, cells["shift_targets"].source
     stub = answer.partition("    # YOUR CODE HERE")[0]
     answers = {
         "open": answer,
@@ -93,23 +109,6 @@ def test_marking_never_needs_the_first_cell(name):
     assert not defined & set().union(*map(needed_by, others))
 
 
-STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
-SAID = {  # a cell, and what it shows: nothing of assertions, but the line in the answer or in the test
-    "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
-    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?",
-    "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
-    r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
-    "test of nothing": "✗ .*returned nothing.*",
-    "test of no pair": "✗ TypeError: cannot unpack.*in the test, line.*inputs, targets = result.*",
-    "test of right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
-    "syntax": r".*def f\(:.*SyntaxError.*",  # elsewhere errors are Python's own
-    "own": ".*Traceback.*assert 1 == 2.*",
-    "stopped": STOPPED,
-    "stopped test": STOPPED,
-    "after": "still here\n",
-}
-
-
 @pytest.mark.parametrize("cell", SAID)
 def test_errors_are_said_plainly_in_tests_and_by_python_elsewhere(shown, cell):
     assert re.fullmatch(SAID[cell], shown[cell], re.DOTALL), shown[cell]
@@ -120,8 +119,7 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     (tmp_path / "stories.txt").write_text("Once.")
     ready.look_around(["torch"], ["stories.txt"])
     fine = capsys.readouterr().out
-    assert "torch 2." in fine
-    assert "Everything is here." in fine
+    assert not missing(fine, "torch 2.", "Everything is here.")
     assert "✗" not in fine
     monkeypatch.setattr(sys, "version_info", (3, 9))
     ready.look_around(["torch", "nosuchlibrary"], ["stories.txt", "stories.json"])
@@ -130,13 +128,6 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     assert "too old" in wrong[0]
     assert "%pip install nosuchlibrary" in wrong[1]
     assert wrong[2].count("stories.json") == 1
-    monkeypatch.setattr(urllib.request, "urlopen", raises(URLError("no route")))
+    monkeypatch.setattr(urllib.request, "urlopen", Mock(side_effect=URLError("no route")))
     ready.look_around([], [], network=True)
     assert "offline, which is enough" in capsys.readouterr().out
-
-
-def raises(error):
-    def raising(*_, **__):
-        raise error
-
-    return raising

@@ -1,7 +1,5 @@
 """Tests that each private name of PyTorch exists and behaves as used, and that marking refuses where one is missing."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
-from conftest import ROOT
+from conftest import ROOT, python
 from typer.testing import CliRunner
 
 from autograder.cli import _chosen, app
@@ -43,7 +41,7 @@ def test_a_catalogue_that_cannot_be_read_is_refused_with_its_file_and_the_reason
 
 @pytest.fixture
 def tried(tmp_path, monkeypatch):
-    """What comes of a catalogue: each mistake by its name, with what its versions put in the place of `diagonal=1`."""
+    """Try a catalogue of these mistakes, with what their versions put in the place of `diagonal=1`."""
     declared = exercise(NAME)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
@@ -97,12 +95,9 @@ def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tri
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    """A checkout of the course with one notebook, in which exercises may be changed."""
-    shutil.copytree(
-        ROOT / "transformer_exercises",
-        tmp_path / "transformer_exercises",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    """Return a checkout of the course with one notebook, in which exercises may be changed."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "transformer_exercises", tmp_path / "transformer_exercises", ignore=ignore)
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
@@ -130,11 +125,6 @@ def tried_with(copy: Path, entry: str) -> tuple[int, str]:
     text = (ROOT / path).read_text("utf-8")
     assert text.count(place) == 1
     (copy / path).write_text(text.replace(place, place + entry), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "autograder.cli", "try-mistakes", NAME],
-        cwd=copy,
-        env=os.environ | {"PYTHONPATH": f"{copy}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        text=True,
-    )
+    command = ("-m", "autograder.cli", "try-mistakes", NAME)
+    done = python(*command, cwd=copy, path=f"{copy}{os.pathsep}{ROOT}")
     return done.returncode, done.stdout + done.stderr

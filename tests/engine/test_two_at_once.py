@@ -10,18 +10,17 @@ import nbformat
 import nbgrader.api
 import pytest
 from class_copies import copy_of_the_course
-from conftest import ROOT, read
+from conftest import ROOT, graded_only
 from nbgrader.api import Gradebook
 
 from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
-from autograder.nbgrader_plugin.intake.repair import grade_id
 
 ROUNDS = 30
 STUDENTS = [f"student-{n}" for n in range(5)]
 
 
 def run(folder, *commands):
-    """nbgrader's commands, all at once."""
+    """Run nbgrader's commands, all at once."""
     environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     programs = [[sys.executable, "-m", "nbgrader", *command] for command in commands]
@@ -32,7 +31,7 @@ def run(folder, *commands):
 
 
 def take_in(urls, barrier, outcomes):
-    """What a marking process does first; each round starts in both at once."""
+    """Do what a marking process does first; each round starts in both at once."""
     for url in urls:
         barrier.wait()
         try:
@@ -97,8 +96,7 @@ def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
     shutil.copytree(ROOT / "solutions" / names[1], root / "solutions" / names[1])
     for name in names:
         shutil.copytree(ROOT / "course" / name, root / "course" / name)
-        blank = read("course", name)
-        blank.cells = [cell for cell in blank.cells if grade_id(cell)]
+        blank = graded_only(name)
         for student in STUDENTS:
             folder = root / "classroom" / "submitted" / student / name
             folder.mkdir(parents=True)

@@ -13,13 +13,13 @@ import nbformat
 import psutil
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run, start
-from conftest import ROOT
+from conftest import ROOT, wait_for
 from nbgrader.exchange import ExchangeError
 from nbgrader.utils import get_username
+from submissions import insert_before
 
 from autograder.cluster import inbox
 from autograder.cluster.inbox import Exchange, Folders
-from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.spec.course import exercises
 
 WRONG = BEST | {e.name: e.mistakes[0].source for e in exercises(NAME)}
@@ -27,23 +27,12 @@ WRONG = BEST | {e.name: e.mistakes[0].source for e in exercises(NAME)}
 
 def handed_in(answers=BEST, extra=""):
     filled = notebook(answers)
-    if extra:
-        [index] = [i for i, cell in enumerate(filled.cells) if grade_id(cell) == "softmax"]
-        filled.cells.insert(index, nbformat.v4.new_code_cell(extra, id="extra"))
-    return filled
-
-
-def wait_for(condition, seconds=120.0):
-    end = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert found, condition
-    return found
+    return insert_before(filled, "softmax", extra) if extra else filled
 
 
 @pytest.fixture
 def clocked(monkeypatch, tmp_path):
-    """The folders of a class, and a clock."""
+    """Return the folders of a class, their parent, and a clock."""
     now = [0.0]
     folders = Folders(tmp_path / "submitted", [NAME], without=["left-out"])
     folders.settling.clock = lambda: now[0]
@@ -68,8 +57,7 @@ def test_a_submission_that_is_being_copied_is_left_alone(clocked):
     folders, classroom, now = clocked
     for length in range(1, 20):  # it grows, with long pauses
         put(classroom, "ada", b'{"cells": [' + b" " * length)
-        assert seen(folders, now, 1.0) == []
-        assert seen(folders, now, 3.0) == []
+        assert seen(folders, now, 1.0) == seen(folders, now, 3.0) == []
     put(classroom, "ada", b'{"cells": []}\n')
     assert [seen(folders, now) for _ in range(2)] == [[], [("ada", NAME)]]
 
@@ -92,8 +80,7 @@ def test_each_look_takes_little_and_all_have_their_turn(clocked, monkeypatch):
     seen(folders, now)
     assert len(seen(folders, now)) == 20
     monkeypatch.setattr(inbox, "SCAN_SECONDS", 0.0)
-    looks = []
-    look = inbox.snapshot
+    looks, look = [], inbox.snapshot
     monkeypatch.setattr(inbox, "snapshot", lambda folder: looks.append(folder) or look(folder))
     path = classroom / "submitted" / "student-13" / NAME / f"{NAME}.ipynb"
     path.write_bytes(b'{"changed": 1}')  # in place: its folder's time stays
@@ -107,7 +94,7 @@ def test_each_look_takes_little_and_all_have_their_turn(clocked, monkeypatch):
 
 @pytest.fixture
 def inbound(monkeypatch, tmp_path):
-    """An exchange into which anybody may write, and a function that collects from it and tells what it collected."""
+    """Return an exchange's folder, a function that collects from it and tells what, and what the exchange says."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COURSE_CLASSROOM", str(tmp_path))
     place = tmp_path / "exchange" / "transformers" / "inbound"
@@ -140,7 +127,6 @@ def collected(inbound, student):
 
 
 def test_the_newest_of_each_student_is_collected_once(inbound):
-    """Also after one whose time nobody can read."""
     place, collect, _ = inbound
     for day in (3, 5, 4):
         hand_in(place, "ada", day, content=b"%d" % day)
@@ -201,7 +187,7 @@ def test_feedback_without_a_timestamp_is_refused_in_a_sentence(inbound, tmp_path
 
 
 class Watching:
-    """A watcher in a process of its own, and what it says."""
+    """Runs a watcher in a process of its own, and knows what it says."""
 
     def __init__(self, root: Path, classroom: Path, *options: str):
         classroom.mkdir(exist_ok=True)
@@ -219,7 +205,7 @@ class Watching:
         return self.log.read_text(encoding="utf8")
 
     def marked(self) -> list[str]:
-        """Students, in the order in which their feedback came."""
+        """Return students, in the order in which their feedback came."""
         return re.findall(rf"^\S+  (.+?)  {NAME}  \S+  [\d.]+ s$", self.said(), re.MULTILINE)
 
     def family(self) -> list[psutil.Process]:

@@ -17,11 +17,52 @@ from hypothesis import strategies as st
 from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet, Ref, Seed, WireError, decode, encode
 
 FEW, MANY = settings(max_examples=100), settings(max_examples=300)
+FLOATS = {"tensor": "float32", "order": [0], "blob": 0}
+ODD = [  # what crosses, and the word for it
+    (torch.zeros(2, dtype=torch.complex64), "a complex64 tensor"),
+    (torch.eye(3).to_sparse(), "a float32 tensor"),
+    (torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a float32 tensor"),
+    (torch.zeros([1] * 40), "a tensor of 40 dimensions"),
+    *((1j, "complex"), (b"abc", "bytes"), (np.zeros(3), "ndarray"), (np.datetime64("2020-01-01"), "date")),
+    *((object(), "object"), (lambda: 1, "function"), (torch.nn.Linear(1, 1), "Linear")),
+    *((number, "a number of more than 1,200 digits") for number in (2**4096, -(2**5000), 10**20000)),
+]
+NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
+WORDS = st.text(max_size=6) | st.sampled_from(["inf", "float32", "bool", "meta", "0"])
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = st.sampled_from(["tensor", "list", "tuple", "set", "dict", "float", "int", "ref", "seed", "opaque"])
+TENSOR_TREES = st.fixed_dictionaries(
+    {"tensor": st.sampled_from(sorted(DTYPES)) | JSON},
+    optional={
+        "shape": st.lists(NUMBERS, max_size=5) | JSON,
+        "device": st.sampled_from(["cpu", "meta", "cuda"]) | JSON,
+        "order": st.permutations(range(3)) | st.lists(NUMBERS, max_size=4) | JSON,
+        "blob": st.integers(0, 2) | JSON,
+        "differentiable": JSON,
+    },
+)
+NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
+INTEGERS = NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)
+TREES = st.recursive(
+    JSON | TENSOR_TREES | INTEGERS.map(lambda word: {"int": word}),
+    lambda inner: (
+        st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
+        | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
+    ),
+    max_leaves=10,
+)
+BLOBS = st.lists(st.binary(max_size=64), max_size=3)
+HEADERS = st.binary(max_size=80) | JSON.map(lambda tree: json.dumps(tree).encode())
+SIZES = st.none() | st.integers(0, 2**32 - 1)
 
 
 @st.composite
 def tensors(draw):
-    """Every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
+    """Draw every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
     dtype = getattr(torch, draw(st.sampled_from(sorted(DTYPES))))
     shape = draw(st.lists(st.integers(0, 4), max_size=4))
     count = math.prod(shape)
@@ -48,17 +89,9 @@ HASHABLE = st.recursive(
     lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3),
     max_leaves=4,
 )
-LEAVES = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.integers(-(2**4096) + 1, 2**4096 - 1)
-    | st.floats()
-    | st.text(st.characters(), max_size=8)  # lone surrogates too
-    | st.builds(Ref, st.integers(0, 99))
-    | st.builds(Seed, st.integers(0, 2**63 - 1))
-    | tensors()
-)
+LEAVES = st.none() | st.booleans() | st.integers() | st.integers(-(2**4096) + 1, 2**4096 - 1) | st.floats() | tensors()
+LEAVES |= st.text(st.characters(), max_size=8)  # lone surrogates too
+LEAVES |= st.builds(Ref, st.integers(0, 99)) | st.builds(Seed, st.integers(0, 2**63 - 1))
 VALUES = st.recursive(
     LEAVES,
     lambda inner: (
@@ -72,7 +105,7 @@ VALUES = st.recursive(
 
 
 def same(mine, theirs):
-    """Equal to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
+    """Compare to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
     if isinstance(mine, torch.Tensor):
         return (
             type(theirs) is torch.Tensor
@@ -145,22 +178,6 @@ def test_deep_nesting_ends_in_a_word_and_not_in_an_error(depth, kind):
     assert result == 1 if depth <= MAX_DEPTH + 1 else isinstance(result, Opaque)
 
 
-ODD = [  # what crosses, and the word for it
-    (torch.zeros(2, dtype=torch.complex64), "a complex64 tensor"),
-    (torch.eye(3).to_sparse(), "a float32 tensor"),
-    (torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a float32 tensor"),
-    (torch.zeros([1] * 40), "a tensor of 40 dimensions"),
-    (1j, "complex"),
-    (b"abc", "bytes"),
-    (np.zeros(3), "ndarray"),
-    (np.datetime64("2020-01-01"), "date"),
-    (object(), "object"),
-    (lambda: 1, "function"),
-    (torch.nn.Linear(1, 1), "Linear"),
-    *((number, "a number of more than 1,200 digits") for number in (2**4096, -(2**5000), 10**20000)),
-]
-
-
 @pytest.mark.parametrize(("value", "word"), ODD, ids=[word for _, word in ODD])
 def test_what_is_no_plain_data_crosses_as_a_word(value, word):
     assert crossed(value) == Opaque(word)
@@ -188,40 +205,7 @@ def test_a_negated_view_arrives_with_its_values():
 
 def test_truth_values_are_true_or_false_whatever_their_bytes():
     forged = Packet({"tensor": "bool", "shape": [3], "order": [0], "blob": 0}, [bytes([0, 1, 2])])
-    result = decode(forged)
-    assert bits(result) == bytes([0, 1, 1])
-
-
-NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
-WORDS = st.text(max_size=6) | st.sampled_from(["inf", "float32", "bool", "meta", "0"])
-JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | WORDS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
-KINDS = st.sampled_from(["tensor", "list", "tuple", "set", "dict", "float", "int", "ref", "seed", "opaque"])
-TENSOR_TREES = st.fixed_dictionaries(
-    {"tensor": st.sampled_from(sorted(DTYPES)) | JSON},
-    optional={
-        "shape": st.lists(NUMBERS, max_size=5) | JSON,
-        "device": st.sampled_from(["cpu", "meta", "cuda"]) | JSON,
-        "order": st.permutations(range(3)) | st.lists(NUMBERS, max_size=4) | JSON,
-        "blob": st.integers(0, 2) | JSON,
-        "differentiable": JSON,
-    },
-)
-NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
-TREES = st.recursive(
-    JSON
-    | TENSOR_TREES
-    | st.builds(lambda word: {"int": word}, NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)),
-    lambda inner: (
-        st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
-        | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
-    ),
-    max_leaves=10,
-)
-BLOBS = st.lists(st.binary(max_size=64), max_size=3)
+    assert bits(decode(forged)) == bytes([0, 1, 1])
 
 
 @MANY
@@ -240,9 +224,6 @@ def test_any_tree_is_a_value_or_refused(tree, blobs):
     except WireError:
         return
     decode(encode(value))  # what it is can be sent again
-
-
-FLOATS = {"tensor": "float32", "order": [0], "blob": 0}
 
 
 @pytest.mark.parametrize(
@@ -264,11 +245,11 @@ def test_a_malformed_reply_is_refused(tree):
 @pytest.mark.parametrize("depth", [20, 900, 10_000])
 @pytest.mark.parametrize("kind", ["list", "tuple", "set", "dict", "opaque", "tensor"])
 def test_nesting_without_end_is_refused(depth, kind):
-    tree = []
+    listed, tree = kind in ("list", "tuple", "set"), []
     for _ in range(depth):
-        tree = {kind: [tree]} if kind in ("list", "tuple", "set") else [[tree]]
+        tree = {kind: [tree]} if listed else [[tree]]
     with pytest.raises(WireError):
-        decode(Packet(tree if kind in ("list", "tuple", "set") else {kind: tree}, []))
+        decode(Packet(tree if listed else {kind: tree}, []))
 
 
 def received(data, limit=2**16, close=True):
@@ -289,12 +270,7 @@ def framed(header, blobs=b"", size=None, total=None):
 
 
 @MANY
-@given(
-    st.binary(max_size=80) | JSON.map(lambda tree: json.dumps(tree).encode()),
-    st.binary(max_size=20),
-    st.none() | st.integers(0, 2**32 - 1),
-    st.none() | st.integers(0, 2**32 - 1),
-)
+@given(HEADERS, st.binary(max_size=20), SIZES, SIZES)
 @example(b'[null, "ab"]', b"", None, None)
 @example(b"[1, 2]", b"", None, None)
 @example(b"[1, [-1, 1]]", b"", None, None)

@@ -16,35 +16,35 @@ from autograder.nbgrader_plugin.converters import settings
 from autograder.nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
 from autograder.nbgrader_plugin.gradebook.roster import take_names
 
-NAME = "05-attention"
+NAME, WHEN = "05-attention", "2026-01-01 10:00:00 UTC"
 LOG = logging.getLogger("test-instructor")
 
 
 @pytest.fixture
-def app(tmp_path, monkeypatch):
+def term(tmp_path):
+    return tmp_path / "term"
+
+
+@pytest.fixture
+def app(term, monkeypatch):
     """nbgrader with this course's configuration, and a new classroom."""
     monkeypatch.setenv("COURSE_CLASSROOM", "")
-    return settings(str(tmp_path / "term"))
+    return settings(str(term))
 
 
-def test_a_new_classroom_has_an_exchange_that_formgrader_can_use(app, tmp_path):
-    assert (tmp_path / "term" / "exchange").is_dir()
+def test_a_new_classroom_has_an_exchange_that_formgrader_can_use(app, term):
     api = NbGraderAPI(app.coursedir, parent=app)
     assert not api.exchange_missing
-    assert api.exchange_root == str(tmp_path / "term" / "exchange")
+    assert api.exchange_root == str(term / "exchange")
+    assert (term / "exchange").is_dir()
 
 
-# --- feedback ---------------------------------------------------------------------------------------------------------
-
-
-def write_page(term, student, words, secret=None, timestamp=None):
+def write_page(term, student, words, **beside):
     folder = term / "feedback" / student / NAME
     folder.mkdir(parents=True)
     (folder / f"{NAME}.html").write_text(words)
-    if secret:
-        (folder / "submission_secret.txt").write_text(secret)
-    if timestamp:
-        (folder / "timestamp.txt").write_text(timestamp)
+    for name, text in beside.items():
+        (folder / f"{name}.txt").write_text(text)
 
 
 def released(app, term, student="*"):
@@ -58,11 +58,10 @@ def page_of(secret):
     return f"{notebook_hash(secret=secret, notebook_id=NAME)}.html"
 
 
-def test_whoever_handed_in_otherwise_is_named_and_keeps_nobody_from_their_feedback(app, tmp_path, caplog):
-    term = tmp_path / "term"
-    write_page(term, "ada", "Ada's page", "a", "2026-01-01 10:00:00 UTC")
+def test_whoever_handed_in_otherwise_is_named_and_keeps_nobody_from_their_feedback(app, term, caplog):
+    write_page(term, "ada", "Ada's page", submission_secret="a", timestamp=WHEN)
     write_page(term, "bob", "Bob's page")  # a file from Moodle, say
-    write_page(term, "zoe [x]", "Zoe's page", "z")  # the timestamp is lost
+    write_page(term, "zoe [x]", "Zoe's page", submission_secret="z")  # the timestamp is lost
     app.log.propagate = True
     caplog.set_level("INFO")
     assert released(app, term) == {page_of("a"): "Ada's page", page_of("z"): "Zoe's page"}
@@ -71,17 +70,13 @@ def test_whoever_handed_in_otherwise_is_named_and_keeps_nobody_from_their_feedba
     assert str(term / "feedback") in warning
 
 
-def test_feedback_may_be_released_to_nobody_to_one_student_and_again(app, tmp_path):
-    term = tmp_path / "term"
+def test_feedback_may_be_released_to_nobody_to_one_student_and_again(app, term):
     assert released(app, term) == {}
     for student in ("ada", "bob"):
-        write_page(term, student, f"{student}'s page", student, "2026-01-01 10:00:00 UTC")
+        write_page(term, student, f"{student}'s page", submission_secret=student, timestamp=WHEN)
     assert released(app, term, "ada") == {page_of("ada"): "ada's page"}
     (term / "feedback" / "ada" / NAME / f"{NAME}.html").write_text("a better page")
     assert released(app, term, "ada") == {page_of("ada"): "a better page"}
-
-
-# --- names ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -112,9 +107,8 @@ def test_a_name_that_somebody_entered_stays(url, tmp_path):
     with Gradebook(url, "transformers") as book:
         book.add_student("amina", first_name="Mina")
     table = tmp_path / "students.csv"
-    table.write_bytes(
-        "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n".encode()
-    )  # as Excel saves it
+    as_excel_saves_it = "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n"
+    table.write_text(as_excel_saves_it, "utf-8", newline="")
     take_names(url, "transformers", table, LOG)
     assert called(url) == {"amina": ("Mina", "Bello", None, None)}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import class_copies
 import nbformat
 import pytest
+import submissions
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from sqlalchemy import create_engine, text
@@ -27,20 +28,25 @@ from test_two_at_once import STUDENTS, both, run
 from autograder.nbgrader_plugin.gradebook import locking as ours
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
-from autograder.spec.course import exercises, in_notebook, questions
+from autograder.spec.course import in_notebook
 
 pytestmark = pytest.mark.long  # starts a server, and marks
 ROUNDS = 8
 NAMES = ["05-attention", "06-masking"]
+CLASS = {"perfect": class_copies.BEST, "José 张": class_copies.BEST, "blank": {}}
+
+
+def setting(url: str) -> str:
+    return f"c.CourseDirectory.db_url = {url!r}\n"
 
 
 def programs() -> Path:
     """Where Debian, and most others, put the server's programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    on_path = shutil.which("initdb")
-    if not found and not on_path:
+    found = [Path(shutil.which("initdb") or ""), *found]
+    if not found[-1].name:
         pytest.skip("There is no PostgreSQL server here (Debian: apt-get install postgresql).")
-    return found[-1].parent if found else Path(on_path).parent
+    return found[-1].parent
 
 
 def somebody() -> dict[str, int]:
@@ -103,17 +109,11 @@ def database(server):
     return make
 
 
-# --- two at once ------------------------------------------------------------------------------------------------------
-
-
-def test_both_may_make_the_tables(database):
-    assert both([database(f"empty{number}") for number in range(3)]) == [""] * 6
-
-
-def test_both_may_make_the_same_students(database):
+def test_both_may_make_the_tables_and_the_same_students(database):
     Gradebook(database("round")).close()
-    urls = [database(f"round{number}", "round") for number in range(ROUNDS)]
-    assert both(urls) == [""] * 2 * ROUNDS
+    urls = [database(f"empty{number}") for number in range(3)]
+    urls += [database(f"round{number}", "round") for number in range(ROUNDS)]
+    assert both(urls) == [""] * 2 * len(urls)
     for url in urls:
         with Gradebook(url, "transformers") as gradebook:
             assert [student.id for student in gradebook.students] == STUDENTS
@@ -141,7 +141,7 @@ def held(url):
         holder.communicate()
 
 
-def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
+def test_one_waits_for_the_other_and_not_for_ever_nor_for_a_process_that_is_gone(database, monkeypatch):
     url = database("turns")
     monkeypatch.setattr(ours, "LOCK_TIMEOUT", 0.5)
     with held(url) as holder:
@@ -152,10 +152,6 @@ def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
         holder.communicate("done\n")
         with ours.locked(url), ours.locked(url):
             pass
-
-
-def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
-    url = database("killed")
     monkeypatch.setattr(ours, "LOCK_TIMEOUT", 20.0)
     with held(url) as holder:
         holder.kill()
@@ -163,23 +159,16 @@ def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
             pass
 
 
-# --- marking ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def marked(database, tmp_path_factory):
     """Two notebooks marked by two processes at once into a database with nothing in it, and the pages written."""
-    folder, url = tmp_path_factory.mktemp("course"), database("marks")
-    for package in ("autograder", "transformer_exercises"):
-        (folder / package).symlink_to(ROOT / package)
-    config = (ROOT / "nbgrader_config.py").read_text()
-    (folder / "nbgrader_config.py").write_text(f"{config}\nc.CourseDirectory.db_url = {url!r}\n")
+    url = database("marks")
+    folder = class_copies.copy_of_the_course(tmp_path_factory.mktemp("term") / "course", setting(url))
+    shutil.copytree(ROOT / "solutions" / NAMES[1], folder / "solutions" / NAMES[1])
+    run(folder, ["generate_assignment", "--assignment", "*"])
     for name in NAMES:
-        for kind in ("solutions", "course"):
-            shutil.copytree(ROOT / kind / name, folder / kind / name)
-        best = {e.name: e.source for e in exercises(name)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
-        for student, answers in (("perfect", best), ("José 张", best), ("blank", {})):
-            filled = filled_in(read("course", name), answers)
+        for student, answers in CLASS.items():
+            filled = filled_in(read("course", name), submissions.answers(name) if answers else {})
             filled.cells = [cell for cell in filled.cells if grade_id(cell)]  # marking is quicker without the others
             filled.metadata.pop("name", None)
             for cell in filled.cells:
@@ -194,18 +183,17 @@ def marked(database, tmp_path_factory):
     return folder, url
 
 
-def test_two_processes_mark_into_one_database(marked):
+def scores(url, name):
+    with Gradebook(url, "transformers") as gradebook:
+        return {s.student.id: s.score for s in gradebook.assignment_submissions(name)}
+
+
+def test_two_processes_mark_into_one_database_from_which_pages_and_tables_are_written(marked):
     folder, url = marked
     assert not list(folder.rglob("gradebook.db*"))
     for name in NAMES:
         full = sum(declared.points for declared in in_notebook(name))
-        with Gradebook(url, "transformers") as gradebook:
-            marks = {s.student.id: s.score for s in gradebook.assignment_submissions(name)}
-        assert marks == {"perfect": full, "José 张": full, "blank": 0.0}
-
-
-def test_pages_and_tables_of_marks_are_written_from_it(marked):
-    folder, _ = marked
+        assert scores(url, name) == {"perfect": full, "José 张": full, "blank": 0.0}
     assert len(list(folder.glob("classroom/feedback/*/*/*.html"))) == 3 * len(NAMES)
     run(folder, ["export"])
     with (folder / "classroom" / "grades.csv").open(encoding="utf8") as file:
@@ -235,15 +223,13 @@ def test_nothing_is_left_to_do_or_left_open_and_marking_anew_changes_nothing(mar
 
 
 def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
-    url = database("graded")
-    root = class_copies.copy_of_the_course(tmp_path / "course", f"c.CourseDirectory.db_url = {url!r}\n")
-    place = tmp_path / "class"
-    for student, answers in (("perfect", class_copies.BEST), ("José 张", class_copies.BEST), ("blank", {})):
+    url, place = database("graded"), tmp_path / "class"
+    root = class_copies.copy_of_the_course(tmp_path / "course", setting(url))
+    for student, answers in CLASS.items():
         class_copies.put(place, student, class_copies.notebook(answers))
     assert "3 marked" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
-    with Gradebook(url, "transformers") as gradebook:
-        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(class_copies.NAME)}
-    assert scores == {"perfect": class_copies.FULL, "José 张": class_copies.FULL, "blank": 0.0}
+    full = class_copies.FULL
+    assert scores(url, class_copies.NAME) == {"perfect": full, "José 张": full, "blank": 0.0}
     assert "3 unchanged" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
     said = class_copies.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
     assert "José 张" in said

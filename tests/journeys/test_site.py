@@ -4,6 +4,7 @@ The pages' sources are tested everywhere. The built pages need the website's env
 created as `make site` does, in half a minute; if that fails, as without a network, these tests are skipped.
 """
 
+# ruff: noqa: F811
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +28,8 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
-from test_browser import BROWSER, browser, kept, without_findings  # noqa: F401 (a fixture among them)
+from test_browser import browser, page, without_findings  # noqa: F401 (fixtures among them)
+from test_browser import pytestmark as where_there_is_a_browser
 
 from autograder.files import LEFT
 from autograder.nbgrader_plugin.release import student_version
@@ -38,10 +40,9 @@ from tools.website import colab_binder, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
+WEBSITE = "tools/website/"
 ADDRESS = colab_binder.Address("somebody/course")
-NO_BROWSER = "there is no Chromium on this machine: apt install chromium"
-SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
-HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
+WITHHELD = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", re.DOTALL)
 
 
 # --- what must not be there -------------------------------------------------------------------------------------------
@@ -52,29 +53,19 @@ def squeezed(text: str) -> str:
 
 
 @functools.cache
-def handed_out() -> str:
-    """Everything that students read anyway."""
-    cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
-    beside = [path.read_text("utf-8") for name in NOTEBOOKS for path in (ROOT / "course" / name).glob("*.py")]
-    return squeezed("\n".join(cells + beside))
-
-
-@functools.cache
 def secrets() -> tuple[str, ...]:
-    """Lines of solutions, of model answers with what is asked of them, and of hidden tests; keys; explanations."""
-    found: set[str] = set()
-    keys: set[str] = set()
-    for name in NOTEBOOKS:
-        for cell in read("solutions", name).cells:
-            for pattern in (SOLUTION, HIDDEN):
-                for block in pattern.findall(cell.source):
-                    found |= {squeezed(line.split("  # ")[0]) for line in block.splitlines()}
-        for question in questions(name):
-            keys.add(f'{question.name} = "{question.key}"')
-            for said in question.explanations.values():
-                found |= {squeezed(sentence) for sentence in re.split(r"(?<=[.?!]) ", said)}
-    told = {line for line in found if len(line) > 15}  # shorter ones stand anywhere
-    return tuple(sorted(line for line in told | keys if line not in handed_out()))
+    """Lines of solutions, model answers and hidden tests that no student reads; keys; explanations."""
+    cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
+    beside = [path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")]
+    handed_out = squeezed("\n".join(cells + beside))
+    solved = "\n".join(cell.source for name in NOTEBOOKS for cell in read("solutions", name).cells)
+    lines = {squeezed(line.split("  # ")[0]) for block in WITHHELD.findall(solved) for line in block.splitlines()}
+    asked = [question for name in NOTEBOOKS for question in questions(name)]
+    told = [said for question in asked for said in question.explanations.values()]
+    lines |= {squeezed(sentence) for said in told for sentence in re.split(r"(?<=[.?!]) ", said)}
+    keys = {f'{question.name} = "{question.key}"' for question in asked}
+    long = {line for line in lines if len(line) > 15}  # shorter ones stand anywhere
+    return tuple(sorted(line for line in long | keys if line not in handed_out))
 
 
 def given_away(text: str) -> list[str]:
@@ -110,30 +101,30 @@ def written(tmp_path_factory):
     return goal
 
 
-def page(folder: Path, name: str) -> nbformat.NotebookNode:
-    return nbformat.read(folder / f"{name}.ipynb", as_version=4)
+def cells_of(folder: Path, name: str) -> list[nbformat.NotebookNode]:
+    return nbformat.read(folder / f"{name}.ipynb", as_version=4).cells
 
 
-def figures_of(notebook):
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+def figures_of(cells):
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
     return sum("image/png" in output.get("data", {}) for output in outputs)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, name):
-    made, released = page(written, name), {cell.id: cell for cell in read("course", name).cells}
+    made, released = cells_of(written, name), {cell.id: cell for cell in read("course", name).cells}
     solved = {cell.id: cell for cell in read("solutions", name).cells}
-    assert [cell.id for cell in made.cells] == [key for key in released if key != student_version.NAME]
-    for cell in made.cells:
-        if cell.get("outputs"):
-            assert released[cell.id].source == solved[cell.id].source, f"{cell.id} is not what students get"
-            assert "### BEGIN" not in solved[cell.id].source
-    assert figures_of(made) == figures_of(read("solutions", name)) >= 4
-    assert not given_away(json.dumps([cell.get("outputs", []) for cell in made.cells], ensure_ascii=False))
+    assert [cell.id for cell in made] == [key for key in released if key != student_version.NAME]
+    shown = [cell for cell in made if cell.get("outputs")]
+    for cell in shown:
+        assert released[cell.id].source == solved[cell.id].source, f"{cell.id} is not what students get"
+        assert "### BEGIN" not in solved[cell.id].source
+    assert figures_of(made) == figures_of(solved.values()) >= 4
+    assert not given_away(json.dumps([cell.outputs for cell in shown], ensure_ascii=False))
 
 
 def test_tests_are_folded_under_their_names(written):
-    folded = {cell.id: cell for cell in page(written, "05-attention").cells if "hide-input" in cell.metadata.tags}
+    folded = {cell.id: cell for cell in cells_of(written, "05-attention") if "hide-input" in cell.metadata.tags}
     assert folded["test_softmax"].metadata.mystnb.code_prompt_show.startswith("Test of softmax")
     assert "@title" not in folded["test_softmax"].source
     assert not any("answer" in cell.metadata.tags for cell in folded.values())
@@ -155,12 +146,12 @@ def test_what_is_no_repository_is_refused_with_a_sentence(wrong):
 
 def test_the_locks_agree_where_they_name_the_same():
     """Formulas are set by the version that sets those in feedback."""
-    locks = [dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / place / "constraints.txt").read_text(), re.MULTILINE))
-             for place in (".", "tools/website")]  # fmt: skip
-    assert locks[0]["latex2mathml"] == locks[1]["latex2mathml"]
-    wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / "tools" / "website" / "requirements.txt").read_text(), re.MULTILINE)
+    pins = re.compile(r"^([\w.-]+)==(\S+)$", re.MULTILINE)
+    ours, websites = (dict(pins.findall((ROOT / f"{place}constraints.txt").read_text())) for place in ("", WEBSITE))
+    assert ours["latex2mathml"] == websites["latex2mathml"]
+    wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / f"{WEBSITE}requirements.txt").read_text(), re.MULTILINE)
+    assert {name.lower() for name in wanted} <= {name.lower() for name in websites}
     assert wanted
-    assert {name.lower() for name in wanted} <= {name.lower() for name in locks[1]}
 
 
 # --- Colab and Binder -------------------------------------------------------------------------------------------------
@@ -214,11 +205,10 @@ def served(folder: Path):
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 @pytest.fixture
@@ -271,10 +261,10 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(fetch
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """The website's environment, as the Makefile makes it: nothing is done where it is there and as its lock says."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make on this machine, which would make the website's environment")
     with filelock.FileLock(tmp_path_factory.getbasetemp().parent / "site.lock"):  # two workers may need it at once
         command = ["make", f"PYTHON={sys.executable}", f"{ENVIRONMENT}/ready"]
-        if shutil.which("make") is None:
-            pytest.skip("there is no make on this machine, which would make the website's environment")
         done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     if done.returncode:
         pytest.skip(f"the website's environment cannot be made here: {done.stderr[-300:]}")
@@ -319,12 +309,11 @@ def test_every_exercise_is_on_its_page_with_box_and_stub(built):
         released = read("course", name)
         stubs = [cell for cell in released.cells if cell.metadata.get("nbgrader", {}).get("solution")]
         assert len(stubs) >= 5
-        for cell in stubs:
-            if cell.cell_type == "code":
-                assert squeezed(cell.source) in squeezed(text), cell.id
-        boxes = re.findall(r"^> · (\d+ points?) · (\w+) · (\d+ minutes)$",
-                           "\n".join(cell.source for cell in released.cells), re.MULTILINE)  # fmt: skip
-        assert len(re.findall(r"· \d+ points? · \w+ · \d+ minutes", squeezed(text))) == len(boxes) > 0
+        code = [cell.source for cell in stubs if cell.cell_type == "code"]
+        assert [source for source in code if squeezed(source) not in squeezed(text)] == []
+        box = r"· \d+ points? · \w+ · \d+ minutes"
+        boxes = re.findall(rf"^> {box}$", "\n".join(cell.source for cell in released.cells), re.MULTILINE)
+        assert len(re.findall(box, squeezed(text))) == len(boxes) > 0
 
 
 @pytest.mark.long
@@ -349,7 +338,7 @@ def test_pictures_have_words_headings_go_down_one_step_at_a_time_and_formulas_ar
 
 def seen(test):
     """Mark a test that looks at a page in a browser."""
-    return pytest.mark.long(pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)(test))
+    return pytest.mark.long(where_there_is_a_browser[1](test))
 
 
 @pytest.fixture(scope="module")
@@ -359,27 +348,21 @@ def host(built):
 
 
 @pytest.fixture
-def opened(browser, host):  # noqa: F811
+def opened(page, host):
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
-    asked, errors, contexts = [], [], []
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
 
     def open_page(path: str, width: int = 1300, scheme: str = "light"):
-        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-        contexts.append(browser.new_context(**screen))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
         page.goto(f"{host}/{path}")
         page.wait_for_timeout(300)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
     assert [url for url in asked if not url.startswith((f"{host}/", "data:"))] == []
-    assert errors == []
+    assert page.errors == []
 
 
 @seen
@@ -390,11 +373,8 @@ def opened(browser, host):  # noqa: F811
 def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
-    if name in ("index", "05-attention"):
-        kept(page, f"site-{name}-{scheme}")
-        without_findings(page)
-    else:  # all pages take their colours from the same styles, and to look at every word takes a minute
-        without_findings(page, **{"color-contrast": {"enabled": False}})
+    # All pages take their colours from the same styles, and to look at every word takes a minute
+    without_findings(page, **{"color-contrast": {"enabled": name in ("index", "05-attention")}})
 
 
 @seen
@@ -402,8 +382,6 @@ def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme)
 def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
     page = opened(f"{name}.html", width=390)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
-    if name in ("index", "05-attention"):
-        kept(page, f"site-{name}-phone")
 
 
 @seen
@@ -412,31 +390,24 @@ def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li a", has_text="Language modelling").count()
     page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
-    kept(page, "site-search")
 
 
 @seen
-def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):  # noqa: F811
+def test_pages_and_search_work_from_the_folder_without_a_server(page, built):
     """What a browser does not allow there is to fetch the lines around a word that was found."""
-    page = browser.new_page()
     page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
     page.locator("#search-results li a", has_text="Language modelling").first.click()
     page.locator("article h1", has_text="Language modelling").wait_for()
     assert page.locator("article img").first.evaluate("image => image.naturalWidth") > 100
-    page.close()
 
 
 @seen
-@pytest.mark.parametrize(
-    "name", [name for name in NOTEBOOKS if (ROOT / "course" / name / "attention_explorer.py").exists()]
-)
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in ROOT.glob("course/*/attention_explorer.py")))
 def test_explorers_are_alive(opened, name):
     page = opened(f"{name}.html")
-    assert page.locator(".explorer").count() >= 1
     assert page.locator(".explorer .still").count() == 0
     said = page.locator(".explorer figcaption").first
     before = said.inner_text()
     page.locator(".explorer .head").first.focus()
     page.keyboard.press("ArrowDown")
     assert said.inner_text() != before
-    kept(page, f"site-explorer-{name}")
