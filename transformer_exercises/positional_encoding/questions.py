@@ -77,24 +77,23 @@ QUESTIONS = [
     Question(
         name="q4_4",
         points=1,
-        key="D",
+        key="B",
         explanations={
             "A": (
-                "The position is given, not learnt, so no gradient has to pass through it: the sum hands the gradient "
-                "on to the word as it is, whatever was added. What did section 2 find wrong with the numbers 0, 1, 2, …?"
+                "The scores do feel nothing but distances. But a blend is a sum of values, and each of these now carries a "
+                "turn of its own: work out the blend in a text of a single word."
             ),
             "B": (
-                "A row of clocks depends on the position alone: at one place it is the same in every text, and so is "
-                "the number. What happens to the number when the text is long, and to the clocks?"
+                "Right. The scores depend on distances, so the shares stay. Each value is turned by 100 positions more, and "
+                "so is their sum: the same text hands other vectors on to the next layer. So values are left alone."
             ),
             "C": (
-                "The clocks are computed and not learnt at all. They do have more numbers, but of what use is that? "
-                "Look at how large they get, and at what a shift does to them."
+                "A score feels the difference of two angles, and that is the same as before. Values are not compared, but "
+                "they are summed: what comes out if each of them is turned further?"
             ),
             "D": (
-                "Right. A number grows until it drowns the words, and its meaning has to be learnt for each size anew. "
-                "Clocks stay bounded, no two positions of a text look alike, and shifting by k turns every row by the "
-                "same matrix."
+                "Two of the three turns meet in a score, and there only their difference counts. Then look at what is "
+                "blended: whose turn meets no other?"
             ),
         },
     ),
