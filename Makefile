@@ -50,7 +50,6 @@ OUT ?= translator-$(SOURCE)-$(TARGET)
 
 bench: $(READY) ## what marking a notebook or a class, learning merges, training a GPT and writing with it cost
 	$(BIN)/python tools/benchmarks/naming.py
-	$(BIN)/python tools/benchmarks/marking.py
 	$(BIN)/python tools/benchmarks/grading.py
 	$(BIN)/python tools/benchmarks/startup.py
 	$(BIN)/python tools/benchmarks/bpe.py $(CORPUS)

@@ -31,7 +31,7 @@ console = Console(width=None if sys.stdout.isatty() else 150)
 
 Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All if none is named")]
 Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
-Place = Annotated[Path, typer.Option(help="Folder with the term's data")]
+Place = Annotated[Path | None, typer.Option(help="Folder with the term's data, if not the configured one")]
 Database = Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")]
 Uncaged = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")]
 
@@ -82,7 +82,7 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 @app.command()
 def report(
     wanted: Marked = None,
-    classroom: Place = ROOT / "classroom",
+    classroom: Place = None,
     db_url: Database = None,
     html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page")] = None,
     anonymous: Annotated[
@@ -112,7 +112,7 @@ def report(
         for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
             if path is not None:
                 refuse_another(path, mark, "report of ours")
-        data = collect_class(classroom.resolve(), wanted or [], db_url)
+        data = collect_class(classroom, wanted or [], db_url)
         show(data, console)
         try:
             if html is not None:
@@ -129,7 +129,7 @@ def report(
 @app.command("unknown")
 def unknown_answers(
     wanted: Marked = None,
-    classroom: Place = ROOT / "classroom",
+    classroom: Place = None,
     db_url: Database = None,
     most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
 ) -> None:
@@ -139,7 +139,7 @@ def unknown_answers(
     from .nbgrader_plugin.report.marks import NoClass
 
     with _refusing(NoClass):
-        data = collect_class(classroom.resolve(), wanted or [], db_url)
+        data = collect_class(classroom, wanted or [], db_url)
     unnamed_answers.show(unnamed_answers.groups(data), console, most)
 
 
@@ -157,20 +157,25 @@ def grade(
     from .cluster.grade import Classroom, progress
     from .cluster.grade import grade as mark_all
     from .cluster.pool import pool
+    from .nbgrader_plugin.converters import assignments, settings
     from .nbgrader_plugin.intake.student_folder import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    handed_in = [name for name in course.notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
+    app = settings(place)
+    submitted = app.coursedir.submitted_directory
+    handed_in = [name for name in assignments(app) if any(Path(app.coursedir.root, submitted).glob(f"*/{name}"))]
     if not wanted and not everything:
-        there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {place}/submitted"
+        there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {submitted}"
         raise typer.BadParameter(f"name an assignment, or say --all; {there}")
+    with _refusing(ValueError):
+        chosen = assignments(app, wanted) if wanted else handed_in
     failed = 0
     with (
         _said_plainly(),
         pool(scheduler, workers) as processes,
         contextlib.closing(Classroom(place, processes, not no_sandbox)) as classroom,
     ):
-        for assignment in map(_notebook, wanted or handed_in):
+        for assignment in chosen:
             with progress(console) as bar:
                 outcome = mark_all(classroom, assignment, student, force, bar)
             counts = f"{outcome.marked} marked, {outcome.unchanged} unchanged, {len(outcome.failed)} failed"
@@ -192,9 +197,11 @@ def watch(
 ) -> None:
     """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
     from .cluster.watch import Watcher
+    from .nbgrader_plugin.converters import assignments, settings
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    chosen = list(dict.fromkeys(map(_notebook, wanted or course.notebooks())))
+    with _refusing(ValueError):
+        chosen = assignments(settings(place), wanted or ())
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
         Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 
@@ -202,11 +209,13 @@ def watch(
 @contextlib.contextmanager
 def _said_plainly() -> Iterator[None]:
     """Print an expected error as one sentence and exit with status 1."""
+    from nbgrader.converters.base import NbGraderException
+
     from .sandbox.limits import SandboxError
 
     try:
         yield
-    except (RuntimeError, SandboxError, OSError) as error:
+    except (RuntimeError, SandboxError, OSError, NbGraderException) as error:
         again = " Nothing is lost: once that is mended, the same command goes on." if isinstance(error, OSError) else ""
         console.print(f"[bold red]{escape(str(error))}.{again}[/]", highlight=False)
         raise typer.Exit(1) from error

@@ -12,7 +12,7 @@ from rich import progress as bars
 from rich.console import Console
 from rich.text import Text
 
-from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.converters import folder_of, settings
 from ..nbgrader_plugin.gradebook.locking import released
 from . import ledger, marking
 from .pool import Cluster, Local, TaskQueue, cores
@@ -36,7 +36,7 @@ class Classroom:
         """Open the classroom at `place`, absolute or relative to the course. `caged` notebooks run in the sandbox."""
         self.app = settings(place)
         self.place, self.caged = place, caged
-        self.folder = Path(self.app.coursedir.root, place)
+        self.folder = folder_of(self.app)
         self.workers = workers
         self.pages = Local(max(1, cores() // 4))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import json
 import os
 import platform
@@ -23,7 +24,8 @@ import filelock
 
 from ..files import files
 from ..judge.diagnosis import mistake_costs
-from ..spec.course import course, home, release, root, sources, topics_of
+from ..nbgrader_plugin.converters import settings
+from ..spec.course import NO_COURSE, course, home, notebooks, root, sources, topics_of
 from .tasks import Submission
 
 FOLDER = "marked"
@@ -52,16 +54,21 @@ def key_of(submission: Submission, environment: str) -> str:
 def environment_of(assignment: str) -> str:
     """Return a hash of all else that marks depend on: source, release, exercises, engine and library versions."""
     found = hashlib.sha256()
-    settings = [root() / "nbgrader_config.py", root() / mistake_costs.FILE]
-    here = root() / "solutions"  # a copy, where the course is installed
-    written = [place / assignment for place in dict.fromkeys([sources(), here]) if place.is_dir()]
-    places = [*written, release() / assignment, *settings]
-    others = {home() / topic for topic in set(course().topics) - set(topics_of(assignment))}
-    code = [path for place in (ENGINE, home()) for path in place.rglob("*.py") if not others & {*path.parents}]
+    folders = settings(os.environ.get("COURSE_CLASSROOM", "classroom")).coursedir
+    written = {Path(folders.format_path(folders.source_directory, ".", assignment))}
+    released = Path(folders.format_path(folders.release_directory, ".", assignment))
+    packages, others = [ENGINE], set[Path]()
+    if course() is not NO_COURSE:
+        own = topics_of(assignment) if assignment in notebooks() else ()
+        others = {home() / topic for topic in set(course().topics) - set(own)}
+        packages.append(home())
+        written.add(sources() / assignment)  # where the course is installed, the configured one is a copy
+    places = [*sorted(written), released, root() / "nbgrader_config.py", root() / mistake_costs.FILE]
+    code = [path for place in packages for path in place.rglob("*.py") if not others & {*path.parents}]
     for path in sorted([path for place in places for path in files(place, frozenset())] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
-    versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES]
+    versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES if importlib.util.find_spec(name)]
     found.update("\n".join([f"python {platform.python_version()}", *versions]).encode())
     return found.hexdigest()
 

@@ -103,10 +103,8 @@ class Marker:
     def __init__(self, released: bytes, caged: bool = True) -> None:
         """Set up marking in a temporary folder. `released` is the assignment's `gradebook.locking.released()`."""
         self._folder = Path(tempfile.mkdtemp(prefix="marker-"))
-        database = self._folder / "gradebook.db"
-        database.write_bytes(zlib.decompress(released))
-        self._app = settings(str(self._folder))
-        self._app.coursedir.db_url = f"sqlite:///{database}"
+        (self._folder / "gradebook.db").write_bytes(zlib.decompress(released))
+        self._app = settings(str(self._folder), scratch=True)
         if not caged:
             self._app.config.Judge.sandbox = False
         self._converter = _Marking(coursedir=self._app.coursedir, parent=self._app, force=True, create_student=False)

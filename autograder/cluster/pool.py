@@ -48,7 +48,8 @@ class Local:
 
     def executor(self) -> Executor:
         if self._executor is None:
-            context = multiprocessing.get_context("spawn")
+            context = multiprocessing.get_context("forkserver")  # its modules are imported once, for all workers
+            context.set_forkserver_preload(["__main__", "autograder.cluster.marking"])
             self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         return self._executor
 

@@ -29,7 +29,7 @@ import filelock
 from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
-from ..nbgrader_plugin.converters import register_assignments, settings
+from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder
 from . import ledger, marking
@@ -74,7 +74,7 @@ class Watcher:
         """Watch the classroom at `place`, absolute or relative to the course. `budget`: seconds a student and hour."""
         self.place, self.assignments, self.console, self.caged = place, assignments, console, caged
         self.app = settings(place)
-        self.folder = Path(self.app.coursedir.root, place)
+        self.folder = folder_of(self.app)
         workers = max(2, workers or cores() + SPARE)
         spare = min(SPARE, workers - 1)
         self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)

@@ -29,7 +29,7 @@ from ..nbgrader_plugin.intake.repair import grade_id
 from ..nbgrader_plugin.preprocessors import Judge
 from ..sandbox import monitor
 from ..sandbox.session import Template
-from ..spec.course import exercises, questions, release
+from ..spec.course import exercises, notebooks, questions
 from . import ledger
 from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
@@ -167,7 +167,7 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
     `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if an assignment cannot be marked.
     """
     for assignment, released in known.items():
-        submission = mistaken(assignment)
+        submission = mistaken(place, assignment)
         marked = mark(released, submission, ledger.environment_of(assignment), caged)
         if marked.problem:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
@@ -176,15 +176,19 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
             _write_page(place, Path(folder), assignment, released, submission, marked)
 
 
-def mistaken(assignment: str) -> Submission:
-    """Return a submission with a catalogued mistake in every exercise."""
-    answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
-    answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
-    path = release() / assignment / f"{assignment}.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        cell.source = answers.get(grade_id(cell) or "", cell.source)
-    return Submission(assignment, {path.name: nbformat.writes(notebook).encode()})
+def mistaken(place: str, assignment: str) -> Submission:
+    """Return a submission with a catalogued mistake in every exercise; as it was released, if none is the course's."""
+    answers: dict[str, str] = {}
+    if assignment in notebooks():
+        answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
+        answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
+    folders, files = settings(place).coursedir, {}
+    for path in Path(folders.format_path(folders.release_directory, ".", assignment)).glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            cell.source = answers.get(grade_id(cell) or "", cell.source)
+        files[path.name] = nbformat.writes(notebook).encode()
+    return Submission(assignment, files)
 
 
 def _write_page(
@@ -192,8 +196,7 @@ def _write_page(
 ) -> None:
     """Write the page with the converter that writes the classroom's pages, to fill its caches."""
     (folder / "gradebook.db").write_bytes(zlib.decompress(released))
-    app = settings(str(folder))
-    app.coursedir.db_url = f"sqlite:///{folder}/gradebook.db"
+    app = settings(str(folder), scratch=True)
     there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
     for name, content in submission.files.items():
         write_with_folders(there / name, content)

@@ -69,6 +69,9 @@ class Writer:
         self._autograde.autograde_preprocessors = writing_preprocessors(self._autograde.autograde_preprocessors)
         self._autograde.assignments = {}
         set_up(self._autograde)  # its exporter reads every submission
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
+            due = gradebook.find_assignment(assignment).duedate
+        self._due = f", due {due}" if due else ""
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
         left_out = set(self.course.student_id_exclude.split(","))
@@ -109,13 +112,13 @@ class Writer:
         return Submission.of(self.places[student].found)
 
     def when(self, student: str) -> str:
-        """Return the text of the submission's `timestamp.txt`, or "" if there is none that can be read."""
+        """Return what decides on lateness: the text of `timestamp.txt`, if it can be read, and when it was due."""
         found = self.places[student].found
         with contextlib.suppress(student_folder.NotAFile):
             if student_folder.STAMP in found.taken:
                 stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
-                return stamp.decode("utf-8", "replace")
-        return ""
+                return stamp.decode("utf-8", "replace") + self._due
+        return self._due
 
     def score(self, student: str) -> tuple[float | None, float | None]:
         """Return the points earned after late penalties and the maximum; (None, None) if the gradebook has none."""

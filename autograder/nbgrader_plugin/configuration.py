@@ -1,4 +1,4 @@
-"""Configure nbgrader so that its commands, run from the course's folder, use this engine."""
+"""Configure nbgrader so that its commands, run from a course's folder, use this engine."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nbgrader.preprocessors import Execute
+
 from . import preprocessors
 from .gradebook import manual_grades
 
 
 def configure(c: Any, root: Path, source: str = "solutions", release: str = "course") -> None:
     """Set nbgrader's configuration `c`. `root` is the folder of its file, `source` and `release` those of notebooks."""
-    # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
-    gc.set_threshold(20_000, 20, 50)
-
-    # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated.
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     classroom = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
     (root / classroom).mkdir(parents=True, exist_ok=True)  # SQLite creates files but no folders
 
@@ -46,6 +43,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.ReleaseExporter.replaced = str(root / classroom / "replaced")
     c.GenerateAssignment.preprocessors = [
         "nbgrader.preprocessors.IncludeHeaderFooter",
+        "nbgrader.preprocessors.InstantiateTests",
         preprocessors.ReleaseStubs,
         "autograder.nbgrader_plugin.release.student_version.StudentVersion",  # adds a first cell and readable tests
         "nbgrader.preprocessors.LockCells",
@@ -58,6 +56,23 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
         "nbgrader.preprocessors.ComputeChecksums",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    _plug_in(c)
+
+
+def mark_with_autograder(c: Any) -> None:
+    """Set an ordinary configuration `c` so that this engine marks and writes feedback; all else stays as it is."""
+    _plug_in(c)
+    seconds = c.Execute.get("timeout", c.ExecutePreprocessor.get("timeout", Execute.timeout.default_value))
+    if "cell_timeout" not in c.Judge and seconds and seconds > 0:  # 0 and less mean no limit
+        c.Judge.cell_timeout = float(seconds)
+
+
+def _plug_in(c: Any) -> None:
+    # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
+    gc.set_threshold(20_000, 20, 50)
+
+    # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
     # Marking: the exporter repairs submissions as it reads them. The judge replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter
@@ -68,6 +83,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     ]
     c.Autograde.autograde_preprocessors = [
         preprocessors.Judge,
+        "nbgrader.preprocessors.IgnorePattern",
         "nbgrader.preprocessors.LimitOutput",
         manual_grades.SaveMarks,  # a manual mark stays until the answer changes
         "nbgrader.preprocessors.AssignLatePenalties",

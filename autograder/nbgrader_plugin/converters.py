@@ -1,37 +1,69 @@
-"""Run nbgrader in this process, without starting a command: with this course's configuration, for any classroom."""
+"""Run nbgrader in this process, without starting a command: with the course's configuration, for any classroom."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
 import logging
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
-from ..spec.course import root
+from ..spec.course import notebooks, root
+from .configuration import mark_with_autograder
 from .release.generate import WouldOverwrite, register_assignment
 
 
-def settings(classroom: str) -> NbGraderApp:
-    """Return nbgrader's application with this course's nbgrader_config.py, and the term's data in `classroom`."""
+def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
+    """Return nbgrader's application with the course's nbgrader_config.py, and this engine's plug-ins if it names none.
+
+    `classroom` holds the term's data where the file calls `configure`. With `scratch` it holds them in any case.
+    """
     os.environ["COURSE_CLASSROOM"] = classroom
     # nbgrader gives new submissions a parent before the parent lists them; only its own authors can fix that
     warnings.filterwarnings("ignore", category=SAWarning, module=r"nbgrader\.")
     app = NbGraderApp()
     with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
         app.initialize([])
+        if "exporter_class" not in app.config.Autograde:
+            mark_with_autograder(app.config)
+    if scratch:
+        for step in ("submitted", "autograded", "feedback"):
+            setattr(app.coursedir, f"{step}_directory", os.path.join(classroom, step))
+        app.coursedir.db_url = f"sqlite:///{classroom}/gradebook.db"
     app.log.handlers.clear()  # its log is collected instead, and shown if it fails
     app.log.propagate = False
     return app
 
 
-def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -> None:
+def folder_of(app: NbGraderApp) -> Path:
+    """Return the folder that holds the term's data: the one in which the folder of submissions lies."""
+    return Path(app.coursedir.format_path(app.coursedir.submitted_directory, "x", "y")).parents[2]
+
+
+def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
+    """Return what can be marked: the course's notebooks, then other assignments that lie in the configured folders.
+
+    Return only those that are `wanted`, if any are; raise a ValueError if one of them is not there.
+    """
+    place = app.coursedir
+    steps = (place.source_directory, place.release_directory)
+    found = {Path(path).parent.name for step in steps for path in glob.glob(place.format_path(step, ".", "*/*.ipynb"))}
+    known = [*notebooks(), *sorted(found - set(notebooks()))]
+    if missing := [name for name in wanted if name not in known]:
+        there = f"there are {', '.join(known)}" if known else f"no notebooks lie in {place.source_directory}/"
+        raise ValueError(f"there is no assignment {missing[0]!r}; {there}")
+    return list(dict.fromkeys(wanted)) or known
+
+
+def release(classroom: str, chosen: Sequence[str], overwrite: bool = False) -> None:
     """Generate all the assignments, or none, and add them to the gradebook. Raise RuntimeError if nbgrader fails.
 
     Raise WouldOverwrite if somebody changed a released folder; with `overwrite`, keep a copy of that folder and go on.
@@ -44,21 +76,21 @@ def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -
         app.coursedir.assignment_id = notebook
         return GenerateAssignment(coursedir=app.coursedir, parent=app, force=True)
 
-    for notebook in () if overwrite else notebooks:
+    for notebook in () if overwrite else chosen:
         with _raising_with_log(app, notebook):
             unstarted = converter(notebook)
             unstarted.init_notebooks()
             unstarted.exporter_class(parent=unstarted, config=unstarted.config)  # refuses to empty a folder with edits
-    for notebook in notebooks:
+    for notebook in chosen:
         with _raising_with_log(app, notebook):
             converter(notebook).start()
 
 
-def register_assignments(app: NbGraderApp, notebooks: Iterable[str]) -> None:
+def register_assignments(app: NbGraderApp, names: Iterable[str]) -> None:
     """Add the assignments to the gradebook; leave the released notebooks as they are. Raise RuntimeError on failure."""
-    for notebook in notebooks:
-        with _raising_with_log(app, notebook):
-            register_assignment(app.coursedir, app, notebook)
+    for name in names:
+        with _raising_with_log(app, name):
+            register_assignment(app.coursedir, app, name)
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool, Float, Integer, List, Unicode
@@ -80,6 +81,12 @@ class SubmissionExporter(NotebookExporter):
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
+            if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
+                raise NbGraderException("autograder knows nbgrader's own CourseDirectory.directory_structure only")
+            if {"begin_test_delimeter", "end_test_delimeter"} & set(self.config.ClearHiddenTests):
+                raise NbGraderException(
+                    "autograder knows nbgrader's own marks of hidden tests only, and would show others"
+                )
             share_engines()
             self._add_submissions()
 
@@ -166,20 +173,28 @@ class SubmissionExporter(NotebookExporter):
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir
-        return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
+        paths = sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
+        for path in paths:
+            about = _read_release(path, path.stat().st_mtime_ns).metadata
+            language = about.get("kernelspec", {}).get("language") or about.get("language_info", {}).get("name", "")
+            if language.lower() not in ("", "python"):
+                said = f"{assignment}/{path.name} is written in {language}, and autograder marks Python notebooks only"
+                raise NbGraderException(f"{said}. Nobody was marked; nbgrader's own preprocessors can mark it")
+        return paths
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources, **kwargs)
         path = Path(filename)
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
-        [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
-        release = _read_release(released, released.stat().st_mtime_ns)
+        released = {one.name: one for one in self._released(resources["nbgrader"]["assignment"])}
+        release = _read_release(released[path.name], released[path.name].stat().st_mtime_ns)
         found = self.handed_in.get(str(path.parent))
         problem = found.whole or found.refused.get(path.name) if found else None
         if not problem:
             try:
-                return self.from_notebook_node(repair.load(path, release, found.troubles if found else ()), resources)
+                read = repair.load(path, release, found.troubles if found else (), frozenset(released))
+                return self.from_notebook_node(read, resources)
             except sqlalchemy.exc.OperationalError:
                 raise
             except Exception:

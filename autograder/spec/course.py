@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
@@ -66,6 +67,8 @@ def course() -> Course:
     """
     installed = {point.name: point for point in entry_points(group=GROUP)}
     if (settings := _settings()) and (named := _named_in(settings)):
+        if named not in installed and (settings.parent / named).is_dir():  # beside its configuration, not installed
+            sys.path.insert(0, str(settings.parent))
         return _loaded(installed.get(named) or EntryPoint(named, f"{named}:COURSE", GROUP), str(settings))
     if len(installed) == 1:
         [point] = installed.values()
@@ -134,9 +137,9 @@ def home() -> Path:
 
 @functools.cache
 def sources() -> Path:
-    """Return the folder of the solution notebooks: inside the installed package, beside it in a checkout."""
-    inside = home() / "solutions"
-    return inside if inside.is_dir() else home().parent / "solutions"
+    """Return the folder of the solution notebooks: inside the installed package, or beside it, as nbgrader names it."""
+    inside, beside, ordinary = home() / "solutions", home().parent / "solutions", home().parent / "source"
+    return next((place for place in (inside, beside, ordinary) if place.is_dir()), beside)
 
 
 def notebook_path(notebook: str) -> Path:

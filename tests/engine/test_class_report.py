@@ -34,7 +34,7 @@ from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
 from autograder.nbgrader_plugin.preprocessors import _about_this_submission
 from autograder.nbgrader_plugin.report.data import collect_class, sections
 from autograder.nbgrader_plugin.report.html_page import page
-from autograder.nbgrader_plugin.report.marks import NoClass, gradebook_url, read_marks
+from autograder.nbgrader_plugin.report.marks import NoClass, folders, read_marks
 from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
 from autograder.nbgrader_plugin.report.summary import duration, misconceptions, progress, rates, time_spent
 from autograder.spec.course import exercise, question_or_exercise
@@ -570,22 +570,24 @@ def test_passwords_of_databases_are_not_told(tmp_path):
 
 def test_the_database_is_the_one_that_the_configuration_names(tmp_path):
     (tmp_path / "term").mkdir()
-    assert gradebook_url(tmp_path / "term") == f"sqlite:///{tmp_path}/term/gradebook.db?timeout=60"
-    assert gradebook_url(ROOT / "classroom") == f"sqlite:///{ROOT}/classroom/gradebook.db?timeout=60"
+    assert folders(tmp_path / "term", None).db_url == f"sqlite:///{tmp_path}/term/gradebook.db?timeout=60"
+    assert folders(ROOT / "classroom", None).db_url == f"sqlite:///{ROOT}/classroom/gradebook.db?timeout=60"
 
 
 def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path):
     folder = make_class(tmp_path / "term", {"ada": Student()})
     with Gradebook(url(folder), "transformers") as gradebook:
         gradebook.add_assignment("extra")
-        gradebook.add_notebook("extra", "extra")
-        gradebook.add_grade_cell("task", "extra", "extra", max_score=4, cell_type="code")
-        [grade] = gradebook.add_submission("extra", "ada").notebooks[0].grades
-        grade.auto_score = 3.0
+        for notebook in ("first", "second"):  # with cells of one name
+            gradebook.add_notebook(notebook, "extra")
+            gradebook.add_grade_cell("task", notebook, "extra", max_score=2, cell_type="code")
+        for notebook, mark in zip(gradebook.add_submission("extra", "ada").notebooks, (2, 1), strict=True):
+            notebook.grades[0].auto_score = mark
         gradebook.db.commit()
     data = collected(folder)
     assert [assignment.name for assignment in data.assignments] == [NAME, "extra"]
     assert data.assignments[1].sheets[0].total == 3.0
+    assert data.assignments[1].exercises == ["first: task", "second: task"]
     assert "75 %" in page(data)
 
 

@@ -218,9 +218,9 @@ def term(place, both):
     return folder
 
 
-def marks(environment: Path, folder: Path) -> dict[str, float]:
+def marks(environment: Path, folder: Path, place: str = "classroom") -> dict[str, float]:
     in_environment(environment, "nbgrader", "export", cwd=folder)
-    with (folder / "classroom" / "grades.csv").open(newline="") as file:
+    with (folder / place / "grades.csv").open(newline="") as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 
 
@@ -302,15 +302,6 @@ def test_without_the_wall_the_same_search_finds_it(place, both, name):
 
 # --- an ordinary assignment -------------------------------------------------------------------------------------------
 
-CONFIGURATION = """
-from pathlib import Path
-
-from autograder.nbgrader_plugin.configuration import configure
-
-c = get_config()
-configure(c, Path(__file__).resolve().parent, source="source", release="release")
-c.CourseDirectory.course_id = "plain"
-"""
 SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    return [i**2 for i in range(1, n + 1)]"
 
 
@@ -319,19 +310,18 @@ def test_the_engine_alone_marks_nbgraders_example_without_pytorch(place, engine_
     folder, run = place / "plain", functools.partial(in_environment, engine_alone, cwd=place / "plain")
     in_environment(engine_alone, "python", "-c", "import torch", cwd=place, fails=True)
     in_environment(engine_alone, "nbgrader", "quickstart", "plain", cwd=place)
-    (folder / "nbgrader_config.py").write_text(CONFIGURATION)
     assert "grade" in run("autograder", "--help")
     run("nbgrader", "generate_assignment", "ps1")
     for student, answer in (("good", SQUARES), ("bad", "squares = None")):
-        goal = folder / "classroom" / "submitted" / student / "ps1"
+        goal = folder / "submitted" / student / "ps1"
         shutil.copytree(folder / "release" / "ps1", goal)
         notebook = nbformat.read(goal / "problem1.ipynb", as_version=4)
         [cell] = [cell for cell in notebook.cells if grade_id(cell) == "squares"]
         cell.source = answer
         nbformat.write(notebook, goal / "problem1.ipynb")
-    run("nbgrader", "autograde", "ps1")
-    run("nbgrader", "generate_feedback", "ps1")
-    assert marks(engine_alone, folder) == {"good": 2.0, "bad": 0.0}
+    assert "2 marked, 0 unchanged, 0 failed" in run("autograder", "grade", "ps1")
+    assert (folder / "feedback" / "bad" / "ps1" / "problem2.html").is_file()
+    assert {student: mark for student, mark in marks(engine_alone, folder, ".").items() if mark} == {"good": 2.0}
     said = run("autograder", "init", str(place / "nothing"), fails=True)
     assert "No course is installed" in said
     assert "Traceback" not in said

@@ -55,6 +55,7 @@ class FeedbackExporter(HTMLExporter):
     def _preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super()._preprocess(nb, resources)  # type: ignore[no-untyped-call]
         budget = Budget(self.work_timeout, self.max_size)
+        resources["nbgrader"]["course"] = getattr(getattr(self.parent, "coursedir", None), "course_id", "")
         resources["page"] = sections.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]), budget)
         resources["number"], resources["policy"] = number, POLICY
         resources["style"] = Markup((Path(__file__).parent / "feedback_page" / "style.css").read_text("utf-8"))

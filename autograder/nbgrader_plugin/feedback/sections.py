@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import is_solution
 
 from ...judge.formatting import number, prose
-from ...spec.course import course
+from ...spec.course import course, notebooks
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
 from ..marking.notices import FAILED, SKIPPED, ending_in, notice_in, verdict_in
@@ -25,6 +25,8 @@ from . import rendering
 from .budget import Budget
 
 NOTHING = Markup()
+MAX_LINE = 300  # characters of an error's message that the table at the top shows
+ON_STDERR = "Something was written to stderr while it ran, which counts as a failure:"
 NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is unchanged
 
 
@@ -71,7 +73,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
         row.section_anchor = writer.anchors.get(str(row.section), "")
     name, student = about.get("student_name", ""), about.get("student", "")
     return {
-        "course": course().title,
+        "course": course().title if about.get("assignment") in notebooks() else about.get("course", ""),
         "title": in_line(released.title or about["notebook"]),
         "student": f"{name} ({student})" if name and student else name or student,
         "earned": about["score"],
@@ -86,7 +88,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
         "parts": writer.parts,
         "stopped": writer.stopped,
         "skipped": writer.skipped,
-        "next_notebook": dict(pairwise(course().notebooks)).get(about.get("assignment", ""), ""),
+        "next_notebook": dict(pairwise(notebooks())).get(about.get("assignment", ""), ""),
     }
 
 
@@ -118,8 +120,19 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
     elif verdict.get("remark") == UNANSWERED or (untouched and not verdict):
         row.state, row.says = "unanswered", [Markup("Not answered yet.")]
     else:
-        row.state, row.says = "partly" if earned else "wrong", _said(verdict)
+        row.state, row.says = "partly" if earned else "wrong", _said(verdict) if verdict else _said_by_test(cell)
     return row
+
+
+def _said_by_test(cell: NotebookNode) -> list[Markup]:
+    """Return why an instructor's own test earned less than its points: its error, and the student's line."""
+    for output in cell.get("outputs", []):
+        if output.get("output_type") == "error":
+            said, *places = output.get("traceback") or [""]
+            return [Markup("{}").format(line[:MAX_LINE]) for line in (said.split("\n")[0], *places[-1:])]
+        if output.get("name") == "stderr":
+            return [Markup("{}").format(f"{ON_STDERR} {str(output.text).strip()[:MAX_LINE]}")]
+    return [Markup("A part of it.")] if cell.metadata.nbgrader.get("score") else []
 
 
 class _Writer:
@@ -160,9 +173,9 @@ class _Writer:
         if not self._title.startswith(title):
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
             self._title = title
-        label = "Not answered" if untouched else "Your answer"
+        label = "The task" if graded.get("task") else "Not answered" if untouched else "Your answer"
         part = Part("answer", f"answer-{name}", label, self._shown(cell), comment=comment)
-        if graded.get("grade"):
+        if graded.get("grade") or graded.get("task"):
             self.rows[name] = row = _row(cell, name, self._spot(name), untouched)
             part.mark = f"{number(row.earned)} of {number(row.points)} points"
             if row.state == "waits":
@@ -172,7 +185,11 @@ class _Writer:
             self.stopped.append((part.anchor, title.striptags(), why))
 
     def _test(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
-        name = (verdict_in(cell) or {}).get("exercise") or graded["grade_id"].removeprefix("test_")
+        verdict, name = verdict_in(cell), graded["grade_id"].removeprefix("test_")
+        if verdict:
+            name = verdict["exercise"]
+        elif name not in self.released.spots or name in self.rows:
+            name = graded["grade_id"]
         row = _row(cell, name, self._spot(name), False)
         self.rows[name if name not in self.rows else graded["grade_id"]] = row
         if not any(part.anchor == row.anchor for part in self.parts):

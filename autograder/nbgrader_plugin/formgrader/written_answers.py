@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from markupsafe import Markup
 
-from ...spec.course import MARKERS, home
+from ...spec.course import MARKERS, home, notebooks
 from ..feedback import rendering
 
 TABLE = "written_answers.toml"
@@ -47,7 +47,7 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
     """Read the rubrics and samples, cached by path and time of change."""
-    table = home() / TABLE
+    table = home() / TABLE if notebooks() else Path()  # without a course, there are no other answers
     partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""
     for cell in nbformat.read(solution, as_version=4).cells:

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -56,11 +56,16 @@ class Unreadable(Exception):
     """Raised when a file holds nothing to mark; the message tells the student why and what to do."""
 
 
-def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> NotebookNode:
-    """Return the repaired submission, or a blank one. `left_out` holds sentences on files that were not read."""
+def load(
+    path: Path, release: NotebookNode, left_out: Iterable[str] = (), notebooks: Set[str] = frozenset()
+) -> NotebookNode:
+    """Return the repaired submission, or a blank one.
+
+    `left_out` holds sentences on files that were not read, `notebooks` the names of all that the assignment has.
+    """
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
-        repaired = repair(_read(_locate(path, notes)), release, notes)
+        repaired = repair(_read(_locate(path, notes, notebooks)), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
     repaired.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
@@ -80,13 +85,14 @@ def _writable(sentence: str) -> str:
     return sentence.encode("utf-8", "replace").decode("utf-8")
 
 
-def _locate(path: Path, notes: list[Note]) -> Path:
-    """Return `path`, or the path of the only notebook if it has another name. Raise Unreadable if there is none."""
+def _locate(path: Path, notes: list[Note], notebooks: Set[str]) -> Path:
+    """Return `path`, or the path of the only notebook with a name of its own. Raise Unreadable if there is none."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         return path
     if path.is_dir():
         raise Unreadable(f"“{path.name}” is a folder, not a notebook file. Hand in the file {path.name} itself.")
-    others = sorted(p for p in path.parent.glob("*") if p.suffix.lower() == ".ipynb" and student_folder.is_file(p))
+    there = [p for p in path.parent.glob("*") if p.suffix.lower() == ".ipynb" and p.name not in notebooks]
+    others = sorted(filter(student_folder.is_file, there))
     if len(others) == 1:
         text = f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name."
         notes.append(Note(Kind.RENAMED, text))
@@ -162,6 +168,8 @@ def _cells(cells: object) -> list[NotebookNode]:
         result.append(_cell(cell["cell_type"], _writable(source), grade_id if isinstance(grade_id, str) else None))
         if isinstance(cell.get("id"), str) and ID.fullmatch(cell["id"]):
             result[-1]["id"] = cell["id"]
+        if cell["cell_type"] == "markdown" and isinstance(cell.get("attachments"), dict):
+            result[-1]["attachments"] = cell["attachments"]
         result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded}
         result[-1].tags = metadata.get("tags", [])
     return result
@@ -192,10 +200,12 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _cut(cells, wanted, notes)
+    claimed = {cell.grade_id for cell in cells}  # texts alone prove nothing: “YOUR ANSWER HERE” stands in all notebooks
     _restore_grade_ids(cells, wanted)
-    code = {name: cell for name, cell in wanted.items() if cell.cell_type == "code"}
-    decisive = {name for name, cell in code.items() if cell.metadata.nbgrader.grade or is_solution(cell)}
-    if not any(cell.grade_id in (decisive or wanted) for cell in cells):
+    about = {name: cell.metadata.nbgrader for name, cell in wanted.items()}
+    decisive = {name for name, own in about.items() if own.get("grade") or own.get("solution") or own.get("task")}
+    code = {name for name in decisive if wanted[name].cell_type == "code"}
+    if not any(cell.grade_id in (code or decisive or wanted) for cell in cells) and not claimed & decisive:
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
@@ -232,6 +242,8 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         if not is_code:
             shortened |= too_long
             cell.source = sanitize.markdown(cell.source[:allowed])
+            if pictures := sanitize.pictures_of(cell.pop("attachments", None)):
+                cell["attachments"] = pictures
         elif too_long:  # longer than the judge reads, so it is not run either
             cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
@@ -317,6 +329,8 @@ def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: s
     restored = copy.deepcopy(released)
     if is_solution(released):
         restored.source = cell.source
+        if restored.cell_type == "markdown" and "attachments" in cell:
+            restored["attachments"] = cell["attachments"]
     elif released.cell_type == "code" and not released.metadata.nbgrader.grade:
         restored.metadata.tags = [*restored.metadata.get("tags", []), GIVEN]
     return restored

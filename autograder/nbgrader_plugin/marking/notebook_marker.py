@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import time
 from collections.abc import Callable, Iterator, Set
@@ -16,10 +17,11 @@ from ...judge.cell_effects import Effects
 from ...judge.formatting import number
 from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, zero
 from ...judge.parsing import reason_not_parsed
-from ...judge.source_rules import defined_in, needed_by, uses
+from ...judge.source_rules import defined_in, definitions, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
 from ...sandbox.limits import CellResult, Ending, Limits
+from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
 from ...spec.course import given_names, question_or_exercise
 from ...spec.exercise import Question
@@ -29,10 +31,12 @@ from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
 from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .own_tests import deciding, explain_failure
 
 log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before its remaining cells are skipped
+LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not come back from
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
@@ -70,6 +74,10 @@ class NotebookMarker:
         self._postponed: list[Postponed] = []
         self._all_ended = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
+        self._ordinary = not asked  # every cell runs, as in nbgrader
+        self._looping: set[str] = (
+            set()
+        )  # functions in which an instructor's test, or an ordinary notebook's cell, was stopped
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         try:
@@ -80,7 +88,7 @@ class NotebookMarker:
                     self._mark(cell, name)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
-                elif GIVEN in cell.metadata.get("tags", []):
+                elif GIVEN in cell.metadata.get("tags", []) and not self._ordinary:
                     cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
                     self._skipped.append(index)
                 elif is_grade(cell) and not is_solution(cell):
@@ -136,15 +144,28 @@ class NotebookMarker:
             cell.outputs = [_notice(reason)]
             return CellResult(ending=ending)
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
+        by_itself = self._ordinary or (is_grade(cell) and not is_solution(cell))  # no part of the course's
+        if by_itself and self._looping and self._looping & self._reached_by(cell):
+            limit = min(limit, LOOP_AGAIN)
         result = self._live_session(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
         cell.outputs = self._limited(result.outputs, cell.execution_count)
         if result.ending in ("time", "died"):
             cell.outputs.append(_notice(STALLED.format(limit=limit) if result.ending == "time" else RESTARTED))
             self._not_replayed.add(index)
+        if by_itself and result.ending == "time":
+            self._looping |= self._reached_by(cell)
         failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
         self._failures[grade_id(cell) or ""] = failure
         return result
+
+    def _reached_by(self, cell: NotebookNode) -> Set[str]:
+        """Return the names of the student's functions that a cell uses, directly or through others."""
+        sources = _answer_sources(self.notebook)
+        reached = needed_by(cell.source).union(*(uses(name, sources) for name in needed_by(cell.source)))
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        found = definitions(sources)
+        return {name for name in reached if any(isinstance(one, functions) for one in found.get(name, ()))}
 
     def _limited(self, outputs: list[dict[str, Any]], count: int) -> list[NotebookNode]:
         """Return the cleaned outputs of a cell, cut off with a notice when they are too many or too large."""
@@ -203,12 +224,12 @@ class NotebookMarker:
         return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
-        """Give an instructor's own test cell all points if it runs. A traceback would show its hidden tests."""
+        """Run an instructor's own test cell; nbgrader reads its mark from the outputs."""
         result = self._run(index, cell)
-        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
-        _set_mark(cell, float(cell.metadata.nbgrader["points"]) if result.ending == "ok" else 0.0)
-        if error := _error_of(result):
-            cell.outputs.insert(-1, _notice(error))
+        if _notice(LEFT_OUT) in cell.outputs:
+            cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))
+        cut = len(result.outputs) >= MOST_OUTPUTS
+        explain_failure(cell, result.ending, cut, (one for one in self.notebook.cells if one.cell_type == "code"))
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)

@@ -53,8 +53,11 @@ def _read(path: Path, changed: int) -> Released:
     for cell in cells:
         graded = cell.metadata.get("nbgrader", {})
         if graded.get("solution"):
-            spots[graded["grade_id"]] = Spot(IN_BRACKETS.sub("", own or section), section)
+            spots[graded["grade_id"]] = Spot(IN_BRACKETS.sub("", own or section) or graded["grade_id"], section)
             answers[graded["grade_id"]] = cell.source
+        elif graded.get("task") or (graded.get("grade") and graded["grade_id"].removeprefix("test_") not in answers):
+            above = [IN_BRACKETS.sub("", own or section)] if own or section else []
+            spots[graded["grade_id"]] = Spot(": ".join([*above, f"`{graded['grade_id']}`"]), section)
         elif cell.cell_type == "markdown":
             texts.add(without_space(cell.source))
             for level, words in headings(cell.source):

@@ -5,9 +5,11 @@ Students' text, their names included, may hold anything. It is made harmless her
 
 from __future__ import annotations
 
+import glob
 import json
 import logging
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,22 +20,25 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import is_solution
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import is_solution, is_task
 
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
-from ...spec.course import course, is_companion, names, notebooks, question_or_exercise, release
+from ...spec.course import course, is_companion, names, notebooks, question_or_exercise
 from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..intake.repair import KEY, grade_id
 from ..marking.notices import FAILED, ending_in, verdict_in
 from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
-from .marks import NoClass, Sheet, gradebook_url, read_marks
+from .marks import NoClass, Sheet, folders, read_marks
 
 log = logging.getLogger(__name__)
 
 LETTER = "the right letter"  # the one line of a question's rubric; the judge's own title names the chosen letter
 BY_HAND = "marked by a person"
+OWN_TEST = "the instructor's test"
+MAX_REASON = 300  # characters of an error in such a test
 
 # Lone surrogates cannot be encoded, control characters act on a terminal, bidirectional ones reorder text on a page.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -155,30 +160,40 @@ class ClassData:
         return f"{name} ({student})" if name else student
 
 
-def collect_class(classroom: Path, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
-    """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked."""
-    if db_url is None and not classroom.is_dir():
+def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
+    """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked.
+
+    The class is the one that nbgrader_config.py names, or the one in the folder `classroom`.
+    """
+    if db_url is None and classroom is not None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
-    students, sheets = read_marks(db_url or gradebook_url(classroom))
+    place = folders(classroom and classroom.resolve(), db_url)
+    students, sheets = read_marks(place.db_url)
     known = [*notebooks(), *sorted(set(sheets) - set(notebooks()))]
     chosen = list(dict.fromkeys(wanted)) or [name for name in known if sheets.get(name)]
+    term = Path(place.format_path(place.submitted_directory, "x", "y")).parents[2]
     for name in chosen:
         if name not in known:
             raise NoClass(f"there is no notebook {name!r}; there are {', '.join(known)}")
         if not sheets.get(name):
-            raise NoClass(f"nothing has been marked for {name} in {classroom}; run `nbgrader autograde {name}` first")
+            raise NoClass(f"nothing has been marked for {name} in {term}; run `nbgrader autograde {name}` first")
     if not chosen:
-        raise NoClass(f"nothing has been marked in {classroom} yet; run `nbgrader autograde NOTEBOOK` first")
+        raise NoClass(f"nothing has been marked in {term} yet; run `nbgrader autograde NOTEBOOK` first")
     called = {plain(student): plain(name) for student, name in students.items()}
-    assignments = [_assignment(classroom, name, sheets[name], set(called)) for name in chosen]
-    return ClassData(course().title, called, assignments, _history(classroom / "marked" / "history.jsonl", chosen))
+    assignments = [_assignment(place, name, sheets[name], set(called)) for name in chosen]
+    title = course().title if set(chosen) & set(notebooks()) else place.course_id
+    return ClassData(title, called, assignments, _history(term / "marked" / "history.jsonl", chosen))
 
 
-def _assignment(classroom: Path, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
-    released = [cell for notebook in _notebooks(release() / name) for cell in notebook.cells]
+def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
+    released = [
+        cell
+        for notebook in _notebooks(Path(place.format_path(place.release_directory, ".", name)))
+        for cell in notebook.cells
+    ]
     result = Assignment(plain(name), sheets, released=released, sections=sections(released))
     for sheet in result.sheets:
-        marked = _notebooks(classroom / "autograded" / sheet.student / name)
+        marked = _notebooks(Path(place.format_path(place.autograded_directory, sheet.student, name)))
         sheet.student = plain(sheet.student)
         result.unreadable += [] if marked else [sheet.student]
         cells = [cell for notebook in marked for cell in notebook.cells]
@@ -189,7 +204,11 @@ def _assignment(classroom: Path, name: str, sheets: list[Sheet], students: set[s
     order = {name: place for place, name in enumerate(result.exercises)}
     result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
-    handed_in = {plain(path.parent.name) for path in classroom.glob(f"submitted/*/{name}") if path.is_dir()}
+    handed_in = {
+        plain(Path(path).parent.name)
+        for path in glob.glob(place.format_path(place.submitted_directory, "*", glob.escape(name)))
+        if os.path.isdir(path)
+    }
     result.unmarked = sorted(handed_in - here)
     result.absent = sorted(students - here - handed_in)
     return result
@@ -216,6 +235,8 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
         try:
             with path.open(encoding="utf-8") as file:
                 notebook = nbformat.reader.read(file)
+            for cell in notebook.cells:
+                cell["place"] = f"{path.stem}: {grade_id(cell)}"  # as in `marks`
             if all(isinstance(cell.source, str) for cell in notebook.cells):
                 found.append(notebook)
         except Exception as error:  # one student's broken file must not stop the class's report
@@ -224,16 +245,19 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
 
 
 def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
-    by_id = {grade_id(cell): cell for cell in cells}
+    by_id = {grade_id(cell): cell for cell in cells} | {cell.get("place"): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
         if cell is not None and (verdict := _verdict(cell)) is not None:
             own = by_id.get(verdict.exercise)
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
         else:
-            kind = "written" if cell is None or is_solution(cell) else "exercise"
+            kind = "written" if cell is None or is_solution(cell) or is_task(cell) else "exercise"
             undecided = kind == "written" or mark.waits or mark.points == 0
-            line = CheckLine(BY_HAND, 1.0, None if undecided else mark.earned >= mark.points)
+            errors = [one for one in cell.get("outputs", []) if one.get("output_type") == "error"] if cell else []
+            said = " ".join("\n".join(errors[0].get("traceback", [])).split())[:MAX_REASON] if errors else ""
+            title = BY_HAND if kind == "written" else OWN_TEST
+            line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(said))
             answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
         answer.points, answer.earned, answer.waits = mark.points, mark.earned, mark.waits
         yield answer

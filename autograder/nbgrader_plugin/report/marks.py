@@ -7,19 +7,19 @@ the tables directly.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbgrader.api import Assignment, BaseCell, Grade, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import Assignment, BaseCell, Grade, Notebook, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
-from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
-from ...spec.course import root as course_root
-
-SETTINGS = "nbgrader_config.py"
+from ...spec.course import SETTINGS, release, root
+from ..converters import settings
 
 
 class NoClass(Exception):
@@ -28,7 +28,7 @@ class NoClass(Exception):
 
 @dataclass(frozen=True)
 class CellMark:
-    cell: str  # its grade_id
+    cell: str  # its grade_id, with the notebook's name if another notebook of the assignment has the same
     earned: float  # a manual mark replaces the judge's
     points: float
     waits: bool  # a person must still mark it
@@ -59,22 +59,21 @@ class Sheet:
         return sum(cell.points for cell in self.cells if cell.waits)
 
 
-def gradebook_url(classroom: Path) -> str:
-    """Return the URL of a classroom's gradebook from nbgrader_config.py. Raise NoClass if there is no such file."""
-    root = course_root()
-    folder = classroom.resolve()
-    before = os.environ.get("COURSE_CLASSROOM")
-    os.environ["COURSE_CLASSROOM"] = str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
-    try:
-        config = PyFileConfigLoader(SETTINGS, path=str(root)).load_config()
-    except ConfigFileNotFound:
-        raise NoClass(f"there is no {SETTINGS} in {root} to name the gradebook; name it with --db-url") from None
-    finally:
-        del os.environ["COURSE_CLASSROOM"]
-        if before is not None:
-            os.environ["COURSE_CLASSROOM"] = before
-    named = config.CourseDirectory.db_url
-    return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string
+def folders(classroom: Path | None, db_url: str | None) -> CourseDirectory:
+    """Return the configured folders and gradebook, for the term's data in `classroom` if it is given.
+
+    The configuration is not read if both arguments are given. Raise NoClass if there is none.
+    """
+    if classroom is not None and db_url is not None:
+        own = {f"{step}_directory": str(classroom / step) for step in ("submitted", "autograded")}
+        return CourseDirectory(root=str(root()), release_directory=str(release()), db_url=db_url, **own)
+    if not (root() / SETTINGS).is_file():
+        raise NoClass(f"there is no {SETTINGS} in {root()} to name the gradebook; name it with --db-url")
+    usual = os.environ.get("COURSE_CLASSROOM", "classroom")
+    found = settings(str(classroom or usual)).coursedir
+    os.environ["COURSE_CLASSROOM"] = usual
+    found.db_url = db_url or found.db_url
+    return found
 
 
 def read_marks(db_url: str) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
@@ -115,15 +114,22 @@ def _sheets(session: Session, assignment: str) -> list[Sheet]:
     )
     sheets = {own: Sheet(student, penalty or 0.0) for own, student, penalty in session.execute(submitted)}
     cells = (
-        select(SubmittedAssignment.id, BaseCell.name, Grade.score, Grade.max_score, Grade.needs_manual_grade)
+        select(
+            *(SubmittedAssignment.id, Notebook.name, BaseCell.name),
+            *(Grade.score, Grade.max_score, Grade.needs_manual_grade),
+        )
         .select_from(Grade)
         .join(Grade.cell)
         .join(Grade.notebook)
+        .join(SubmittedNotebook.notebook)
         .join(SubmittedNotebook.assignment)
         .join(SubmittedAssignment.assignment)
         .where(Assignment.name == assignment)
         .order_by(BaseCell.name)
     )
-    for own, cell, earned, points, waits in session.execute(cells):
-        sheets[own].cells.append(CellMark(cell, float(earned), float(points), bool(waits)))
+    rows = session.execute(cells).all()
+    places = Counter(cell for _, cell in {(notebook, cell) for _, notebook, cell, *_ in rows})
+    for own, notebook, cell, earned, points, waits in rows:
+        name = cell if places[cell] == 1 else f"{notebook}: {cell}"
+        sheets[own].cells.append(CellMark(name, float(earned), float(points), bool(waits)))
     return list(sheets.values())

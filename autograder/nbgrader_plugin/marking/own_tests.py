@@ -1,0 +1,76 @@
+"""Tests that an instructor wrote as plain assertions: say why one failed, without the source of hidden ones.
+
+Such a test runs beside the student's code, and nbgrader reads its mark from the cell's outputs: an error or text on
+stderr is worth nothing, a number is the points earned, anything else is worth all points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nbformat import NotebookNode, from_dict
+from nbgrader.utils import determine_grade, is_grade, is_solution
+
+from ...sandbox.limits import Ending
+from ..hidden_tests import HIDDEN
+from ..intake.repair import grade_id
+from .notices import ending_in
+
+MAX_MESSAGE = 2_000  # characters of an error's message
+MAX_PLACES = 5  # lines of a notebook that one error names
+LINE = re.compile(r"^-+> (\d+) (.*)$", re.MULTILINE)  # IPython marks the line at which a frame stands
+NO_NUMBER = "The test returned {value}, which is no number of points from 0 to {points:g}, so none are counted."
+NOT_SHOWN = "The test ended in an error that was not shown."
+TOO_MUCH = "The test made more outputs than are read, so its result is not known."
+
+
+def deciding(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Return the first output that decides on the mark, if one does."""
+    kinds = ("error", "execute_result")
+    return [one for one in outputs if one.output_type in kinds or one.get("name") == "stderr"][:1]
+
+
+def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterable[NotebookNode]) -> None:
+    """Replace the errors in a test cell's outputs by one that says what the student may know; add one if none is there.
+
+    Its traceback names lines of the notebook that students have before them, and no others. With `cut`, there may have
+    been more outputs than these.
+    """
+    errors = [output for output in cell.outputs if output.output_type == "error"]
+    name, message = "ValueError", ""
+    if stopped := next(filter(None, map(ending_in, cell.outputs)), ""):
+        name, message = "CellTimeoutError" if ending == "time" else "DeadKernelError", stopped
+    elif errors:
+        name, message = errors[0].ename, errors[0].evalue[:MAX_MESSAGE]
+    elif ending != "ok":
+        message = NOT_SHOWN
+    elif cut and not deciding(cell.outputs):
+        message = TOO_MUCH
+    else:
+        try:
+            determine_grade(cell)
+            return
+        except (ValueError, KeyError):
+            [result] = [one for one in deciding(cell.outputs) if one.output_type == "execute_result"]
+            value = result.data.get("text/plain", "")[:100] or "nothing that can be shown"
+            message = NO_NUMBER.format(value=value, points=float(cell.metadata.nbgrader.points))
+    trace = "\n".join(line for one in errors for line in one.traceback)
+    lines = [f"{name}: {message}" if message else name, *places(trace, cells)]
+    cell.outputs = [output for output in cell.outputs if output.output_type not in ("error", "execute_result")]
+    cell.outputs.append(from_dict({"output_type": "error", "ename": name, "evalue": message, "traceback": lines}))
+
+
+def places(trace: str, cells: Iterable[NotebookNode]) -> list[str]:
+    """Return the lines in a traceback that stand in these cells outside of hidden tests, the innermost last."""
+    known: dict[str, list[tuple[int, str]]] = {}
+    for cell in cells:
+        test = is_grade(cell) and not is_solution(cell)
+        for number, line in enumerate((HIDDEN.sub("", cell.source) if test else cell.source).splitlines(), 1):
+            known.setdefault(line.strip(), []).append((number, grade_id(cell) or "another cell"))
+    found = []
+    for number, line in LINE.findall(trace):
+        if there := known.get(line.strip()):
+            at, name = next((one for one in there if one[0] == int(number)), there[0])
+            found.append(f"in {name}, line {at}: {line.strip()}")
+    return list(dict.fromkeys(found))[-MAX_PLACES:]

@@ -1,0 +1,34 @@
+"""`word_count`: how often each word occurs, whatever its case."""
+
+from __future__ import annotations
+
+from autograder.spec.course import reference
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.student import Student
+
+word_count = reference("word_count")  # what stands in the solution cell
+
+
+def _counts(student: Student) -> None:
+    for text in ("the cat the dog", "The cat and the hat", "", "a\tb\na"):
+        with student.case():
+            got = student.value("word_count", text, where=f"for {text!r}")
+            if not isinstance(got, dict):
+                raise Wrong("A dictionary from words to numbers is asked for.")
+            if got != word_count(text):
+                raise ValuesDiffer(f"For {text!r} the words or their numbers are not right.")
+
+
+EXERCISE = Exercise(
+    points=2,
+    checks=[Check("every word and how often it occurs", 2, _counts)],
+    working="word_count = lambda text: {w: text.lower().split().count(w) for w in text.lower().split()}",
+    wrong="""
+case_kept: “The” and “the” are counted apart: put the text into lower case before you split it.
+- text.lower().split() => text.split()
+""",
+    right="",
+    slips=("nothing_returned",),
+    takes="string",
+    gives="dict",
+)
