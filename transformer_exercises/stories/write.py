@@ -50,7 +50,7 @@ def sentences(rows: int) -> dict[str, Callable[[], str]]:
 ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
     "01": stories(),
     "02": stories() | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0) | sentences(200),
-    "03": stories(validation=0),
+    "03": {"stories.txt": stories()["stories.txt"]},
     "09": stories(train=2_000_000) | stories("bangla", 1_000_000),
     "11": sentences(6_000),
 }
