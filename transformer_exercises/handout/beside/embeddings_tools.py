@@ -38,7 +38,7 @@ def draw_rows(lengths, vocab):
     used, V = [i for i, length in enumerate(lengths) if length], len(vocab)
     ax.plot(range(V), lengths, ".", color=GREY, ms=3)
     ax.bar(used, [lengths[i] for i in used], color=BLUE, width=max(1, V / 250))
-    places = list(used)  # of the labels: at their bars, or a little to the right if that is taken
+    places = [float(i) for i in used]  # of the labels: at their bars, or a little to the right if that is taken
     for n in range(1, len(used)):
         places[n] = max(places[n], places[n - 1] + V * 0.035)
     back = max(0, places[-1] - V)
@@ -120,7 +120,7 @@ def draw_map(rows, kinds):
     ax.set(title="The trained vectors, seen in their two main directions", xlabel=first, ylabel=second)
     ax.margins(0.1)
     ax.legend(bbox_to_anchor=(1.0, 0.5), loc="center left")
-    show(fig, f"Scatter plot of the words by kind. Words of one kind lie together. Kinds: {', '.join(kinds)}.")
+    show(fig, f"Scatter plot of the words by kind. Most words of a kind lie together. Kinds: {', '.join(kinds)}.")
 
 
 def draw_reader(cosines):
