@@ -59,20 +59,20 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes. The table knows only the id, and the id is the same. The other words of the sentence come "
-                "in through the layers, as they did for the chicken and the road."
+                "Yes. The network gets the same numbers for every sentence, so it has one answer for all. What tells the "
+                "sentences apart stands in the other words, and none of it has reached this row."
             ),
             "B": (
-                "That would be convenient, but the look-up sees one id and nothing else. Where would a second "
-                "row come from, and who would choose, before anything has been read?"
+                "A wide row may hold much about the word. But which of its meanings is meant in *this* sentence: is that "
+                "something that a number in the row can say, if the row is the same in all sentences?"
             ),
             "C": (
-                "The table changes during training, when an optimiser takes a step. Reading a sentence takes no "
-                "step: our reader read eight new sentences, and its table was the same before and after."
+                "Both nouns have moved the row, that is true. Now take one sentence of each half: how do the two inputs "
+                "of the network differ?"
             ),
             "D": (
-                "The positions do differ here, and they do enter the sum. But take the two chicken sentences: "
-                "there, the word in question stood at the same place in both."
+                "Layers make a vector contextual by letting positions exchange information. How many positions does this "
+                "network get to see?"
             ),
         },
     ),
@@ -82,20 +82,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "Float32 holds every whole number up to 16 million exactly, which is plenty for ids. Suppose the "
-                "numbers were perfect: what would id 336 as an input say about the word, compared with id 85?"
+                "Alphabetical neighbours do have neighbouring ids. Look for the place in the loss or in the step where two "
+                "ids are compared, or where one is near another."
             ),
             "B": (
-                "It is the other way round: an id is one number, a vector hundreds, and the table is among the "
-                "larger parts of a small model. What is all this memory spent for?"
+                "Has it? Its id is another one, and its row was moved along. Follow one word: with which numbers does it "
+                "set out, and which pairs pull on it in the first step?"
             ),
             "C": (
-                "Yes. The order of ids means nothing, and a network cannot help computing with order and size. A "
-                "row of a table is free to move, and words that are used alike are moved alike."
+                "Yes. An id is used to find a row, and for nothing else. The same row meets the same rows in the same "
+                "order, so each step is the same, and only the places in the table differ."
             ),
             "D": (
-                "Nobody lays anything down: the rows begin at random. Ask also whether a single number of a vector "
-                "meant something in our pictures, or only the direction of the whole."
+                "The gradient is found for the rows that the ids name. Write down the step for one pair: does the number "
+                "of the row occur in it, or only what the row holds?"
             ),
         },
     ),

@@ -56,7 +56,7 @@ ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
     "01": stories(),
     "02": without_floors(stories(validation=0) | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0))
     | sentences(200),
-    "03": stories(validation=0),
+    "03": without_floors(stories(validation=0)),
     "09": stories(train=2_000_000) | stories("bangla", 1_000_000),
     "11": sentences(6_000),
 }
