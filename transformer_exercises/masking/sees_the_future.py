@@ -452,7 +452,7 @@ sums_compared: Only sums or means of the outputs are compared: differences can c
 - , after[:, :t] => .sum(-1), after[:, :t].sum(-1)
 one_size_only: All inputs have the same size, that of `torch.randn`: a leak that sleeps on small numbers goes unnoticed. Try `10 * torch.randn` as
     well, and give the new token that size too.
-- (1.0, 10.0, 1.0, 10.0) => (1.0,)
+- (1.0, 10.0) * 5 => (1.0,)
 loose_tolerance: The tolerance of the comparison is too generous: small leaks go unnoticed. A causal function's earlier outputs do not move at all.
 - atol=1e-6 => atol=1e-2
 one_pair_only: Only one change and one output are looked at (the last token and the first row, say): leaks elsewhere are missed. Try every token, and
@@ -538,7 +538,7 @@ answer_remembered: The answer of the first call is kept and given again for anot
 - |
   def leaks(attend, T, C):
       g = torch.Generator().manual_seed(0)
-      for scale in (1.0, 10.0, 1.0, 10.0):
+      for scale in (1.0, 10.0) * 5:
           x = torch.randn(1, T, C, generator=g) * scale
           before = attend(x.clone()).detach().clone()
           for t in range(1, T):

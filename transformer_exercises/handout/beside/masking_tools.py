@@ -4,14 +4,17 @@ from notebook_tools import BLACK, BLUE, GREY, ORANGE, RED, SKY, heat_map, show, 
 
 
 def draw_shifted(words):
-    """Draw a sentence as inputs, and below them as targets, moved on by one step."""
+    """Draw a sentence as inputs, and below them as targets, moved on by one step. One target is linked to its input."""
     fig, ax = subplots(figsize=(11, 2.4))
     for t, pair in enumerate(zip(["<s>", *words], words, strict=False)):
         for y, word, colour in zip((1, 0), pair, (SKY, ORANGE), strict=True):
             box = {"boxstyle": "round,pad=0.4", "fc": colour, "alpha": 0.45}
             ax.text(t, y, word, ha="center", va="center", bbox=box)
         ax.annotate("", (t, 0.25), (t, 0.75), arrowprops={"arrowstyle": "->", "color": GREY})
-        ax.text(t, -0.5, str(t), ha="center", color=GREY)
+        ax.text(t, -0.5, str(t), ha="center", va="center", color=GREY)
+    linked = words.index("water")
+    arrow = {"arrowstyle": "->", "color": RED, "lw": 2.5, "mutation_scale": 18}
+    ax.annotate("", (linked + 0.72, 0.8), (linked + 0.28, 0.2), arrowprops=arrow)
     for height, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
         ax.text(-0.8, height, label, ha="right", va="center", weight="bold")
     ax.set(
@@ -19,15 +22,18 @@ def draw_shifted(words):
     )
     ax.axis("off")
     show(fig, f"Two rows of words. Inputs: start sign, {', '.join(words[:-1])}. Targets below them, one step on: "
-              f"{', '.join(words[:-1])}, full stop. An arrow leads from each input to its target.")  # fmt: skip
+              f"{', '.join(words[:-1])}, full stop. An arrow leads from each input to its target. A red one links the "
+              f"target water, at position {linked}, to the input water, at {linked + 1}.")  # fmt: skip
 
 
 def draw_floor(losses, floor):
     """Draw the loss of the best reader at each position, and their mean."""
     fig, ax = subplots(figsize=(8, 3))
     said = [f"{abs(loss):.2f}" for loss in losses]
-    bars = ax.bar(range(len(losses)), losses, color=BLUE)
-    ax.bar_label(bars, said, padding=2, bbox={"fc": "white", "ec": "none", "pad": 0.6})
+    ax.bar(range(len(losses)), losses, color=BLUE)
+    for t, loss in enumerate(losses):  # in the bar if there is room, so that no number crosses the line
+        style = {"va": "top", "color": "white"} if loss > 0.3 else {"va": "bottom", "color": BLACK}
+        ax.annotate(said[t], (t, loss), (0, -3 if loss > 0.3 else 2), textcoords="offset points", ha="center", **style)
     ax.axhline(floor, color=BLACK, ls="--", zorder=0)
     ax.text(len(losses) - 0.3, floor, f"mean = floor\n{floor:.3f}", va="center")
     ax.set(title="What the best reader of all words so far must pay", xlabel="position t", ylabel="loss (nats)",
@@ -61,6 +67,7 @@ def draw_masks(*masks, size=5):
     rows: a boolean tensor (True is blocked), or lines of text with × for blocked and · for open.
     """
     fig, axes = subplots(1, len(masks), figsize=(size * len(masks), size), squeeze=False, layout="constrained")
+    fig.get_layout_engine().set(wspace=0.08)
     about = []
     for ax, (title, rows, labels) in zip(axes[0], masks, strict=True):
         blocked = [[cell == "×" if isinstance(cell, str) else bool(cell) for cell in row] for row in rows]
@@ -75,7 +82,7 @@ def draw_masks(*masks, size=5):
 
 def draw_recipes(curves, scores):
     """Draw, for each recipe of masking, the weights of three kinds of keys against the hidden key's score."""
-    fig, axes = subplots(1, len(curves), figsize=(14, 4), sharey=True, layout="constrained")
+    fig, axes = subplots(1, len(curves), figsize=(14, 4.5), sharey=True, layout="constrained")
     keys = ((1, "visible key, score 2", BLUE, "-"), (0, "visible keys, score 1 (two lines in one)", SKY, "-"),
             (3, "hidden key", RED, "--"))  # fmt: skip
     about = []
@@ -86,7 +93,7 @@ def draw_recipes(curves, scores):
         moves = (f"{label} from {weights[0, key]:.2f} to {weights[-1, key]:.2f}" for key, label, _, _ in keys)
         about.append(f"{name}: {', '.join(moves)}")
     axes[0].set_ylabel("weight")
-    axes[0].legend(loc="upper right", fontsize=9)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(keys))
     fig.suptitle("What moves when the hidden score grows?")
     show(fig, f"Line plots of weights against the hidden key's score, {scores[0]:g} to {scores[-1]:g}. "
               f"{'; '.join(about)}.")  # fmt: skip
