@@ -48,11 +48,9 @@ SOURCE ?= english
 TARGET ?= igbo
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
-bench: $(READY) ## what marking a notebook or a class, learning merges, training a GPT and writing with it cost
+bench: $(READY) ## what marking a class, naming a mistake, training a GPT and writing with it cost
 	$(BIN)/python tools/benchmarks/naming.py
 	$(BIN)/python tools/benchmarks/grading.py
-	$(BIN)/python tools/benchmarks/startup.py
-	$(BIN)/python tools/benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python tools/benchmarks/gpt.py $(CORPUS)
 
 
