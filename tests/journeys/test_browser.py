@@ -279,6 +279,8 @@ def show(page: Page, name: str, make: Callable, path: Path) -> None:
 def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
     show(page, "attention_explorer", explorer_page, tmp_path / "explorer.html")
     assert page.locator(".explorer .still").count() == 0, "the picture for where no script runs gives way"
+    keys = page.locator(".explorer .keys").all_inner_texts()
+    assert [("another head" in each, "another layer" in each) for each in keys] == [(True, True), (False, False)]
     first, said = page.locator(".explorer").first, page.locator(".explorer figcaption").first
     expect(said).to_contain_text("layer 1, mean of the heads: the looks at the")
     first.locator(".grid button").nth(1).click()

@@ -2,7 +2,7 @@
 
 from notebook_tools import BLUE, GREEN, GREY, ORANGE, RED, heat_map, show, subplots
 
-LOOKS = ((BLUE, "-"), (GREEN, "-."), (ORANGE, "--"), (RED, ":"))
+LOOKS = ((BLUE, "-"), (GREEN, "-"), (ORANGE, "--"), (RED, ":"))
 
 
 def milliseconds(f, repeats=5):
@@ -89,30 +89,30 @@ def draw_weights(*maps, size=5.6, numbers="{:.2f}"):
 
 def draw_steps(words, Q, K, V, row):
     """Draw all matrices of the five steps to scale, and frame what one word gets."""
-    import math
-
-    scaled = Q @ K.T / math.sqrt(Q.shape[1])
+    scaled = Q @ K.T / Q.shape[1] ** 0.5
     panels = [("1 roles\nQ (T, $d_k$)", Q, "·"), ("1 roles\n$K^T$ ($d_k$, S)", K.T, "="),
               ("2 score, 3 scale\n(T, S)", scaled, "→"), ("4 softmax\n(T, S)", scaled.softmax(-1), "·"),
               ("1 roles\nV (S, $d_v$)", V, "="), ("5 blend\n(T, $d_v$)", scaled.softmax(-1) @ V, "")]  # fmt: skip
-    fig, ax = subplots(figsize=(13, 3.9))
-    left, framed = 0.0, (0, 2, 3, 5)
+    fig, ax = subplots(figsize=(13, 4.5))
+    left = 0.0
     for place, (name, values, sign) in enumerate(panels):
         tall, wide = values.shape
         ax.imshow(values, cmap="cividis", extent=(left, left + wide, tall, 0), vmin=0)
-        if place in framed:
+        if place in (0, 2, 3, 5):
             ax.add_patch(_frame(left, row, wide, 1))
         ax.text(left + wide / 2, -0.5, name, ha="center", va="bottom")
+        for column, word in enumerate(words if place in (1, 2, 3) else []):
+            ax.text(left + column + 0.5, tall + 0.3, word, rotation=90, ha="center", va="top", fontsize=9)
         ax.text(left + wide + 1.2, 4, sign, ha="center", va="center", fontsize=20)
         left += wide + 2.4
-    ax.set(xlim=(-0.2, left - 2), ylim=(8.4, -2.6), xticks=[], aspect="equal")
+    ax.set(xlim=(-0.2, left - 2), ylim=(10.6, -2.6), xticks=[], aspect="equal")
     ax.set_yticks([i + 0.5 for i in range(len(words))], words)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_title(f"The five steps on the sentence: brighter is larger, the frame follows “{words[row]}”", pad=12)
     show(fig, "Six heat maps in a row. Q times K transposed gives scaled scores; a softmax makes weights of the same "
               "shape; times V, that is the output. One row is framed in Q, in the scores, in the weights, where "
-              f"{words[scaled[row].argmax()]} is brightest, and in the output.")  # fmt: skip
+              f"{words[scaled[row].argmax()]} is brightest, and in the output. Words name the columns.")  # fmt: skip
 
 
 def draw_bands(widths, signals):
@@ -128,9 +128,10 @@ def draw_bands(widths, signals):
         ax.plot(widths, [size.mean() for size in sizes], "k--", lw=1.5, label="mean")
         ax.set(title=name, xlabel="width $d_k$", yscale="log", ylim=(1e-5, 20))
         ax.set_xscale("log", base=2)
-        ax.legend(loc="lower left")
         about.append(f"{name}: mean {sizes[-1].mean():.2g}, 8 of 10 from {low[-1]:.1g} to {high[-1]:.1g}")
     axes[0].set_ylabel("size of the gradient")
+    axes[0].text(0.97, 0.03, "goes on\nbelow ↓", transform=axes[0].transAxes, ha="right")
+    axes[1].legend(loc="lower left")
     fig.suptitle("The signal from which a query learns")
     show(fig, f"Panels of the gradient's size against the width. At width {widths[-1]}: {'; '.join(about)}.")
 
