@@ -35,14 +35,14 @@ def draw_stream(*orders):
     for ax, order in zip(axes[:, 0], orders, strict=True):
         arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", (13.1, 0), (0, 0), arrowprops=arrow | {"lw": 8, "color": SKY, "mutation_scale": 28})
-        norms = [(12.35, 0)] if order == "pre" else []
+        norms = [(12.35, 0.0)] if order == "pre" else []
         for i, name in enumerate(("attention", "feed-forward") * 2):
             x = 0.75 + 2.95 * i
             ax.plot([x, x, x + 2, x + 2], [0.1, 1.6, 1.6, 1.2], color=BLACK, lw=1.2)
             ax.annotate("", (x + 2, 0.2), (x + 2, 1.2), arrowprops=arrow | {"color": BLACK})
             for at, word, look in ((x + 1, name, {"fc": LIGHT[name]}), (x + 2, "+", {"fc": "white"})):
                 ax.text(at, 1.6 * (word == name), word, ha="center", va="center", bbox=look | {"pad": 6}, zorder=4)
-            norms += {"pre": [(x, 0.8)], "post": [(x + 2.5, 0)]}.get(order, [])
+            norms += [(x, 0.8)] * (order == "pre") + [(x + 2.5, 0.0)] * (order == "post")
             if order is None:
                 ax.text(x - 0.08, 0.75, "read", rotation=90, ha="right", va="center")
                 ax.text(x + 2.08, 0.75, "write", rotation=270, ha="left", va="center")
@@ -94,12 +94,12 @@ def draw_to_scale(C=768):
     show(fig, "Matrices to scale. Attention: four squares. Feed-forward network: one four squares high, one four wide.")
 
 
-def own_or(theirs, *sizes):
+def own_or(theirs, *sizes, names=("split_heads", "merge_heads", "MultiHeadAttention")):
     """Return your MultiHeadAttention of these sizes if notebook 07 lies in the folder beside this one, else theirs."""
     import json
     from pathlib import Path
 
-    found, names = {}, ("split_heads", "merge_heads", "MultiHeadAttention")
+    found: dict = {}
     try:
         exec("import math, torch\nimport torch.nn.functional as F\nfrom torch import nn", found)
         for cell in json.loads(Path("../07-multi-head/07-multi-head.ipynb").read_text("utf-8"))["cells"]:
