@@ -20,7 +20,7 @@ COURSE = Course(
         "10-hugging-face-gpt2",
         "11-translation",
     ),
-    companions=("02-tokenisation-further", "06-masking-further"),
+    companions=("02-tokenisation-further", "06-masking-further", "08-blocks-further"),
     topics=(
         "language_modelling",
         "tokenisation",

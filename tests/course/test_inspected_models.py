@@ -1,4 +1,4 @@
-"""Tests of the small models that notebooks 07 and 08 inspect: they match the notebooks' code and the text's numbers."""
+"""Tests of the small models that notebook 07 inspects: they match the notebook's code and the text's numbers."""
 
 from __future__ import annotations
 
@@ -28,25 +28,14 @@ def test_the_kept_heads_fit_the_notebooks_model_and_are_near_its_floor():
         assert 0 < loss - notebook["LINES"]["true floor"] < 0.06
 
 
-def test_the_kept_stream_fits_the_notebooks_stack_and_is_far_below_the_bigram():
-    notebook = given("08-blocks", "setup", "data", "stack")
-    model = notebook["Stack"](norm_first=True, L=12)
-    kept = torch.load(SOLUTIONS / "08-blocks" / "stream.pt", weights_only=True)
-    model.load_state_dict(kept | {"mask": model.mask})
-    with torch.no_grad():
-        loss = model(notebook["batch"](torch.Generator().manual_seed(3), B=32))[0].item()
-    assert notebook["floor"] < loss < notebook["LINES"]["bigram"] / 3
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["heads", "stream"])
-def test_a_few_steps_write_the_same_weights_twice(tmp_path, name, monkeypatch):
+def test_a_few_steps_write_the_same_weights_twice(tmp_path, monkeypatch):
     files = [tmp_path / "one.pt", tmp_path / "two.pt"]
-    for constant in ("HEADS_STEPS", "STREAM_STEPS", "MODELS"):
+    for constant in ("STEPS", "MODELS"):
         monkeypatch.setattr(inspected_models, constant, 2)
     for file in files:
-        monkeypatch.setattr(inspected_models, name.upper(), file)
-        result = CliRunner().invoke(inspected_models.app, [name])
+        monkeypatch.setattr(inspected_models, "HEADS", file)
+        result = CliRunner().invoke(inspected_models.app)
         assert result.exit_code == 0, result.output
     one, two = (torch.load(file, weights_only=True) for file in files)
     torch.testing.assert_close(one, two, rtol=0, atol=0)

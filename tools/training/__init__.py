@@ -2,7 +2,7 @@
 
     python -m tools.training.stories_gpt2    the small GPT-2 of notebook 10, trained on the course's stories
     python -m tools.training.translate       the translator of notebook 11, on any file of sentence pairs
-    python -m tools.training.inspected_models   the models that notebooks 07 and 08 inspect
+    python -m tools.training.inspected_models   the models that notebook 07 inspects
     python -m tools.training.grow            a GPT on any text, of any size (sizes, texts)
     python -m tools.training.scaling         notebook 09's experiment on sizes and amounts of data
 

@@ -80,25 +80,25 @@ QUESTIONS = [
         },
     ),
     Question(
-        name="q8_4",
+        name="q8f_1",
         points=1,
-        key="B",
+        key="C",
         explanations={
             "A": (
-                "Sharing keys and values does not make the queries alike: each of the 32 heads still asks its own "
-                "question, so its weights over the shared keys are its own. How many heads come out of the formula?"
+                "Each head of keys has fewer readers now, that is right. But a score belongs to a query and a key: do "
+                "the 32 heads ask fewer or more questions than before?"
             ),
             "B": (
-                "Yes. Kept are the keys and values of 8 heads in place of 32, in every layer and for every word. "
-                "This cache is what fills the memory in long texts, and it is fetched again for each new word."
+                "The values that a word blends are those of one group, for each head that asks. How many heads come out "
+                "of the formula, and how wide is each?"
             ),
             "C": (
-                "The key is the same, but it is compared with four different queries, and each comparison gives a "
-                "score of its own. In the formula, which of the letters carries the number of the head?"
+                "Yes. Keys and values of 16 heads of width d_k are made in place of 8, so both matrices have twice as "
+                "many rows. Queries, scores and what is written still count the 32 heads that ask."
             ),
             "D": (
-                "Only two of the four matrices become smaller: those for queries and output serve all 32 heads as "
-                "before. Count them: is a half plus an eighth a quarter?"
+                "The queries belong to the heads that ask, and a group asks nothing. Which of the two numbers, H or G, "
+                "was changed?"
             ),
         },
     ),

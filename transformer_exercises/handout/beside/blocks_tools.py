@@ -1,0 +1,141 @@
+"""The figures of notebook 08, and a trace of attention. Drawing that teaches nothing. Belongs beside the notebook."""
+
+from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
+
+LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
+LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
+LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
+
+
+def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
+    """Draw a plot for each panel, {(title, label of y): {name of a curve: values}}. x: label; levels: named heights."""
+    size, alike = (3 + 5 * len(panels), 4.2), len({y for _, y in panels}) == 1
+    fig, axes = subplots(1, len(panels), figsize=size, squeeze=False, sharey=alike, layout="constrained")
+    about = []
+    for ax, ((title, y), curves) in zip(axes[0], panels.items(), strict=True):
+        for name, values in curves.items():
+            colour, style = LOOKS[name]
+            ax.plot(at or range(start, start + len(values)), values, style, color=colour, lw=2.2, label=name)
+            about.append(f"{title}, {name}: from {values[0]:.2g} to {values[-1]:.2g}")
+        ax.set(title=title, xlabel=x, ylabel=y, yscale="log" if "gradient" in y else "linear")
+    for name, height in (levels or {}).items():
+        axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
+        axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
+    axes[0][0].set(**limits)
+    axes[0][0].legend(loc="upper right" if levels else "best")
+    show(fig, f"Line plots. x: {x}. " + "; ".join(about) + ".")
+
+
+def draw_stream(*orders):
+    """Draw two blocks along the residual stream, once for each order: None (no norms), "post" or "pre"."""
+    fig, axes = subplots(len(orders), 1, figsize=(13, 3 * len(orders)), squeeze=False, layout="constrained")
+    titles = {None: "The residual stream of one word: two blocks read from it and write to it",
+              "post": "Post-norm: the norms stand on the stream",
+              "pre": "Pre-norm: the norms stand on the branches, and one at the very end"}  # fmt: skip
+    for ax, order in zip(axes[:, 0], orders, strict=True):
+        arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", (13.1, 0), (0, 0), arrowprops=arrow | {"lw": 8, "color": SKY, "mutation_scale": 28})
+        norms = [(12.35, 0.0)] if order == "pre" else []
+        for i, name in enumerate(("attention", "feed-forward") * 2):
+            x = 0.75 + 2.95 * i
+            ax.plot([x, x, x + 2, x + 2], [0.1, 1.6, 1.6, 1.2], color=BLACK, lw=1.2)
+            ax.annotate("", (x + 2, 0.2), (x + 2, 1.2), arrowprops=arrow | {"color": BLACK})
+            for at, word, look in ((x + 1, name, {"fc": LIGHT[name]}), (x + 2, "+", {"fc": "white"})):
+                ax.text(at, 1.6 * (word == name), word, ha="center", va="center", bbox=look | {"pad": 6}, zorder=4)
+            norms += [(x, 0.8)] * (order == "pre") + [(x + 2.5, 0.0)] * (order == "post")
+            if order is None:
+                ax.text(x - 0.08, 0.75, "read", rotation=90, ha="right", va="center")
+                ax.text(x + 2.08, 0.75, "write", rotation=270, ha="left", va="center")
+            if i % 2:
+                ax.text(x - 0.7, -0.55, f"└──────── block {i // 2 + 1} ────────┘", ha="center", va="top", color=GREY)
+        for x, y in norms:
+            ax.text(x, y, "norm", ha="center", va="center", zorder=4, bbox={"fc": LIGHT["norm"], "pad": 4})
+        ax.text(-0.1, 0, "embedding", ha="right", va="center")
+        ax.text(13.2, 0, "output", ha="left", va="center")
+        ax.set(title=titles[order], xlim=(-1.3, 14), ylim=(-1, 2.1))
+        ax.axis("off")
+    show(fig, "A thick arrow, the stream, runs from embedding to output. Attention and feed-forward stand along "
+              "it, twice: a thin line leads up into each of them and back down to a plus on the stream. "
+              + ". ".join(titles[order] for order in orders) + ".")  # fmt: skip
+
+
+def draw_maps(maps, words):
+    """Draw tables of how strongly output t depends on input s."""
+    fig, axes = subplots(1, 2, figsize=(12.5, 5), layout="constrained")
+    for ax, (name, sizes) in zip(axes, maps.items(), strict=True):
+        heat_map(ax, sizes.tolist(), words, words, lambda size: f"{size:.1f}" if size else "0", vmin=0)
+        ax.set(title=f"|∂ out_t / ∂ in_s|, {name}", xlabel="input s", ylabel="output t")
+    show(fig, "Two tables of derivatives. Attention: all cells are filled. Feed-forward: the diagonal alone.")
+
+
+def draw_kinds(kinds):
+    """Draw the masks of three kinds of models, given as {title: (rows of text, labels)}; × is blocked."""
+    fig, axes = subplots(1, 3, figsize=(14, 6), width_ratios=(4, 4, 8), layout="constrained")
+    for ax, (title, (rows, labels)) in zip(axes, kinds.items(), strict=True):
+        heat_map(ax, [["sx×".index(cell) for cell in row] for row in rows], labels, labels, lambda cell: "·⇠×"[cell],
+                 "cividis_r", vmin=-0.3, vmax=2.3)  # fmt: skip
+        ax.set(title=title, xlabel="key s (looked at)", ylabel="query t (looking)", anchor="N")
+    show(fig, "Three masks. Encoder: all open. Decoder: blocked above the diagonal. Encoder–decoder: English sees all "
+              "English, Igbo sees all English, by cross-attention (arrows), and the Igbo up to itself.")  # fmt: skip
+
+
+def draw_to_scale(C=768):
+    """Draw the matrices of a block of GPT-2 small: a square for C² weights."""
+    fig, ax = subplots(figsize=(10, 4.4))
+    squares = [(f"$W_{name}$", 1.15 * (i % 2), 1.15 * (i // 2), 1, 1) for i, name in enumerate("VOQK")]
+    for name, x, y, width, height in (*squares, ("$W_1$", 3.3, 0, 1, 4), ("$W_2$", 4.9, 0, 4, 1)):
+        part = "feed-forward" if width * height > 1 else "attention"
+        ax.bar(x, height, width, y, align="edge", color=LIGHT[part], ec=BLACK)
+        ax.text(x + width / 2, y + height / 2, name, ha="center", va="center", fontsize=13)
+    ax.text(1.1, 2.3, f"attention: 4 squares,\n4 · {C}² = {4 * C * C:,}", ha="center", va="bottom")
+    ax.text(6.9, 1.3, f"feed-forward network: 8 squares,\n8 · {C}² = {8 * C * C:,}", ha="center", va="bottom")
+    ax.set(aspect="equal", title="The weights of one block of GPT-2 small, to scale")
+    ax.axis("off")
+    show(fig, "Matrices to scale. Attention: four squares. Feed-forward network: one four squares high, one four wide.")
+
+
+def own_or(theirs, *sizes, names=("split_heads", "merge_heads", "MultiHeadAttention")):
+    """Return your MultiHeadAttention of these sizes if notebook 07 lies in the folder beside this one, else theirs."""
+    import json
+    from pathlib import Path
+
+    found: dict = {}
+    try:
+        exec("import math, torch\nimport torch.nn.functional as F\nfrom torch import nn", found)
+        for cell in json.loads(Path("../07-multi-head/07-multi-head.ipynb").read_text("utf-8"))["cells"]:
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") in names:
+                exec("".join(cell["source"]), found)
+        own = found["MultiHeadAttention"](*sizes)
+        own(found["torch"].zeros(1, 2, sizes[0]), None)
+    except Exception:  # not there, not answered yet, or it stops
+        own = theirs
+    print("PyTorch's attention" if own is theirs else "your own attention, from notebook 07")
+    return own
+
+
+def trace(attention, x, mask, **letters):
+    """Print the steps of one pass through a layer: what each reads, and what comes out. letters: the sizes."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    kinds = dict.fromkeys(("mm", "addmm"), "linear layer") | dict.fromkeys(("bmm", "baddbmm"), "product")
+    kinds |= {"softmax": "softmax", "safe_softmax": "softmax", "masked_fill": "mask", "where": "mask"}
+    named = {letters[a] * letters[b]: f"{a}·{b}" for a, b in ("BH", "BT")} | {3 * letters["C"]: "3·C"}
+    named |= {size: letter for letter, size in letters.items()}
+
+    def shape(tensor):
+        return f"[{', '.join(named.get(n, str(n)) for n in tensor.shape)}]"
+
+    class Steps(TorchDispatchMode):
+        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+            out = op(*args, **(kwargs or {}))
+            if kind := kinds.get(op.overloadpacket.__name__.strip("_")):
+                read = [shape(part) for part in args if isinstance(part, torch.Tensor) and part.dim() > 1]
+                print(f"{kind:14}{' and '.join(read[-2:]):34} -> {shape(out)}")
+            return out
+
+    print(f"{'x':14}{shape(x)}")
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), Steps():
+        out = attention(x, mask)
+    print(f"{'out':14}{shape(out)}")
