@@ -1,7 +1,7 @@
 """Submissions of notebook 05 for the tests: fills answers into the release and marks it as nbgrader does."""
 
 import nbformat
-from conftest import cell_of, read, with_hidden_tests
+from conftest import ROOT, cell_of, read, with_hidden_tests
 from nbformat import NotebookNode
 
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
@@ -38,7 +38,8 @@ def mended(submitted: NotebookNode, release: NotebookNode) -> NotebookNode:
 
 def verdicts_on(notebook, template, limits=LIMITS):
     """Mark a mended notebook; return the verdicts by exercise."""
-    verdicts = NotebookMarker(notebook, template, limits=limits).run()
+    files = ROOT / "course" / notebook.metadata.get("name", NAME)  # what lies beside it
+    verdicts = NotebookMarker(notebook, template, files, limits).run()
     nbformat.validate(notebook)
     return {verdict.exercise: verdict for verdict in verdicts.values()}
 
