@@ -82,7 +82,8 @@ def draw_labels(title, *groups):
     from matplotlib.patches import Rectangle
 
     fig, ax = subplots(figsize=(13, 4.8))
-    colours, left, about = {}, 0.0, []
+    colours: dict[str, str] = {}
+    left, about = 0.0, []
     for group in groups:
         top = 0.0 if len(group) > 1 else 2.7
         for heading, rows in group.items():
@@ -106,8 +107,8 @@ def draw_curves(curves, lines):
     for (name, losses), (colour, style) in zip(curves.items(), ((BLUE, "-"), (RED, "--")), strict=True):
         smooth = [sum(losses[step - 10 : step]) / 10 for step in range(10, len(losses) + 1)]
         ax.plot(range(10, len(losses) + 1), smooth, style, color=colour, lw=2, label=name)
-    for (name, line), style in zip(lines.items(), (":", "-.", (0, (5, 3)), "-"), strict=True):
-        ax.axhline(line, color=BLACK, ls=style, lw=1)
+    for (name, line), dashes in zip(lines.items(), (":", "-.", (0, (5, 3)), "-"), strict=True):
+        ax.axhline(line, color=BLACK, ls=dashes, lw=1)
         ax.annotate(f"{name} {line:.2f}", (1.01, line), xycoords=("axes fraction", "data"), va="center")
     ax.axhspan(0, lines["true floor"], color=GREY, alpha=0.18)
     ax.set(title="Two training runs, one of them right", xlabel="training step", ylabel="loss (nats per word)",
