@@ -39,7 +39,8 @@ def mended(submitted: NotebookNode, release: NotebookNode) -> NotebookNode:
 
 def verdicts_on(notebook, template, limits=LIMITS):
     """Mark a mended notebook; return the verdicts by exercise."""
-    verdicts = NotebookMarker(notebook, template, FILES, limits).run()
+    files = ROOT / "course" / notebook.metadata.get("name", NAME)  # what lies beside it
+    verdicts = NotebookMarker(notebook, template, files, limits).run()
     nbformat.validate(notebook)
     return {verdict.exercise: verdict for verdict in verdicts.values()}
 

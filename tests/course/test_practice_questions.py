@@ -129,7 +129,6 @@ CALCULATED = {
     "practice-how-many-layers": {"25": 100 / 4, "20": 100 / 5},
     "practice-open-pairs": {"78": 12 * 13 / 2, "48": 3 * 4 * 4, "30": 3 * (4 + 3 + 2 + 1)},
     "practice-half-and-half": {"56": 100 * (1 / 8 + 7 / 8 / 2), "0.61": 7 / 8 * math.log(2)},
-    "practice-one-in-twenty": {"0.035": math.log(2) / 20, "0.69": math.log(2)},
     "practice-flat-loss": {"10.82": math.log(50_257)},
     "practice-how-often": {"2,073,600": 1200 * 24 * 72, "4.3": 1200 * 24 * 72 / 482_702, "28,800": 1200 * 24},
 }

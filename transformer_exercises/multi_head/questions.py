@@ -36,21 +36,21 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes. The decoder asks, the source answers: one output per target word, each a mixture of source "
-                "values. The whole source is known before the first word is written, so no source word is a "
+                "Yes. Each of 12 tokens asks, in each of 8 heads, and the recording answers: 8 tables of 12 rows and "
+                "1,500 columns. The recording is complete before the first token is written, so nothing in it is a "
                 "forbidden future."
             ),
             "B": (
-                "Source and target have changed places. If the queries came from the source, there would be one "
-                "output for each source word: how many outputs does a decoder need that has written T words?"
+                "Here the recording asks and the tokens answer, so that there would be one output for each of 1,500 "
+                "vectors. How many outputs does a decoder need that has written 12 tokens?"
             ),
             "C": (
-                "Keys and values must have the same length, since a weight computed from key s is applied to "
-                "value s. If the keys came from the target, which weight would belong to source word 7?"
+                "The decoder has such a layer, too. But that one lets the tokens look at one another: through which "
+                "layer does the decoder learn anything of the recording?"
             ),
             "D": (
-                "The roles are right. But ask what the mask is for: it hides what will not be known when the "
-                "model writes. Which words of the sentence to be translated are unknown at that moment?"
+                "The shape is right. But ask what a mask is for: it hides what will not be known when the model "
+                "writes. Which part of the recording is unknown at that moment?"
             ),
         },
     ),
@@ -98,8 +98,8 @@ QUESTIONS = [
                 "has the task of keeping the scores at the same size, whatever the width?"
             ),
             "D": (
-                "Eight results of any width w make 8w columns side by side. What shape would the output projection "
-                "need to bring these back to 512, and is there anything against such a shape?"
+                "Heads do come to differ. But imagine eight heads that are 512 wide each: they too would begin with "
+                "eight different sets of random weights. What would such a layer have more of?"
             ),
         },
     ),
