@@ -39,8 +39,7 @@ test-all: $(READY) ## the rest as well: every version of every mistake, browser,
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
 	$(PYTEST) -m "not slow" tests/engine tests/course
 
-# A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
-CORPUS ?=
+# Sentence pairs of your own, if there are any: make translate PAIRS=news/
 PAIRS ?=
 MINUTES ?= 10
 # The languages, or the names of the columns, from and to; and the folder that keeps the translator
@@ -48,11 +47,9 @@ SOURCE ?= english
 TARGET ?= igbo
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
-bench: $(READY) ## what marking a class, naming a mistake, training a GPT and writing with it cost
+bench: $(READY) ## what marking a class and naming a mistake cost
 	$(BIN)/python tools/benchmarks/naming.py
 	$(BIN)/python tools/benchmarks/grading.py
-	$(BIN)/python tools/benchmarks/gpt.py $(CORPUS)
-
 
 fuzz: MINUTES = 3
 fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES, and see that nothing gives way
