@@ -75,9 +75,9 @@ def draw_loss(curves, lines, unit, **labels):
     """Draw losses, {name: {x: loss}}, among horizontal lines, {name: loss}."""
     fig, ax = subplots(figsize=(9.5, 4.8))
     told = []
-    for k, (name, curve) in enumerate(curves.items()):
-        marked = "osD"[k] if len(curve) < 20 else ""
-        ax.plot(*zip(*curve.items(), strict=True), marker=marked, color=(BLUE, RED, ORANGE)[k], lw=2, label=name)
+    for (name, curve), colour, mark in zip(curves.items(), (BLUE, RED, ORANGE), "osD", strict=False):
+        mark = mark if len(curve) < 20 else ""
+        ax.plot(*zip(*curve.items(), strict=True), marker=mark, color=colour, lw=2, label=name, clip_on=False)
         told.append(f"{name} from {curve[1]:.2f} to {curve[max(curve)]:.2f}, at best {min(curve.values()):.2f}")
     for name, loss in lines.items():
         name = name.replace("ln", "log₂") if unit == "bits" else name

@@ -99,7 +99,7 @@ def draw_lines(lines, title, xlabel, ylabel, power=False):
             ax.plot(x, np.exp(log_k) * np.array(x) ** beta, color=BLACK, ls=":", label=label)
             said.append(f"close to a straight line of slope {beta:.2f}")
     ax.set(title=title, xlabel=f"{xlabel} (logarithmic scale)", ylabel=f"{ylabel} (logarithmic scale)",
-           xscale="log", yscale="log")  # fmt: skip
+           xscale="log", yscale="log", xmargin=0.03)  # fmt: skip
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
         axis.set_major_formatter("{x:,g}")
@@ -134,7 +134,7 @@ def draw_dots(prices, labels):
         ax.set_yticks(range(len(part)), [labels[one] for one in part])
         ax.set(xlabel="tokens, in multiples of English (logarithmic scale)", xscale="log", xlim=(0.7, 9))
         ax.set(ylim=(half, -1))
-        ax.set_xticks([1, 2, 3, 5], ["1", "2", "3", "5"])
+        ax.set_xticks([1, 2, 3, 5, 7], ["1", "2", "3", "5", "7"])
         ax.minorticks_off()
     axes[1].legend(loc="lower left")
     fig.suptitle(f"The same five sentences in {len(order)} languages, compared with English")
