@@ -350,7 +350,7 @@ def test_every_formula_of_the_course_is_set(name, monkeypatch):
             for code in soup.select("code, pre"):
                 code.extract()
             assert "$" not in soup.get_text(), cell.source
-    assert found or name == "02-tokenisation"
+    assert found or name.startswith("02-tokenisation")
     for markup in found:
         assert markup.startswith("<math"), markup
         assert "\\" not in BeautifulSoup(markup, "html.parser").get_text(), markup

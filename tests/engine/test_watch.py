@@ -313,6 +313,7 @@ def test_who_hands_in_through_the_exchange_can_fetch_feedback(watching, course, 
         program = [sys.executable, "-m", "nbgrader", *command, NAME, *exchange]
         subprocess.run(program, cwd=place, env=environment, check=True)
 
+    nbgrader("generate_assignment", place=course)
     nbgrader("release_assignment", place=course)
     watcher = watching()
     for count, answers in enumerate((WRONG, BEST), start=1):
