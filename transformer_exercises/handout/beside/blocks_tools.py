@@ -117,7 +117,7 @@ def trace(attention, x, mask, **letters):
     """Print the steps of one pass through a layer: what each reads, and what comes out. letters: the sizes."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import TorchDispatchMode
 
     kinds = dict.fromkeys(("mm", "addmm"), "linear layer") | dict.fromkeys(("bmm", "baddbmm"), "product")
     kinds |= {"softmax": "softmax", "safe_softmax": "softmax", "masked_fill": "mask", "where": "mask"}
