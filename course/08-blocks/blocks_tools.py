@@ -115,27 +115,28 @@ def own_or(theirs, *sizes, names=("split_heads", "merge_heads", "MultiHeadAttent
 
 def trace(attention, x, mask, **letters):
     """Print the steps of one pass through a layer: what each reads, and what comes out. letters: the sizes."""
+    from functools import partial
+
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode
 
     kinds = dict.fromkeys(("mm", "addmm"), "linear layer") | dict.fromkeys(("bmm", "baddbmm"), "product")
-    kinds |= {"softmax": "softmax", "safe_softmax": "softmax", "masked_fill": "mask", "where": "mask"}
+    kinds |= dict.fromkeys(("_softmax", "_safe_softmax"), "softmax")
+    kinds |= dict.fromkeys(("masked_fill", "masked_fill_", "where"), "mask")
     named = {letters[a] * letters[b]: f"{a}·{b}" for a, b in ("BH", "BT")} | {3 * letters["C"]: "3·C"}
     named |= {size: letter for letter, size in letters.items()}
 
-    def shape(tensor):
-        return f"[{', '.join(named.get(n, str(n)) for n in tensor.shape)}]"
+    def shape(sizes):
+        return f"[{', '.join(named.get(n, str(n)) for n in sizes)}]"
 
-    class Steps(TorchDispatchMode):
-        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-            out = op(*args, **(kwargs or {}))
-            if kind := kinds.get(op.overloadpacket.__name__.strip("_")):
-                read = [shape(part) for part in args if isinstance(part, torch.Tensor) and part.dim() > 1]
-                print(f"{kind:14}{' and '.join(read[-2:]):34} -> {shape(out)}")
-            return out
+    def step(kind, *args, out_shape, **kwargs):
+        read = [shape(part) for part in args if isinstance(part, torch.Size) and len(part) > 1]
+        print(f"{kind:14}{' and '.join(read[-2:]):34} -> {shape(out_shape)}")
+        return 0  # what is counted is of no interest here
 
-    print(f"{'x':14}{shape(x)}")
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), Steps():
+    steps = {getattr(torch.ops.aten, name): partial(step, kind) for name, kind in kinds.items()}
+    print(f"{'x':14}{shape(x.shape)}")
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False, custom_mapping=steps):
         out = attention(x, mask)
-    print(f"{'out':14}{shape(out)}")
+    print(f"{'out':14}{shape(out.shape)}")

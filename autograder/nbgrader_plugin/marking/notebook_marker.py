@@ -75,9 +75,7 @@ class NotebookMarker:
         self._all_ended = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
         self._ordinary = not asked  # every cell runs, as in nbgrader
-        self._looping: set[str] = (
-            set()
-        )  # functions in which an instructor's test, or an ordinary notebook's cell, was stopped
+        self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         try:

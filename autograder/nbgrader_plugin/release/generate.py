@@ -107,9 +107,8 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
 def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
     """Add an assignment to the gradebook as `generate_assignment` does; release it only if it never was."""
     if not Path(settings.format_path(settings.release_directory, ".", name)).exists():
-        GenerateAssignment(
-            coursedir=changed_settings(settings, assignment_id=name, notebook_id="*"), parent=parent
-        ).start()
+        own = changed_settings(settings, assignment_id=name, notebook_id="*")
+        GenerateAssignment(coursedir=own, parent=parent).start()
         return
     with _into_temporary_folder(settings, parent, name) as converter:
         converter.start()
