@@ -110,7 +110,9 @@ def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_k
     assert [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)] == first
     assert len(searches) == 4
     assert all(json.loads(path.read_text()) for path in pair_cache.home("softmax").glob("*.json"))
-    monkeypatch.setattr(pair_cache.keys, "letter_key", lambda name: "other letters")  # of another state of the files
+    monkeypatch.setattr(
+        pair_cache.keys, "letter_key", lambda name, modules=(): "other letters"
+    )  # of another state of the files
     verdict_on(NO_KEEPDIM)
     assert len(searches) == 5
 

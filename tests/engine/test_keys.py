@@ -43,16 +43,22 @@ def f(x, right=1):
 """
 
 
-def of_exercise() -> tuple[str, str]:
-    return keys.exercise_key.__wrapped__(NAME), keys.letter_key.__wrapped__(NAME)
+MODULES = keys.deciding_modules(NAME)
+
+
+def of_exercise() -> tuple[str, str, str]:
+    """Return its keys, the last as of a file that names the modules."""
+    letters = keys.letter_key.__wrapped__
+    return keys.exercise_key.__wrapped__(NAME), letters(NAME), letters(NAME, MODULES)
 
 
 @pytest.fixture
 def written(monkeypatch):
     """Keep texts that files say instead of their own."""
     texts: dict[Path, str] = {}
-    honest = keys.read
-    monkeypatch.setattr(keys, "read", lambda path: texts.get(path) or honest(path))
+    text, raw = keys.read, keys.read_bytes
+    monkeypatch.setattr(keys, "read", lambda path: texts.get(path) or text(path))
+    monkeypatch.setattr(keys, "read_bytes", lambda path: texts.get(Path(path), "").encode() or raw(path))
     return texts
 
 

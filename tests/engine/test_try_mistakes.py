@@ -53,7 +53,7 @@ def tried(tmp_path, monkeypatch):
         ]
         monkeypatch.setitem(declared.__dict__, "mistakes", found)
         monkeypatch.setitem(declared.__dict__, "sentences", {mistake.name: mistake.sentence for mistake in found})
-        monkeypatch.setattr(keys, "letter_key", lambda name: "of this catalogue")
+        monkeypatch.setattr(keys, "letter_key", lambda name, modules=(): "of this catalogue")
         return try_exercise(NAME)
 
     signature_store.of.cache_clear()

@@ -48,10 +48,19 @@ def exercise_key(name: str) -> str:
 
 
 @functools.cache
-def letter_key(name: str) -> str:
-    """Return a source key of the exact text of the same files, catalogue and comments included, without parsing."""
+def letter_key(name: str, modules: tuple[str, ...] = ()) -> str:
+    """Return a source key of the exact text of the same files, catalogue and comments included, without parsing.
+
+    Who knows the closure's names (`deciding_modules`) passes them: as long as no text has changed, none has either.
+    """
     about = course.everything_about(course.exercise_home(name))
-    return _hash([*map(read, closure([DECIDING, *course.exercise_files(name)])), about.decode()])
+    files = [f"{_roots()[module.partition('/')[0]]}/{module}" for module in modules or deciding_modules(name)]
+    return hashlib.sha256(b"\0".join([*map(read_bytes, files), about])).hexdigest()[:24]
+
+
+def deciding_modules(name: str) -> tuple[str, ...]:
+    """Return the names of the modules that decide what an exercise's versions answer, the same on every machine."""
+    return tuple(map(_name, closure([DECIDING, *course.exercise_files(name)])))
 
 
 @functools.cache
@@ -62,6 +71,11 @@ def module_key(module: Path) -> str:
 
 def read(path: Path) -> str:
     return path.read_text("utf-8")
+
+
+def read_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _hash(parts: Iterable[str]) -> str:
@@ -80,10 +94,17 @@ def closure(paths: Iterable[Path]) -> list[Path]:
     return sorted(found, key=_name)
 
 
+@functools.cache
+def _roots() -> dict[str, Path]:
+    """Return the folder in which the package lies, and the course's."""
+    package, *below = course.course().package.split(".")
+    return {PACKAGE.name: PACKAGE.parent, package: course.home().parents[len(below)]}
+
+
 def _name(path: Path) -> str:
-    """Return a module's path in its package, the same on every machine."""
-    folder = PACKAGE if path.is_relative_to(PACKAGE) else course.home()
-    return path.relative_to(folder).as_posix()
+    """Return a module's path from the folder that holds its package, the same on every machine."""
+    root = next(root for name, root in _roots().items() if path.is_relative_to(root / name))
+    return path.relative_to(root).as_posix()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -92,13 +113,11 @@ def _imported(path: Path, source: str) -> list[Path]:
 
     Imports of a package's `__init__` are left out: they hold the version, and the course's description of itself.
     """
-    package, *below = course.course().package.split(".")
-    roots = {PACKAGE.name: PACKAGE.parent, package: course.home().parents[len(below)]}
     files = []
     for dots, module, names, modules in IMPORT.findall(source):
         parts = re.findall(r"\w+", re.sub(r"#.*", "", names))
         wanted = re.findall(r"[\w.]+", modules) or [module, *(f"{module}.{part}" for part in parts)]
-        start = path.parents[len(dots) - 1] if dots else roots.get(wanted[0].split(".")[0])
+        start = path.parents[len(dots) - 1] if dots else _roots().get(wanted[0].split(".")[0])
         if start is not None:
             files += [f"{start}/{one.replace('.', '/')}.py" for one in wanted if one]
     return [Path(file) for file in files if os.path.isfile(file)]  # pathlib would take longer than all else

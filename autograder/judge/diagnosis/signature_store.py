@@ -34,10 +34,11 @@ FEW = 12  # up to so many versions are computed in this process
 @functools.cache
 def of(name: str) -> Signatures:
     """Return the signatures of an exercise's catalogue, in its order; compute and store missing ones."""
-    letters = keys.letter_key(name)
-    for path in (signatures.shipped, functools.partial(signatures.cached, key=letters)):
-        if (known := signatures.load(path(name), letters=letters)) is not None:
-            return known
+    if (known := signatures.load(signatures.shipped(name), name=name)) is not None:
+        return known
+    in_order = signatures.cached(name, keys.letter_key(name))
+    if (known := signatures.load(in_order, name=name)) is not None:
+        return known
     key = keys.exercise_key(name)
     rows = signatures.missing(name)
     if len(rows) > FEW:
@@ -50,7 +51,7 @@ def of(name: str) -> Signatures:
     place = {version: row for row, version in enumerate(found.versions)}
     found = found.select([place[source] for source in signatures.sources_of(name)])
     found.names = signatures.names_of(name)
-    signatures.save(found, signatures.cached(name, letters), key, letters)
+    signatures.save(found, in_order, key, name)
     return found
 
 
@@ -78,7 +79,7 @@ def keep(names: Iterable[str]) -> list[Path]:
     """Write these exercises' signatures into the course, for the present catalogue alone. Return the files."""
     paths = {name: signatures.shipped(name) for name in names}
     for name, path in paths.items():
-        signatures.save(of(name), path, keys.exercise_key(name), keys.letter_key(name))
+        signatures.save(of(name), path, keys.exercise_key(name), name)
     return list(paths.values())
 
 

@@ -88,42 +88,51 @@ def cached(name: str, key: str = "") -> Path:
     return place / f"{name}-{keys.run_key(key or keys.exercise_key(name))}.npz"
 
 
-def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
-    """Write signatures. `letters` is the letter key for which they are complete and in the catalogue's order."""
+def write(found: Signatures, file: IO[bytes], key: str, name: str = "") -> None:
+    """Write signatures. `name` is the exercise whose whole catalogue they are, in its order."""
     arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
     arrays["names"] = np.array(found.names, dtype=np.str_)
     arrays["versions"] = np.frombuffer(json.dumps(found.versions).encode(), np.uint8)  # np.str_ pads all to the longest
-    np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
+    if name:
+        arrays |= {"letters": np.array(keys.letter_key(name)), "modules": np.array(keys.deciding_modules(name))}
+    np.savez_compressed(file, key=np.array(key), **arrays)
 
 
-def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures:
-    """Return the signatures in a file. Raises ValueError if their key (or letter key, if `letters` is set) differs."""
+def read(file: Path | IO[bytes], key: str = "", name: str = "") -> Signatures:
+    """Return the signatures in a file. Raises ValueError if their key is another.
+
+    With `name` instead of `key`: if they are not this exercise's whole catalogue, in order, as its files are now.
+    """
     with np.load(file) as kept:
-        if str(kept["letters"] if letters else kept["key"]) != (letters or key):
+        if name:
+            same = str(kept["letters"]) == keys.letter_key(name, tuple(kept["modules"].tolist()))
+        else:
+            same = str(kept["key"]) == key
+        if not same:
             raise ValueError("these signatures are of another state of the exercise")
         versions, names = tuple(json.loads(kept["versions"].tobytes())), tuple(map(str, kept["names"]))
         return Signatures(versions, names, *(kept[field] for field in FIELDS))
 
 
-def load(path: Path, key: str = "", letters: str = "") -> Signatures | None:
-    """Return the signatures in a file for this key, or these letters; None if there are none."""
+def load(path: Path, key: str = "", name: str = "") -> Signatures | None:
+    """Return what `read` does, or None where it raises: the file is missing, truncated or outdated."""
     try:
-        return read(path, key, letters)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # missing, truncated or outdated
+        return read(path, key, name)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
+def save(found: Signatures, path: Path, key: str, name: str = "") -> None:
     """Write in one step: a reader, or a process that is killed meanwhile, sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    descriptor, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with open(descriptor, "wb") as file:
-            write(found, file, key, letters)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+            write(found, file, key, name)
+        os.chmod(part, 0o644)
+        os.replace(part, path)
     except BaseException:
-        os.unlink(name)
+        os.unlink(part)
         raise
 
 

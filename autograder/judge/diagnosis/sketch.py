@@ -75,13 +75,17 @@ class _Drawing:
         self._given = ""  # "given_" in the parts that hold the inputs
 
     def say(self, text: str) -> None:
-        """Add text, with its floats taken out: all text goes through here, so that the digest holds no float."""
+        """Add text, with its floats taken out, so that the digest holds no float."""
         plain, floats = canonical.split(text)
         self.said.append(plain.encode("utf-8", "surrogatepass"))
         self.floats[f"{self._given}double"] += floats
 
+    def _name(self, text: str) -> None:
+        """Add the name of a type, a length and the like, which hold no float."""
+        self.said.append(text.encode("utf-8", "surrogatepass"))
+
     def add(self, value: Any, depth: int) -> None:
-        self.say(type(value).__name__)
+        self._name(type(value).__name__)
         if depth > 40:
             return
         if is_tensor(value):
@@ -100,9 +104,9 @@ class _Drawing:
         elif isinstance(value, float):
             self.floats[f"{self._given}double"].append(value)
         elif isinstance(value, (list, tuple)):
-            self.say(str(len(value)))
+            self._name(str(len(value)))
             if value and all(type(item) is float for item in value):
-                self.say("numbers")
+                self._name("numbers")
                 self.floats[f"{self._given}double"] += value
                 return
             if all(type(item) in PLAIN for item in value):  # a mask as a list has thousands of items
@@ -118,13 +122,13 @@ class _Drawing:
             self.say(repr(value))
 
     def _add_tensor(self, tensor: torch.Tensor) -> None:
-        self.say(f"{tuple(tensor.shape)} {tensor.dtype} {tensor.device.type}")
+        self._name(f"{tuple(tensor.shape)} {tensor.dtype} {tensor.device.type}")
         if tensor.device.type == "meta":
             return
         if not tensor.is_floating_point():
             self.said.append(tensor.detach().numpy().tobytes())  # whatever its strides
             return
-        self.say(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
+        self._name(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
         double = tensor.dtype.itemsize == 8
         numbers = tensor.detach().double() if double else tensor.detach().float()
         self.numbers[f"{self._given}{'double' if double else 'single'}"].append(numbers.reshape(-1).numpy())
