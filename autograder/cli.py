@@ -154,7 +154,7 @@ def grade(
     no_sandbox: Uncaged = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
-    from .cluster.grade import Classroom, progress
+    from .cluster.grade import Classroom, afterwards, progress
     from .cluster.grade import grade as mark_all
     from .cluster.pool import pool
     from .nbgrader_plugin.converters import assignments, settings
@@ -183,6 +183,8 @@ def grade(
             for name, why in outcome.failed.items():
                 more = f" (all of it in {outcome.logs[name]})" if name in outcome.logs else ""
                 console.print(f"  {shown(name)}: {shown(why)}{more}", markup=False, highlight=False)
+            for line in afterwards(classroom, assignment, outcome):
+                console.print(f"  {shown(line, 2000)}", markup=False, highlight=False, soft_wrap=True)
             failed += len(outcome.failed)
     if failed:
         raise typer.Exit(1)

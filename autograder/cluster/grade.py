@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from rich.text import Text
 
 from ..nbgrader_plugin.converters import folder_of, settings
 from ..nbgrader_plugin.gradebook.locking import released
+from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
+from ..nbgrader_plugin.marking.notices import FAILED
+from ..nbgrader_plugin.report.marks import read_marks
 from . import ledger, marking
 from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked
@@ -26,6 +30,7 @@ class Outcome:
     unchanged: int = 0
     failed: dict[str, str] = field(default_factory=dict)  # reason by student, or by a sentence on an unusable folder
     logs: dict[str, Path] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # students marked now of whom nothing could be read
     seconds: float = 0.0
 
 
@@ -56,7 +61,8 @@ class Classroom:
 
 class _StudentsPerSecond(bars.ProgressColumn):
     def render(self, task: bars.Task) -> Text:
-        return Text(f"{task.speed:.1f}/s" if task.speed else "")
+        """Return the rate since the start: pages come in bursts, so the rate of the last moment means nothing."""
+        return Text(f"{task.completed / task.elapsed:.1f}/s" if task.completed and task.elapsed else "")
 
 
 def progress(console: Console) -> bars.Progress:
@@ -82,6 +88,26 @@ def grade(
         outcome = _Run(classroom, assignment, student, bar).go(force)
     outcome.seconds = time.monotonic() - started
     return outcome
+
+
+def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Iterator[str]:
+    """Yield what to know after a run: where the feedback is, whose file was unreadable, who is unknown, what waits."""
+    course = classroom.app.coursedir
+    pages = Path(course.format_path(course.feedback_directory, "*", assignment))
+    if outcome.marked or outcome.unchanged:
+        yield f"feedback: {pages.relative_to(course.root) if pages.is_relative_to(course.root) else pages}"
+    if outcome.unread:
+        yield f"could not be read, so 0 points (the page says why): {', '.join(sorted(outcome.unread))}"
+    _, sheets = read_marks(course.db_url)
+    roster = classroom.folder / NAMES
+    with contextlib.suppress(Unusable):
+        table = read(roster)
+        known = {table.cell(row, "id") for row in table.rows}
+        strangers = [sheet.student for sheet in sheets[assignment] if sheet.student not in known]
+        if strangers and table.column("id") is not None:
+            yield f"not in {roster.name}: {', '.join(strangers)}"
+    if waiting := sum(cell.waits for sheet in sheets[assignment] for cell in sheet.cells):
+        yield f"{waiting} {'answers wait' if waiting > 1 else 'answer waits'} for a person: Formgrader, Manual Grading"
 
 
 class _Run:
@@ -152,6 +178,8 @@ class _Run:
             if marked.problem:
                 raise marking.NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
+            if any(FAILED in text for text in marked.notebooks.values()):
+                self.outcome.unread.append(student)
         except marking.NotConverted as error:
             self._fail(student, str(error))
         else:

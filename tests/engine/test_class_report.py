@@ -221,6 +221,21 @@ def test_pass_rates_are_of_those_who_answered(small):
     assert [(one.passed, one.asked) for one in matrix["q6_1"].checks] == [(3, 3)]
 
 
+def test_an_unreadable_file_and_a_blank_cell_are_no_answers(tmp_path):
+    def refuse(notebook):
+        zero_everywhere(notebook, "It is not a notebook.")
+        notebook.cells.insert(0, _about_this_submission(["It is not a notebook."], failed=True))
+
+    term = make_class(tmp_path / "term", {"ada": Student(), "tunde": Student(change=refuse)})
+    assert {row.answered for row in rates(the_only(term))} == {1}
+    answered = {(row["student"], row["exercise"]): row["answered"] for row in rows(collected(term))}
+    assert not answered["ada", WRITTEN]
+    assert answered["ada", "causal_mask"]
+    _, words = report(term)
+    assert "tunde all: the file could not be read" in words
+    assert words.count("It is not a notebook.") == 1
+
+
 def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
     def holds(*names):
         return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})

@@ -144,6 +144,13 @@ def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, ma
 
 
 @in_every_way
+def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
+    (marked / "students.csv").write_text("id,first_name\n" + "".join(f"{student},\n" for student in SUBMISSIONS))
+    said = run(course, marked, "autograder", "grade", NAME, "--student", "not-json", "--force")
+    assert not missing(said, "(the page says why): not-json", f"feedback/*/{NAME}", "for a person: Formgrader")
+    assert "not in students.csv: late, no-notebook, renamed, with-data" in said
+
+
 def test_force_marks_all_again_and_one_student_alone(course, marked):
     book, before = gradebook(marked), len(markings(marked))
     assert "1 marked" in run(course, marked, "autograder", "grade", NAME, "--student", "mistaken", "--force")

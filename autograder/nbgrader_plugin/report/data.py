@@ -71,11 +71,12 @@ class Answer:
     remark: str = ""
     source: str = ""
     waits: bool = False  # a person must still mark it
+    refused: bool = False  # nothing of the notebook could be read
     behaviour: dict[str, Any] = field(default_factory=dict)  # results in the checks that no named mistake explains
 
     @property
     def answered(self) -> bool:
-        return self.remark != UNANSWERED
+        return self.remark != UNANSWERED and not self.refused
 
     @property
     def judged(self) -> bool:
@@ -192,12 +193,16 @@ def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students
         for cell in notebook.cells
     ]
     result = Assignment(plain(name), sheets, released=released, sections=sections(released))
+    blank = {grade_id(cell): cell.source.strip() for cell in released if is_solution(cell)}
     for sheet in result.sheets:
         marked = _notebooks(Path(place.format_path(place.autograded_directory, sheet.student, name)))
         sheet.student = plain(sheet.student)
         result.unreadable += [] if marked else [sheet.student]
         cells = [cell for notebook in marked for cell in notebook.cells]
-        result.answers += _answers(sheet, cells)
+        answers = list(_answers(sheet, cells, blank))
+        for answer in answers:
+            answer.refused = _refusal(cells) is not None
+        result.answers += answers
         result.troubles += _troubles(sheet.student, cells)
         signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
         result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
@@ -244,7 +249,8 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
     return found
 
 
-def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
+def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, str]) -> Iterator[Answer]:
+    """Yield a student's answers. `blank` is the released text of each: who hands it in unchanged has not answered."""
     by_id = {grade_id(cell): cell for cell in cells} | {cell.get("place"): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
@@ -259,6 +265,8 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
             title = BY_HAND if kind == "written" else OWN_TEST
             line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(said))
             answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
+            if kind == "written" and cell is not None and cell.source.strip() == blank.get(mark.cell):
+                answer.remark = UNANSWERED
         answer.points, answer.earned, answer.waits = mark.points, mark.earned, mark.waits
         yield answer
 
@@ -304,11 +312,10 @@ def _judged(student: str, verdict: Verdict, source: str) -> Answer:
 def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
     """Yield the troubles of each exercise, in its cell and at its marking, or one for an unmarked notebook."""
     found: dict[str, list[str]] = {}
+    if (reason := _refusal(cells)) is not None:
+        yield Trouble(student, "the whole notebook", plain(reason))
+        return
     for cell in cells:
-        if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
-            reason = " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
-            yield Trouble(student, "the whole notebook", plain(reason))
-            return
         name = grade_id(cell)
         here = found.setdefault(name.removeprefix("test_") if name else "a cell of the student's own", [])
         for output in cell.get("outputs", []):
@@ -321,6 +328,14 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
     for where, whats in found.items():
         if whats:
             yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
+
+
+def _refusal(cells: list[NotebookNode]) -> str | None:
+    """Return why nothing of a notebook could be read, from the notice in its marked version; None if it was read."""
+    for cell in cells:
+        if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
+            return " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
+    return None
 
 
 def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:

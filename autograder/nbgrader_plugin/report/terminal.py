@@ -16,6 +16,7 @@ from .similar_answers import similar_pairs
 from .summary import Misconception, distribution, duration, misconceptions, progress, rates, time_spent
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
+MAX_LOST = 6  # exercises named beside a mark
 MAX_EXPLAINED = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
 
 
@@ -38,16 +39,26 @@ def show(data: ClassData, console: Console) -> None:
 
 
 def marks_table(assignment: Assignment) -> Table:
+    """Return a table of what is marked automatically: each student's points, and where others were lost."""
     answers = [answer for answer in assignment.answers if answer.kind != "written"]
-    best = {answer.exercise: answer.points for answer in answers}
+    best = sum({answer.exercise: answer.points for answer in answers}.values())
     rows = []
     for student in dict.fromkeys(answer.student for answer in answers):
-        own = {answer.exercise: answer.earned for answer in answers if answer.student == student}
-        marks = [number(own[name]) if name in own else "–" for name in best]
-        rows.append([student, *marks, number(sum(own.values()))])
-    return _table(
-        f"{assignment.title}: marks", ["student"], [*_out_of(best), *_out_of({"sum": sum(best.values())})], rows
-    )
+        own = [answer for answer in answers if answer.student == student]
+        rows.append([student, _lost(own), number(sum(answer.earned for answer in own))])
+    return _table(f"{assignment.title}: marks", ["student", "points lost in"], _out_of({"mark": best}), rows)
+
+
+def _lost(answers: Sequence[Answer]) -> str:
+    """Return in which answers points were lost, the most first."""
+    lost = [one for one in answers if one.earned < one.points and not one.waits]
+    if any(one.refused for one in lost):
+        return "all: the file could not be read"
+    if lost and all(one.earned == 0 for one in answers):
+        return "all"
+    lost.sort(key=lambda one: one.earned - one.points)
+    more = f", {len(lost) - MAX_LOST} more" if len(lost) > MAX_LOST else ""
+    return ", ".join(f"{one.exercise} −{number(one.points - one.earned)}" for one in lost[:MAX_LOST]) + more
 
 
 def _out_of(points: dict[str, float]) -> list[str]:
@@ -63,7 +74,9 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    if lost := [one for one in assignment.answers if one.kind != "written" and one.earned < one.points]:
+    if lost := [
+        one for one in assignment.answers if one.kind != "written" and one.answered and one.earned < one.points
+    ]:
         headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
         yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
@@ -78,19 +91,15 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
 
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
-    """Return a table of marks by student and exercise, with late penalties and points that wait for a person."""
-    best = {answer.exercise: answer.points for answer in assignment.answers}
-    earned = {(answer.student, answer.exercise): answer for answer in assignment.answers}
+    """Return a table of marks by student, with late penalties and points that wait for a person."""
     rows = []
     for sheet in assignment.sheets:
-        own = [earned.get((sheet.student, name)) for name in assignment.exercises]
-        marks = ["–" if one is None else "?" if one.waits else number(one.earned) for one in own]
+        own = [answer for answer in assignment.answers if answer.student == sheet.student]
         late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
         waiting = number(sheet.waiting) if sheet.waiting else ""
-        rows.append([data.called(sheet.student), *marks, late, number(sheet.total), waiting])
-    headings = _out_of({name: best[name] for name in assignment.exercises})
-    headings += ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
-    return _table(f"{assignment.title}: marks", ["student"], headings, rows)
+        rows.append([data.called(sheet.student), _lost(own), late, number(sheet.total), waiting])
+    headings = ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
+    return _table(f"{assignment.title}: marks", ["student", "points lost in"], headings, rows)
 
 
 def _rates(assignment: Assignment) -> Table:
