@@ -49,11 +49,10 @@ def try_exercise(name: str) -> Trial:
             found.faults += _try_version(declared, mistake, number, row, tried)
             row += 1
         found.mistakes.append(tried)
-    for title, verdict in _right_answers(declared):
+    for title, loss in _right_answers(declared):
         found.right += 1
-        found.accepted += verdict.full
-        if not verdict.full:
-            loss = verdict.remark or next(f"{line.title}: {line.message}" for line in verdict.lines if not line.passed)
+        found.accepted += not loss
+        if loss:
             found.faults.append(f"{name}: {title} loses marks ({loss}); mend the check, or the answer.")
     return found
 
@@ -91,10 +90,17 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
         yield f"{version} is named {named}; add a case to a check that tells them apart."
 
 
-def _right_answers(declared: Exercise) -> Iterator[tuple[str, Verdict]]:
-    """Yield what an answer is called, and the verdict on it."""
+def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
+    """Yield what an answer is called, and why it loses marks ("" if it keeps all)."""
     others = [(f"the right answer {one.name}", one.source) for one in declared.alternatives]
     for title, source in [("the reference", declared.source), *others]:
-        yield title, mark(declared.name, student_with_answer(declared, source), [source])
-    working = student_with_answer(declared, declared.working)
-    yield "`working`", mark(declared.name, working)  # without its source: it may use what the exercise bans
+        verdict = mark(declared.name, student_with_answer(declared, source), [source])
+        yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
+    yield (
+        "`working`",
+        _first_loss(mark(declared.name, student_with_answer(declared, declared.working))),
+    )  # may be banned
+
+
+def _first_loss(verdict: Verdict) -> str:
+    return next((f"{line.title}: {line.message}" for line in verdict.lines if not line.passed), "")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from autograder.cli import _chosen, app
 from autograder.judge.diagnosis import keys, signature_store, signatures
-from autograder.judge.try_mistakes import Trial, try_exercise
+from autograder.judge.try_mistakes import Trial, _right_answers, try_exercise
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, names_in
 from autograder.spec.exercise import Entry, Mistake
@@ -91,6 +91,11 @@ def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tri
     monkeypatch.setitem(exercise(NAME).__dict__, "alternatives", [Entry("in bytes", "", (source,))])
     [fault] = tried(blocked=("diagonal=0",)).faults
     assert fault.startswith("causal_mask: the right answer in bytes loses marks (True exactly above the diagonal: ")
+
+
+def test_the_working_version_may_use_what_is_banned():
+    assert exercise("softmax").ban
+    assert {loss for _, loss in _right_answers(exercise("softmax"))} == {""}
 
 
 @pytest.fixture
