@@ -36,7 +36,7 @@ def counting(monkeypatch):
     return runs
 
 
-def test_the_same_answers_are_judged_once(counting):
+def test_the_same_answers_are_judged_once_and_get_the_same_sentence(counting):
     cache = CheckCache()
     first, second = Counted(RIGHT.source), Counted(RIGHT.source)
     for student in (first, second):
@@ -44,15 +44,14 @@ def test_the_same_answers_are_judged_once(counting):
     assert counting == [CHECK.title]
     assert (first.heard, str(first.record), first.called) == (second.heard, str(second.record), second.called)
     assert NAME in second.called
-
-
-def test_the_same_wrong_answers_get_the_same_sentence(counting):
-    cache, sentences = CheckCache(), set()
+    with pytest.raises(Wrong, match="never"):  # a check of the same title is another one
+        cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
+    sentences = set()
     for _ in range(3):
         with pytest.raises(Wrong) as found:
             cache.run(RIGHT, CHECK, Counted(UNSCALED))
         sentences.add(str(found.value))
-    assert counting == [CHECK.title]
+    assert counting == [CHECK.title] * 3
     assert len(sentences) == 1
 
 
@@ -80,27 +79,15 @@ def stopping(error: BaseException | type[BaseException]) -> Check:
     return replace(CHECK, ask=ask)
 
 
-def test_a_check_of_the_same_title_is_another_check():
-    cache = CheckCache()
-    cache.run(RIGHT, CHECK, Counted(RIGHT.source))
-    with pytest.raises(Wrong, match="never"):
-        cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
-
-
-def test_a_check_that_stopped_is_run_again(counting, caplog):
+def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
     cache, check = CheckCache(), stopping(ZeroDivisionError)
     for _ in range(2):
         with pytest.raises(Wrong, match="could not be compared"):
             cache.run(RIGHT, check, Counted(RIGHT.source))
-    assert len(counting) == 2
-    assert len(caplog.records) == 2
-
-
-def test_a_check_that_was_interrupted_has_no_result():
-    cache, check = CheckCache(), stopping(KeyboardInterrupt)
+    assert len(counting) == len(caplog.records) == 2
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            cache.run(RIGHT, check, Counted(RIGHT.source))
+            cache.run(RIGHT, stopping(KeyboardInterrupt), Counted(RIGHT.source))
 
 
 def test_what_is_kept_is_bounded():
@@ -120,13 +107,10 @@ def test_messages_that_differ_are_told_apart():
         (torch.ones(2, requires_grad=True), torch.ones(2)),
     ):
         assert digest(encode(one)) == digest(encode(one)) != digest(encode(other))
-
-
-def test_a_message_too_deep_to_be_written_is_like_no_other():
     tree: list = []
     for _ in range(100_000):
         tree = [tree]
-    assert digest(Packet(tree)) != digest(Packet(tree))
+    assert digest(Packet(tree)) != digest(Packet(tree)), "too deep to be written, it is like no other"
 
 
 def test_where_values_differ_it_is_known_what_else_was_found():

@@ -74,12 +74,9 @@ def test_what_two_versions_change_stands_in_one_program_unless_it_is_the_same_pl
     same_place = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores - scores.mean()")
     for other in (same_place, "def softmax(scores, dim=-1):\n    return scores\n", NO_SHIFT):
         assert composed("softmax", NO_SHIFT, other) is None
-
-
-def test_a_slip_is_made_from_the_program_with_the_other_mistake():
     known = signature_store.of("softmax")
     slips = [source for name, source in zip(known.names, known.versions, strict=True) if name == "squeezed"]
-    both = [composed("softmax", NO_SHIFT, slip) for slip in slips]
+    both = [composed("softmax", NO_SHIFT, slip) for slip in slips]  # made from the program with the other mistake
     assert any(source and "amax" not in source and ".squeeze()" in source for source in both)
 
 
@@ -93,13 +90,10 @@ def test_both_sentences_are_given_and_both_are_paid_for():
     assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
 
 
-def test_a_single_mistake_asks_for_no_search(searches):
+def test_a_single_mistake_asks_for_no_search_and_a_class_pays_once_for_two(searches, nothing_kept, monkeypatch):
     for mistake in SOFTMAX.mistakes[:6]:
         assert named(verdict_on(mistake.source)) == {mistake.name}
     assert not searches
-
-
-def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_kept, monkeypatch):
     first = [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)]
     assert not first[0], "no two mistakes explain it"
     assert searches == ["softmax"] * 2

@@ -135,21 +135,18 @@ def moodle(gradebook, tmp_path):
 LATE = canvas_row("Late, Lena", "4713", "late")
 
 
-def test_the_csv_is_nbgraders_own_but_for_the_quotes(gradebook, tmp_path):
-    for student in ("amina", "jgarcia", "formula"):  # whose names break the columns of nbgrader's
-        gradebook.remove_student(student)
-    ours = written(CsvExport(), gradebook, tmp_path / "ours.csv")
-    theirs = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
-    assert len(ours) == 1 + 2 * 4
-    assert ours == theirs
-
-
-def test_names_with_commas_and_quotes_stay_one_cell(gradebook, tmp_path):
+def test_the_csv_is_nbgraders_own_but_for_the_quotes_around_names(gradebook, tmp_path):
     header, *rows = written(CsvExport(), gradebook, tmp_path / "grades.csv")
+    assert (tmp_path / "grades.csv").stat().st_mode & 0o077 == 0, "its owner alone can read it"
     assert {len(row) for row in rows} == {len(header)}
     assert {dict(zip(header, row, strict=True))["last_name"] for row in rows} >= {"Bello, PhD", 'García "Pepe" Pérez'}
     broken = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
     assert {len(row) for row in broken} != {len(header)}  # else we need none of our own
+    for student in ("amina", "jgarcia", "formula"):  # whose names break the columns of nbgrader's
+        gradebook.remove_student(student)
+    ours = written(CsvExport(), gradebook, tmp_path / "ours.csv")
+    assert len(ours) == 1 + 2 * 4
+    assert ours == written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
 
 
 def test_the_csv_may_be_of_one_assignment_and_some_students(gradebook, tmp_path):
@@ -222,14 +219,11 @@ def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, deli
     assert read(tmp_path / "out.csv").delimiter == delimiter
 
 
-def test_two_rows_for_one_student_are_left_alone(canvas, heard):
+def test_two_rows_for_one_student_and_two_students_with_one_address_are_left_alone(gradebook, canvas, heard):
     _, rows = canvas(canvas_row("One, Amina", "4711"), canvas_row("Two, Amina", "", "amina"))
     assert [row[5] for row in rows] == ["", ""]
     assert "One, Amina: 2 rows mean amina; Two, Amina: 2 rows mean amina" in heard.text
     assert "Amina Bello, PhD (amina): 10" in heard.text  # and who is not in the file is said with the mark
-
-
-def test_two_students_with_one_address_are_left_alone(gradebook, canvas, heard):
     gradebook.update_or_create_student("nothing", email="late@example.edu")
     _, [row] = canvas(canvas_row("Somebody", "", "late@example.edu"))
     assert row[5] == ""
@@ -245,25 +239,19 @@ def test_without_a_roster_canvas_gets_a_new_table_in_its_form(gradebook, tmp_pat
     assert len(rows) == 2 + len(SCORES)
 
 
-def test_who_handed_in_nothing_has_a_zero_if_that_is_wanted(canvas):
-    _, [row] = canvas(canvas_row("Nothing, Nora", "4715", "nothing", "4"), options={"missing_as_zero": True})
-    assert row[5] == "0"
-
-
-def test_another_maximum_is_reported_and_marks_are_scaled_if_that_is_wanted(canvas, heard):
+def test_zeros_and_marks_scaled_to_another_maximum_are_filled_in_for_who_wants_them(canvas, heard):
+    row = canvas_row("Nothing, Nora", "4715", "nothing", "4")
+    assert canvas(row, options={"missing_as_zero": True})[1][0][5] == "0"
     assert canvas(LATE, points="100")[1][0][5] == "6.5"
     assert "Canvas has a maximum of 100 for 05-attention, and the gradebook one of 10" in heard.text
     assert canvas(LATE, points="100", options={"scale": True})[1][0][5] == "65"
 
 
-def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas):
+def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas, heard):
     with pytest.raises(Unusable, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
         canvas(LATE, options={"assignment": [MASKING]})
     assert canvas(LATE, options={"titles": {ATTENTION: "Project (91)"}})[0][0][5:] == ["Project (91)"]
-
-
-def test_without_a_choice_all_assignments_that_canvas_has_are_filled_in(canvas, heard):
-    assert canvas(LATE, options={"assignment": []})[1][0][5:] == ["6.5"]
+    assert canvas(LATE, options={"assignment": []})[1][0][5:] == ["6.5"], "without a choice all that Canvas has"
     assert "Assignments have no column in" in heard.text
 
 
@@ -312,20 +300,9 @@ def test_marks_that_moodle_would_pass_over_are_reported(moodle, heard):
     assert "Students have more for 05-attention than Moodle's maximum" in heard.text
     heard.clear()
     assert moodle(WORKSHEET_HEADER, row, options=options | {"scale": True})[0][4] == "8"
+    header = ["First name", *WORKSHEET_HEADER]  # somebody called like Canvas's row of maxima sets none
+    assert moodle(header, ["Points Possible", *row], options=options | {"scale": True})[0][5] == "8"
     assert "maximum" not in heard.text
-
-
-def test_a_moodle_student_called_like_canvass_row_of_maxima_sets_none(moodle, heard):
-    row = worksheet_row("51", "Amina Bello", "amina@example.edu", grade="2.00")
-    header = ["First name", *WORKSHEET_HEADER]
-    options = {"student": ["amina", "late"], "scale": True}
-    assert moodle(header, ["Points Possible", *row], options=options)[0][5] == "10"
-    assert "maximum" not in heard.text
-
-
-def test_a_worksheet_is_of_one_assignment(moodle):
-    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
-        moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})
 
 
 def test_a_worksheet_in_another_language_needs_its_headings(moodle):
@@ -346,6 +323,8 @@ def test_moodles_grade_export_comes_back_too(moodle):
     assert moodle(header, row, options={"assignment": []})[0][4] == "10"
     with pytest.raises(Unusable, match="Several columns"):
         moodle([*header, f"Assignment: {ATTENTION} (Percentage)"], [*row, "-"], options={"assignment": []})
+    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
+        moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})
 
 
 def test_without_a_roster_moodle_gets_a_new_table(gradebook, tmp_path):
@@ -381,7 +360,7 @@ def test_what_begins_like_a_formula_becomes_text():
     assert lms.as_key("-dash.name@example.edu") == "-dash.name@example.edu"
 
 
-def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path):
+def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path, tmp_path_factory, monkeypatch):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
     with pytest.raises(Unusable, match="git does not ignore it: marks would be published"):
@@ -391,17 +370,9 @@ def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path)
         assert len(written(CsvExport(), gradebook, tmp_path / name)) == 1 + 2 * len(STUDENTS)
     done = subprocess.run(["git", "-C", tmp_path, "status", "--short", "-uall"], capture_output=True, text=True)
     assert not re.search(r"grades|marks\.csv", done.stdout)
-
-
-def test_where_there_is_no_git_anything_goes(tmp_path, monkeypatch):
-    assert not lms.published_by_git(tmp_path / "new" / "grades.csv")
+    assert not lms.published_by_git(tmp_path_factory.mktemp("none") / "grades.csv"), "there is no repository"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not lms.published_by_git(ROOT / "marks.csv")
-
-
-def test_marks_can_be_read_by_their_owner_only(gradebook, tmp_path):
-    written(CsvExport(), gradebook, tmp_path / "grades.csv")
-    assert (tmp_path / "grades.csv").stat().st_mode & 0o077 == 0
+    assert not lms.published_by_git(ROOT / "marks.csv"), "nor where there is no git"
 
 
 @pytest.mark.slow

@@ -43,6 +43,7 @@ def test_of_a_students_submissions_only_the_newest_of_each_assignment_waits():
         waiting.put("ada", "05", number)
     waiting.put("ada", "06", "hers")
     waiting.put("bob", "05", "his")
+    assert waiting.take(lambda assignment: assignment == "07") is None, "while theirs are not free"
     assert served(waiting, clock, 1.0) == [("ada", 99), ("bob", "his"), ("ada", "hers")]
 
 
@@ -80,21 +81,6 @@ def test_those_over_the_budget_leave_slots_for_who_comes():
     assert waiting.take().student == "new"
 
 
-def test_what_was_set_aside_starts_anew_when_there_is_a_slot_and_is_then_left_alone():
-    waiting, clock = queue(quick=1, spare=1)
-    waiting.put("one", NAME, 1)
-    waiting.put("two", NAME, 1)
-    one, _ = waiting.take(), waiting.take()
-    clock.now += 11
-    [aside] = waiting.set_aside()
-    assert (aside.student, one.slow) == ("two", True)
-    waiting.done(one)
-    two = waiting.take()
-    assert (two.student, two.slow) == ("two", True)
-    clock.now += 800
-    assert waiting.set_aside() == []
-
-
 @pytest.mark.parametrize("comes", ["before", "after"])
 def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_for_it(comes):
     waiting, clock = queue(quick=1, spare=1)
@@ -110,13 +96,6 @@ def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_f
         waiting.put("two", NAME, "new")
     assert len(waiting) == 1
     assert waiting.take().what == "new"  # which may be quick
-
-
-def test_other_assignments_go_on_while_one_is_not_free():
-    waiting, _ = queue()
-    waiting.put("ada", "05", 1)
-    waiting.put("bob", "06", 1)
-    assert waiting.take(lambda assignment: assignment != "05").student == "bob"
 
 
 class Room:

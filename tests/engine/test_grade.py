@@ -1,12 +1,10 @@
 """Tests that `autograder grade` leaves a classroom as nbgrader would, even after interruptions."""
 
 import contextlib
-import functools
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -151,14 +149,6 @@ def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
     assert "not in students.csv: late, no-notebook, renamed, with-data" in said
 
 
-def test_force_marks_all_again_and_one_student_alone(course, marked):
-    book, before = gradebook(marked), len(markings(marked))
-    assert "1 marked" in run(course, marked, "autograder", "grade", NAME, "--student", "mistaken", "--force")
-    assert "12 marked" in run(course, marked, "autograder", "grade", "--all", "--force", "--workers", "1")
-    assert len(markings(marked)) == before + 13
-    assert gradebook(marked) == book
-
-
 @in_every_way
 @pytest.mark.parametrize("lost", ["gradebook.db", f"autograded/late/{NAME}", f"feedback/late/{NAME}/{NAME}.html"])
 def test_what_is_lost_is_made_again(course, marked, by_us, lost):
@@ -219,43 +209,6 @@ def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(cou
         assert_same(place, by_us)
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
-
-
-@pytest.fixture
-def scarce():
-    """Yield a group of processes whose memory can be made scarce; the kernel ends one of them if it runs out."""
-    group = Path(f"/sys/fs/cgroup/memory/grade-{os.getpid()}")
-    try:
-        group.mkdir()
-    except OSError:
-        pytest.skip("only where this process may make a memory control group (version 1) can memory be made to run out")
-    yield group
-    for pid in (group / "cgroup.procs").read_text().split():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGKILL)
-    while (group / "cgroup.procs").read_text():
-        time.sleep(0.1)
-    group.rmdir()
-
-
-@in_every_way
-def test_out_of_memory_in_the_middle_it_ends_like_an_undisturbed_run(course, fresh, by_us, scarce):
-    hand_in(fresh)
-    join = functools.partial((scarce / "cgroup.procs").write_text, "0")  # the process that writes it
-    process, end = start(course, fresh, *OURS, preexec_fn=join), time.monotonic() + 120
-    while process.poll() is None and not history(fresh):
-        time.sleep(0.01)
-    while process.poll() is None and time.monotonic() < end:
-        for share in (0.9, 0.95, 1.0, 1.02, 1.05):  # what is merely cached can be taken away; what is in use cannot be
-            with contextlib.suppress(OSError):
-                usage = int((scarce / "memory.usage_in_bytes").read_text())
-                (scarce / "memory.limit_in_bytes").write_text(str(int(usage * share)))
-                break
-        time.sleep(0.1)
-    assert process.poll(), "it is over, and says so"
-    assert "\noom_kill 0\n" not in (scarce / "memory.oom_control").read_text()
-    run(course, fresh, "autograder", "grade", NAME)
-    assert_same(fresh, by_us)
 
 
 @in_every_way

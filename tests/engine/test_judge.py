@@ -51,26 +51,20 @@ def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     assert verdict.remark or any(line.message for line in verdict.lines)
 
 
-def test_a_global_of_the_same_name_as_a_parameter_may_come_from_a_banned_function():
-    assert verdict_on("scores = torch.softmax(torch.zeros(3), 0)\n" + SOFTMAX.source).full
-
-
 def test_the_source_is_followed_through_helpers_but_not_through_local_names():
     cells = ["def helper(x):\n    return x", "scores = 5", "def f(scores):\n    return helper(scores)"]
     assert len(reachable("f", cells)) == 2
     assert reachable("f", ["%%html\n<p>", "def f(:", "def f():\n    pass"]), "what is no Python is passed over"
+    assert verdict_on("scores = torch.softmax(torch.zeros(3), 0)\n" + SOFTMAX.source).full, "a parameter's name"
 
 
-def test_the_rubric_never_shows_an_answer_key():
+def test_the_rubric_shows_no_answer_key_and_shortens_and_escapes_what_student_code_says():
     for name in ("q5_1", "q6_1"):
         question = question_or_exercise(name)
         for letter in set(question.explanations) - {question.key}:
             verdict = mark(name, in_process({name: letter}))
             others = set(question.explanations.values()) - {question.explanations[letter]}
             assert not any(text in html(verdict) + plain(verdict) for text in others)
-
-
-def test_the_rubric_shortens_and_escapes_what_student_code_says():
     said = "'<script>alert(1)</script>' + 'x' * 5000 + '\\n' + str(scores)"
     verdict = verdict_on(f"def softmax(scores, dim=-1):\n    raise ValueError({said})")
     assert "<script>" not in html(verdict)
@@ -105,19 +99,13 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
 
 
-def test_annotations_of_an_answer_are_evaluated():
+def test_annotations_of_answers_probes_and_working_versions_are_evaluated():
     namespace = namespace_with(SOFTMAX, BY_ANNOTATION)
     assert dataclasses.fields(namespace["Along"])[0].type is int
     assert mark("softmax", in_process(namespace), [BY_ANNOTATION]).full
-
-
-def test_an_annotation_that_is_not_defined_is_an_error_as_in_a_notebook():
-    with pytest.raises(NameError, match="Tensor"):
+    with pytest.raises(NameError, match="Tensor"):  # as in a notebook
         namespace_with(SOFTMAX, UNKNOWN_ANNOTATION)
     assert namespace_with(SOFTMAX, ITS_OWN_FUTURE)["softmax"].__annotations__["scores"] == "Tensor"
-
-
-def test_probes_and_working_versions_evaluate_theirs_too():
     student = in_process({"kind": None})
     probe = student.probe("p", "def p(n: int):\n    return p.__annotations__['n'] is int\n")
     assert student.value(probe, 1) is True

@@ -56,7 +56,7 @@ def run(cells, kernelspec, folder, **options):
 
 
 @pytest.mark.slow
-def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
+def test_stock_nbclient_runs_a_notebook_and_interrupts_an_endless_cell(kernelspec, tmp_path):
     (tmp_path / "data.txt").write_text("handed in")
     outputs = dict(zip(CELLS, run(CELLS.values(), kernelspec, tmp_path), strict=True))
     assert outputs["prints"][0].text == "hello\n"
@@ -69,11 +69,7 @@ def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
     assert outputs["rich"][0].data["text/html"] == "<b>2</b>"
     assert "shell" in outputs["command"][0].text
     assert outputs["warm"][0].data["text/plain"] == "True"
+    stopped, following = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
+    assert stopped[0].ename == "KeyboardInterrupt"
+    assert following[0].data["text/plain"] == "2"
     wait_for(lambda: len(monitor.tree(CagedProvisioner.template._process.pid)) <= 1)
-
-
-@pytest.mark.slow
-def test_an_endless_cell_is_interrupted_and_the_next_one_runs(kernelspec, tmp_path):
-    outputs = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
-    assert outputs[0][0].ename == "KeyboardInterrupt"
-    assert outputs[1][0].data["text/plain"] == "2"

@@ -7,15 +7,14 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import ROOT, cell_of, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
+from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
 
 from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
 from autograder.judge.student import in_process
-from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
-from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+from autograder.nbgrader_plugin.marking.notices import STALLED
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
 from autograder.spec.course import exercises, questions
@@ -26,10 +25,7 @@ FAULTS = {
         "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
     ),
     "os._exit": "import os\nos._exit(0)",
-    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
     "segmentation fault": "import ctypes\nctypes.string_at(0)",
-    "sys.exit": "import sys\nsys.exit(0)",
-    "an error": "1 / 0",
     "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
     "deep recursion": "def f():\n    return f()\nf()",
     "reads stdin": "input()",
@@ -45,7 +41,6 @@ FAULTS = {
 IN_ANSWERS = {
     "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
     "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
-    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
     "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
     "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
     "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
@@ -56,9 +51,7 @@ IN_ANSWERS = {
         "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
     ),
     "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
-    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
     "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
-    "not a function": "softmax = 5",
     "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
 }
 FLOODS = {
@@ -188,24 +181,6 @@ def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
     stopped = STALLED.format(limit=LIMITS.cell)  # on a busy machine
     most = max(sum(stopped not in str(output) for output in cell.get("outputs", [])) for cell in notebook.cells)
     assert most <= 301  # with the sentence that says what was left out
-
-
-def test_the_students_outputs_cannot_pass_for_the_graders(template, short):
-    forged = (
-        "from IPython.display import display\n"
-        "display({'text/plain': '4.0', 'application/vnd.autograder.verdict+json': {'earned': 4}}, raw=True)"
-    )
-    notebook, _ = mark(template, short, {"softmax": forged})
-    assert mark_in(notebook, "softmax") == 0
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and exercise_of(cell) is None:
-            assert verdict_in(cell) is None
-
-
-def test_zero_everywhere_leaves_no_mark_to_chance():
-    notebook = with_hidden_tests(copy.deepcopy(FULL))
-    assert {verdict.exercise for verdict in zero_everywhere(notebook, "because").values()} == set(POINTS)
-    assert {mark_in(notebook, name) for name in POINTS} == {0.0}
 
 
 def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exercises(template, monkeypatch):

@@ -143,12 +143,7 @@ def test_what_an_author_changed_is_released_over_a_notebook_that_was_only_run(co
     (course / "solutions" / NAME / "table.csv").unlink()
     generate(course, 0)
     assert not (course / "course" / NAME / "table.csv").exists()
-
-
-def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
-    shutil.rmtree(course / "course" / files.MANIFESTS)
-    generate(course, 0)
-    shutil.rmtree(course / "course" / files.MANIFESTS)
+    shutil.rmtree(course / "course" / files.MANIFESTS)  # without a manifest it is compared with the new release
     answer(notebook_of(course))
     assert "(softmax)" in generate(course, 1)
     assert "two evenings" in notebook_of(course).read_text()
@@ -186,11 +181,7 @@ def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, the
     assert not missing(done.stderr, f"submitted/me/{NAME}/{NAME}.ipynb", f"demo/course/{NAME}/{NAME}.ipynb (softmax)")
     assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
     assert notes.exists()
-
-
-def test_a_folder_that_no_demo_made_is_refused(course, theirs):
-    theirs(course / "classroom" / "demo" / "submitted" / "me" / "thesis.txt")
-    (course / "run_demo.py").write_text(DEMO)
+    (place / "made-by-demo.json").unlink()
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
@@ -211,7 +202,11 @@ def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrot
     assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
 
 
-def test_students_zip_is_not_written_over_another_zip(tmp_path):
+def test_neither_a_report_nor_students_zip_nor_an_export_is_written_over_another_file(tmp_path, theirs):
+    for option in ("--html", "--csv", "--parquet"):
+        done = CliRunner().invoke(app, ["report", option, str(theirs(tmp_path / "thesis.html"))])
+        assert done.exit_code == 2
+        assert "no report of ours" in plain(done.output)
     goal = tmp_path / "students.zip"
     with zipfile.ZipFile(goal, "w") as archive:
         archive.writestr("course/START.md", "Everybody's submissions of last year")
@@ -221,20 +216,6 @@ def test_students_zip_is_not_written_over_another_zip(tmp_path):
     assert goal.read_bytes() == before
     goal.unlink()
     assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
-
-
-def plain(output: str) -> str:
-    return " ".join(output.replace("│", " ").split())
-
-
-@pytest.mark.parametrize("option", ["--html", "--csv", "--parquet"])
-def test_a_report_is_not_written_over_another_file(option, tmp_path, theirs):
-    done = CliRunner().invoke(app, ["report", option, str(theirs(tmp_path / "thesis.html"))])
-    assert done.exit_code == 2
-    assert "no report of ours" in plain(done.output)
-
-
-def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_path, theirs):
     table = Table(["Student", "ID"], [["Ada", "1"]])
     roster = theirs(tmp_path / "canvas.csv", "Student,ID\nAda,1\n")
     other = theirs(tmp_path / "addresses.csv", "name,street\n")
@@ -246,6 +227,10 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
     for _ in range(2):
         export._write(table)
     assert (tmp_path / "grades.csv").read_text() == table.text()
+
+
+def plain(output: str) -> str:
+    return " ".join(output.replace("│", " ").split())
 
 
 @pytest.mark.parametrize("program", ["translate", "grow", "stories_gpt2"])

@@ -8,6 +8,7 @@ from class_copies import BEST, NAME, copy_of_the_course, gradebook, put, run
 from conftest import cell_of
 from nbgrader.utils import determine_grade
 from submissions import LIMITS
+from test_own_assignments import graded
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
 from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, repair
@@ -27,12 +28,6 @@ LOCKED = {"grade_id": "shift", "grade": False, "solution": False, "locked": True
 
 def check(name):
     return f'\n### BEGIN HIDDEN TESTS\nfrom autograder import check\n\ncheck("{name}")\n### END HIDDEN TESTS'
-
-
-def graded(name, source, points=0, answer=False):
-    about = {"grade_id": name, "grade": not answer, "solution": answer, "locked": not answer, "task": False}
-    about |= {"schema_version": 3} | ({} if answer else {"points": points})
-    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": about})
 
 
 def notebook(*cells):
@@ -110,7 +105,9 @@ def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(temp
     marks, verdicts, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
     assert marks == {"test_softmax": POINTS, "test_encode": 4, "again": 1, "test_attention": 7}
     marked_softmax = dict.fromkeys(("test_softmax", "again", "test_attention"), "softmax")
-    assert {name: verdict.exercise for name, verdict in verdicts.items()} == marked_softmax
+    for found in (verdicts, zero_everywhere(tests, "because")):
+        assert {name: verdict.exercise for name, verdict in found.items()} == marked_softmax
+    assert set(numbers(tests).values()) == {0}
 
 
 def claims_in_the_answer(submitted):
@@ -181,8 +178,7 @@ def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
         graded("test_encode", OWN_TEST + HIDDEN, points=4),
         graded("test_decode", "1" + check("softmax"), points=1),
     ]
-    for cell in own:
-        cell.id = cell.metadata.nbgrader.grade_id
+    own[0].id = "shift"
     solved.cells += own
     nbformat.write(solved, path)
     classroom = root / "classroom"

@@ -10,45 +10,29 @@ from autograder.judge.source_rules import defined_in, needed_by, uses
 
 REFUSED = {  # by Python's compiler, though most of them not by its parser
     "an argument twice": "def helper(a, a):\n    return a",
-    "a parameter that is global": "def helper(a):\n    global a",
     "global after use": "def helper():\n    b = 1\n    global b",
-    "nonlocal at the top": "nonlocal c",
     "nonlocal without a place": "def helper():\n    nonlocal nowhere",
-    "an annotated global": "def helper():\n    global d\n    d: int = 1",
     "a starred import in a class": "class Helper:\n    from math import *",
-    "a starred import in a function": "def helper():\n    from math import *",
     "yield in a class": "class Helper:\n    yield 1",
     "return at the top": "return 1",
-    "break at the top": "break",
-    "await in a function": "def helper():\n    await x",
     "a walrus in a comprehension": "[e := 1 for e in range(3)]",
-    "a walrus in a comprehension's range": "[x for x in (f := range(3))]",
     "two stars": "a, *b, *c = 1, 2, 3",
     "a future that is none": "from __future__ import braces",
     "an assignment to debug": "__debug__ = 1",
-    "an argument by name twice": "print(sep='', sep='')",
-    "bytes with letters": "b'é'",
     "an escape that ends": "'\\N{no such letter}'",
-    "a number with a zero": "007",
     "a sum of 10,000 terms": "g = " + "+".join(["1"] * 10_000),
-    "a sum of 300 terms": "g = " + "+".join(["1"] * 300),
     "a chain of attributes": "h = print" + ".a" * 3_000,
-    "a chain of calls": "h = print" + "()" * 2_000,
     "a chain of comparisons": "i = " + " < ".join(["1"] * 5_000),
-    "many nots": "j = " + "not " * 5_000 + "1",
     "many lambdas": "k = " + "lambda: " * 2_000 + "1",
     "many brackets": "(" * 30_000,
-    "closed brackets": "(" * 150 + ")" * 150,
     "nested blocks": "\n".join(" " * n + "if 1:" for n in range(99)) + "\n" + " " * 99 + "pass",
     "elif without end": "if 0: pass\n" + "elif 0: pass\n" * 3_000,
     "a very long string": "m = '" + "x" * 3_000_000 + "'",
     "a very long line of names": "; ".join(f"n{i} = {i}" for i in range(200_000)),
-    "2,000,000 brackets": "[" * 2_000_000,
     "a null": "x = '\0'",
     "a lone surrogate": "x = '\ud800'",
     "shell commands without end": "x = !true\n" * 2_000,
     "calls by a comma without end": "," * 3_000 + "zr" * 3_000,
-    "such calls behind a prompt": "In [1]: " + "," * 3_000 + "zr" * 3_000,
     "questions without end": "x?\n" * 600 + "case x:\n" * 600,
     "magics in what is no Python": "case x:\n%a\n" * 600,
     "an enormous number": "x = " + "9" * 50_000,
@@ -68,10 +52,10 @@ def test_reading_a_strange_cell_ends_and_stops_nothing(source):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(6))
+@pytest.mark.parametrize("first", range(4))
 def test_a_refused_cell_costs_that_cell(template, short, first):
     """One of them stands above each right answer."""
-    sources = [source.replace("\ud800", "?") for source in list(REFUSED.values())[first::6]]
+    sources = [source.replace("\ud800", "?") for source in list(REFUSED.values())[first::4]]
     assert len(sources) <= len(ANSWERS)
     _, verdicts = mark(template, short, ANSWERS, extra=dict(zip(ANSWERS, sources, strict=False)))
     assert earned(verdicts) == POINTS
@@ -81,7 +65,7 @@ def test_an_answer_that_cannot_be_read_costs_its_exercise(template, short):
     strange = {
         "simple_attention": "a sum of 10,000 terms",
         "scaled_dot_product_attention": "a very long string",
-        "SelfAttention": "closed brackets",
+        "SelfAttention": "many brackets",
     }
     answers = {name: f"{ANSWERS[name]}\n{REFUSED[strange[name]]}" for name in strange}
     _, verdicts = mark(template, short, ANSWERS | answers)

@@ -43,37 +43,26 @@ def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
     student.state(student.build("Linear", 3, 2))
     student.note(["weight", "bias"])  # of all that a module's state says
     assert student.last == {"value": ["weight", "bias"]}
-
-
-def test_a_note_about_an_error_changes_its_type_on_record_and_not_the_problem():
-    student = asked(fail=lambda: 1 / 0)
+    failing = asked(fail=lambda: 1 / 0)
     with pytest.raises(Problem) as raised:
-        student.value("fail")
-    student.note("ZeroDivisionError 1 0")
-    assert student.last["problem"]["type"] == "ZeroDivisionError 1 0"
+        failing.value("fail")
+    failing.note("ZeroDivisionError 1 0")  # of an error it changes the type on record, and not the problem
+    assert failing.last["problem"]["type"] == "ZeroDivisionError 1 0"
     assert raised.value.error == "ZeroDivisionError"
 
 
-def test_gradients_are_kept_under_names_of_ours():
-    student = asked(Linear=torch.nn.Linear)
-    answer = student.call(student.build("Linear", 3, 2), [torch.ones(3)], upstream=[torch.ones(2)])
+def test_of_a_module_gradients_have_our_names_an_outline_none_and_what_is_off_the_record_is_not_on_it():
+    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
+    module = student.build("Linear", 3, 2)
+    answer = student.call(module, [torch.ones(3)], upstream=[torch.ones(2)])
     student.note_gradients({"table": answer["gradients"]["parameters"]["weight"]})
     assert list(student.last["gradients"]["parameters"]) == ["table"]
     assert len(student.last["gradients"]["inputs"]) == 1
-
-
-def test_what_is_asked_off_the_record_is_not_on_it():
-    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
-    module = student.build("Linear", 3, 2)
     before = len(student.answers)
     assert student.state(module, record=False)["parameters"]["weight"].shape == (2, 3)
     assert student.call("double", [2], record=False)["value"] == 4
     assert len(student.answers) == before
-
-
-def test_an_outline_tells_parameters_apart_but_not_their_inner_names():
-    student = asked(Linear=torch.nn.Linear)
-    outline(student, student.build("Linear", 3, 2), 0)
+    outline(student, module, 0)
     assert student.last["value"] == [["", [2], True, False], ["", [2, 3], True, False]]
 
 
@@ -82,6 +71,8 @@ def test_floats_are_kept_to_five_digits(number, kept):
     student = asked(number=lambda: number)
     note_rounded(student, student.value("number"))
     assert student.last["value"] == kept
+    restart_seeds("masks")
+    assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20)), "a row is blocked altogether"
 
 
 def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
@@ -93,29 +84,16 @@ def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
         asked(function=function).value("function")
 
 
-@pytest.mark.parametrize(
-    ("error", "asked_for", "symptom", "said"),
-    [
+def test_only_the_error_that_is_asked_for_is_a_refusal():
+    refuse_with(ValueError)
+    for error, asked_for, symptom, said in (
         (KeyError, (), "error_of_another_type", "An empty text should raise a ValueError; yours raised KeyError"),
         (None, ("IndexError",), "bad_input_accepted", "should raise an IndexError; yours returned something"),
-    ],
-)
-def test_another_error_or_none_is_wrong_by_name_and_the_one_that_is_asked_for_is_all_right(
-    error, asked_for, symptom, said
-):
-    refuse_with(ValueError)
-    with pytest.raises(Wrong, match=said) as wrong:
-        refuse_with(error, *asked_for)
-    assert wrong.value.symptom == symptom
-
-
-def test_neither_an_exercise_without_an_answer_nor_a_missing_name_is_a_refusal():
+    ):
+        with pytest.raises(Wrong, match=said) as wrong:
+            refuse_with(error, *asked_for)
+        assert wrong.value.symptom == symptom
     with pytest.raises(Problem):
-        refuse_with(NotImplementedError)
+        refuse_with(NotImplementedError)  # an exercise without an answer
     with pytest.raises(Problem, match="not defined"), raises_error("An empty text"):
         asked().value("function")
-
-
-def test_no_row_of_a_mask_is_blocked_altogether():
-    restart_seeds("masks")
-    assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20))

@@ -69,16 +69,13 @@ def test_a_version_that_the_checks_accept_is_said_and_a_redundant_one_is_no_faul
     assert found.mistakes[1].redundant == [3]
 
 
-def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
+def test_versions_that_answer_like_another_mistakes_are_said_with_its_name_and_others_have_no_fault(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=2", "diagonal=3"))
     assert not found.faults
     for one, versions in zip(found.mistakes, (1, 2), strict=True):
         assert (one.versions, one.new, one.caught, one.named, one.apart) == (versions,) * 5
         assert not one.redundant
     assert found.accepted == found.right == 2 + len(exercise(NAME).alternatives)
-
-
-def test_versions_that_answer_like_another_mistakes_are_said_with_its_name(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=3", "diagonal=2"), again=("diagonal=1 + 1",))
     first, second = found.faults
     assert first.startswith("causal_mask, ahead: version 2 of 2 answers every check as again does")
