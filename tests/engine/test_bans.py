@@ -130,7 +130,6 @@ def test_what_a_library_works_out_is_none_of_the_students_by_whatever_name(libra
 
 
 def test_a_fallback_for_the_hard_cases_is_seen_too():
-    """Operations are noted in every call: one that only a single check leads to counts."""
     by_hand = "e = (scores - scores.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"
     hard = "    if (scores == -math.inf).any() and scores.requires_grad:\n        return scores.softmax(dim)\n    "
     verdict = judged("softmax", "import math\ndef softmax(scores, dim=-1):\n" + hard + by_hand)

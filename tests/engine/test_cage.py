@@ -262,7 +262,6 @@ def test_the_test_of_the_cage_finds_every_way_out_closed(template):
 
 
 def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged, monkeypatch):
-    """Try the attempts where nothing stops them: they succeed."""
     with pytest.raises(SandboxError, match=r"c\.Judge\.sandbox = False") as caught:
         uncaged.try_out()
     attempts = ("read a file of yours", "see other processes", "reach a port", "write outside", "make a namespace")
@@ -322,7 +321,6 @@ def named(word):
     [("start", 2, 0), ("middle", 5, 0), *(pytest.param("start", 2, s, marks=pytest.mark.long) for s in [1.5, 6] * 5)],
 )
 def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, within):
-    """Killed without a chance to tidy up: the leash closes, and the monitor does the rest."""
     seed, word = time.time_ns(), f"no_module_{os.getpid()}_{moment}"
     print(f"{seed=}")
     code = [sys.executable, "-c", PROGRAMS["grader"], word, moment]

@@ -2,11 +2,9 @@
 
 import tomllib
 
-import nbformat
 import pytest
 from conftest import ROOT, read
-from submissions import FILES, answers, mended
-from test_marking import with_given_cells
+from submissions import answers, mended
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import uses
@@ -17,9 +15,6 @@ from autograder.spec.course import given_names, question_or_exercise
 
 PROGRAMS = tomllib.loads((ROOT / "tests" / "cell_effects.toml").read_text("utf-8"))
 NOTEBOOK = PROGRAMS["notebook"]
-MODEL = "import torch\nfrom torch import nn\n\nprobe = nn.Linear(1, 1)"
-FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.0)"
-LOOK = "def look(model):\n    print(model.weight.shape)"
 
 
 @pytest.mark.parametrize("cell", PROGRAMS["changes"])
@@ -42,18 +37,6 @@ def test_what_a_cell_changes_by_what_other_cells_made(before, cell, changed):
 def test_functions_that_call_each_other_without_end_are_read_to_an_end():
     chain = "\n".join(f"def f{n}(x):\n    return f{n + 1}(x)" for n in range(3000))
     assert "model" in Effects([chain, "f0(model)"]).changed_by("f0(model)")
-
-
-def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(template, short):
-    release = with_given_cells(short, MODEL, FIT, LOOK, "fit(probe)", "look(probe)")
-    submitted = filled_in(release, {})
-    submitted.cells.append(nbformat.v4.new_code_cell("print(probe.weight.item())"))
-    notebook = mended(submitted, release)
-    NotebookMarker(notebook, template, FILES).run()
-    assert notebook.cells[-1].outputs[0].text == "7.0\n"
-    ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
-    assert {MODEL, FIT, "fit(probe)"} <= ran
-    assert "look(probe)" not in ran
 
 
 class Dry(NotebookMarker):

@@ -345,6 +345,7 @@ def test_examples_and_the_anonymous_page_name_nobody_and_are_short(tmp_path):
     students = {
         "zebedee": holds("named", [*named, '"""by zebedee"""', last], ("Zebedee", "van Dijk")),
         "ones": holds("called like a function", [last], ("Torch", "Mask")),
+        "waits": Student(waits=True),
         "s01": holds("long", [f"x{n} = {'1 + ' * 100}1" for n in range(200)]),
     }
     folder = make_class(tmp_path / "term", students, ["absent-zebedee"])

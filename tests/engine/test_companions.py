@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from conftest import ROOT
 from rich.console import Console
@@ -19,9 +17,18 @@ SMALL = Course(title="", package="", notebooks=("01-a", "02-b"), topics=(), impo
 OPTIONAL = "06-masking"  # in these tests
 
 
+def test_the_start_page_lists_what_is_optional_apart_and_does_not_count_its_hours():
+    required, _, further = (ROOT / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
+    cores = [chapter for chapter in handout.chapters(ROOT) if not course.is_companion(chapter.name)]
+    assert required.count(".ipynb)") == len(cores)
+    assert further.count(".ipynb)") == len(course.course().companions)
+    hours = round(sum(chapter.minutes for chapter in cores) / 60)
+    assert f"{len(cores)} notebooks take about {hours} hours in all" in required
+
+
 @pytest.fixture
 def one_is_optional(monkeypatch):
-    for module in (workload, handout, data):
+    for module in (workload, data):
         monkeypatch.setattr(module, "is_companion", lambda name: name == OPTIONAL)
 
 
@@ -43,20 +50,6 @@ def test_the_plan_sums_up_what_is_optional_apart(one_is_optional):
     ]
     assert [row[1:4] for row in rows[2:4]] == [row[1:4] for row in rows[4:]]
     assert "optional" not in workload.markdown(found[:1])
-
-
-def test_the_start_page_lists_what_is_optional_apart_and_does_not_count_its_hours(one_is_optional, tmp_path):
-    for name in ("course", "solutions"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    handout.write_start(tmp_path)
-    required, _, further = (tmp_path / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
-    link = f"({OPTIONAL}/{OPTIONAL}.ipynb)"
-    assert link not in required
-    assert link in further
-    assert further.count(".ipynb)") == 1
-    cores = [chapter for chapter in handout.chapters(ROOT) if chapter.name != OPTIONAL]
-    hours = round(sum(chapter.minutes for chapter in cores) / 60)
-    assert f"{len(cores)} notebooks take about {hours} hours in all" in required
 
 
 def test_the_report_says_what_is_optional_and_leaves_it_out_of_the_sum(one_is_optional):

@@ -39,11 +39,13 @@ def test_of_several_courses_the_configuration_names_one(tmp_path):
     assert named == "transformer_exercises"
 
 
-def test_pytorch_is_imported_for_tensors_only(tmp_path):
+def test_pytorch_and_what_is_as_slow_are_imported_when_something_is_marked(tmp_path):
     modules = [
         *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
         *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
         *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
+        *("autograder.nbgrader_plugin.feedback.exporter", "autograder.nbgrader_plugin.gradebook.locking"),
     ]
-    loaded = "[m for m in {} if __import__(m) and 'torch' in __import__('sys').modules]"
+    slow = {"torch", "transformers", "matplotlib"}
+    loaded = f"[m for m in {{}} if __import__(m) and {slow} & set(__import__('sys').modules)]"
     assert found(tmp_path, loaded.format(modules)) == "[]"

@@ -3,18 +3,15 @@
 The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
 """
 
-import contextlib
 import functools
 import io
 import json
 import logging
-import os
 import re
 import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +35,7 @@ from autograder.judge.run_check import namespace_with
 from autograder.judge.source_rules import defined_in, needed_by, suspicious_words, uses
 from autograder.judge.student import Student, in_process
 from autograder.nbgrader_plugin.feedback import mathml, rendering
-from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, unpack
+from autograder.nbgrader_plugin.intake import repair, sanitize, unpack
 from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
@@ -55,8 +52,6 @@ NAMES = st.text(
     min_size=1,
     max_size=12,
 ) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
-THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
 PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
 PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
 PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
@@ -103,48 +98,6 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
     twice = loaded(damaged.name, json.dumps(mended).encode())
     assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in mended.cells]
     assert twice.metadata[repair.KEY]["notes"] == []
-
-
-@SOME
-@given(st.lists(THING, max_size=8))
-def test_whatever_lies_in_a_folder_only_files_are_taken(things):
-    with tempfile.TemporaryDirectory() as top:
-        secret = Path(top, "secret")
-        secret.write_text("the solutions")
-        folder = Path(top, "ada", "05-attention")
-        folder.mkdir(parents=True)
-        for names, kind, content in things:
-            put(folder, names, kind, content, secret)
-        with bounded(0):
-            found = student_folder.inspect_folder("ada", folder)
-            student_folder.copy(found, Path(top, "goal"))
-        for path in Path(top, "goal").rglob("*"):
-            assert not path.is_symlink()
-            assert path.is_dir() or (path.is_file() and b"solutions" not in path.read_bytes())
-        assert all(sentence.isprintable() and sentence.encode() for sentence in found.troubles)
-        assert not found.whole
-        assert secret.read_text() == "the solutions"
-
-
-def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path) -> None:
-    """Make something in a folder, if the file system lets one."""
-    path = folder.joinpath(*(name.lstrip("/") for name in names if name not in (".", "..")))
-    when = folder / "timestamp.txt"
-    make: dict[str, Callable[[], Any]] = {
-        "file": lambda: path.write_bytes(content),
-        "notebook": lambda: path.with_suffix(".ipynb").write_bytes(content),
-        "time": lambda: (when.unlink(missing_ok=True), when.write_bytes(content)),  # it may be a link
-        "link": lambda: path.symlink_to(secret),
-        "hard link": lambda: os.link(secret, path),
-        "pipe": lambda: os.mkfifo(path),
-        "socket": lambda: os.mknod(path, stat.S_IFSOCK | 0o600),
-        "folder": path.mkdir,
-        "hole": lambda: (path.touch(), os.truncate(path, 2**30)),
-    }
-    with contextlib.suppress(OSError, ValueError):
-        if path != folder and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            make[kind]()
 
 
 def packed(kind: str, members: list, depth: int = 0) -> bytes:
@@ -232,7 +185,6 @@ def asked() -> list[str]:
 @SOME
 @given(st.data())
 def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
-    """The process lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
     honest = in_process(namespace_with(declared, declared.source)).send
     lie = st.tuples(TREES, BLOBS, st.booleans())
@@ -413,7 +365,6 @@ def test_a_cell_among_right_answers_costs_nothing(source, before):
 @FEW
 @given(st.data())
 def test_an_answer_that_is_damaged_costs_its_exercise(data):
-    """The others are marked with working versions of it."""
     name = data.draw(st.sampled_from(sorted(name for name in ANSWERS if not name.startswith("q"))))
     source = damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS))
     source = source.encode("utf-8", "replace").decode()

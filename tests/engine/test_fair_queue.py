@@ -169,7 +169,6 @@ def test_slow_ones_never_take_more_than_their_slots_and_nobody_starves(room, act
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 3), st.lists(st.tuples(st.integers(0, 2), st.floats(0.0, 20.0)), min_size=1, max_size=60))
 def test_each_other_student_costs_a_newcomer_one_patience_at_most_whatever_they_hand_in(quick, storm):
-    """The others may hand in what and when they like, endless notebooks all of them."""
     room = Room(quick, 1, 600.0, (900.0, 900.0, 900.0, 900.0, 1.0))
     for number, pause in storm:
         room.put(STUDENTS[number], "05")

@@ -465,7 +465,6 @@ def test_the_students_page_leaves_out_what_nobody_reads():
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_page_of_a_text_made_to_cost_ends(unit):
-    """It is as repair leaves it: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():
@@ -490,7 +489,6 @@ def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so()
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nested divisions", "tables"])
 def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
-    """As many texts as repair leaves in a notebook: without a budget, a quarter or half of a minute."""
     text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
     texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
     with ends():

@@ -34,7 +34,6 @@ def working(name):
 
 
 def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
-    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
     overheard = []
 
     class Listening(isolated_rerun.RecordedConnection):

@@ -13,15 +13,10 @@ NAME = "LayerNorm"  # its module imports more than most
 CLOSURE = keys.closure([keys.DECIDING, *course.exercise_files(NAME)])
 ENGINE = [path for path in CLOSURE if not path.is_relative_to(course.home())]
 PROGRAM = '''"""What it is."""
-
-import re  # why
-
-
-def f(x, right=1):
+def f(x, right=1):  # why
     """Return it."""
     # A remark.
     text = "# no remark"
-
     return g(
         x,
         further=True,  # a remark
@@ -30,13 +25,8 @@ def f(x, right=1):
 """,
     )
 '''
-BARE = """
-import re
-
-
-def f(x, right=1):
+BARE = """def f(x, right=1):
     text = "# no remark"
-
     return g(
         x,
     )

@@ -115,7 +115,6 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
 
 
 def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
-    """Results in the other order, used in that order: wrong once."""
     parts = "return weights @ V, weights"
     swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
     call = "scaled_dot_product_attention(Q, K, V, mask)"

@@ -4,7 +4,6 @@ import copy
 
 import nbformat
 import pytest
-from class_copies import BEST, NAME, copy_of_the_course, gradebook, put, run
 from conftest import cell_of
 from nbgrader.utils import determine_grade
 from submissions import LIMITS
@@ -21,9 +20,6 @@ WRONG = "def encode(text):\n    return [ord(letter) for letter in text]"
 OWN_TEST = 'assert encode("ab") == [98, 99], "every letter is moved on by one"'
 HIDDEN = '\n### BEGIN HIDDEN TESTS\nassert encode("") == []\n### END HIDDEN TESTS'
 SOFTMAX, POINTS = exercise("softmax").source, exercise("softmax").points
-
-
-LOCKED = {"grade_id": "shift", "grade": False, "solution": False, "locked": True, "task": False, "schema_version": 3}
 
 
 def check(name):
@@ -163,37 +159,3 @@ def test_a_class_marked_when_questions_had_other_numbers_keeps_its_marks():
         refuse_unknown_names(cells, "05-attention/05-attention.ipynb")
     refuse_unknown_names(cells, "06-masking/06-masking.ipynb")
     refuse_unknown_names(cells, "mine/mine.ipynb")
-
-
-@pytest.mark.slow  # releases and marks with nbgrader's commands
-def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
-    """In notebook 05: another exercise of the name of one in notebook 02, and a cell that marks softmax once more."""
-    root = copy_of_the_course(tmp_path / "fork")
-    path = root / "solutions" / NAME / f"{NAME}.ipynb"
-    solved = nbformat.read(path, as_version=4)
-    answer = ENCODE.replace("return", "### BEGIN SOLUTION\n    return") + "\n    ### END SOLUTION"
-    own = [
-        nbformat.v4.new_code_cell("shift = 1", metadata={"nbgrader": LOCKED}),
-        graded("encode", answer, answer=True),
-        graded("test_encode", OWN_TEST + HIDDEN, points=4),
-        graded("test_decode", "1" + check("softmax"), points=1),
-    ]
-    own[0].id = "shift"
-    solved.cells += own
-    nbformat.write(solved, path)
-    classroom = root / "classroom"
-    run(root, classroom, "nbgrader", "generate_assignment", NAME)
-    release = nbformat.read(root / "course" / NAME / f"{NAME}.ipynb", as_version=4)
-    release.cells = [cell for cell in release.cells if grade_id(cell)]
-    assert not any("check(" in cell.source for cell in release.cells)
-    for student, encode in (("right", ENCODE), ("wrong", WRONG)):
-        put(classroom, student, filled_in(release, BEST | {"encode": encode}))
-    run(root, classroom, "nbgrader", "autograde", NAME)
-    book = gradebook(classroom)
-    right, wrong = ({name: auto for name, auto, *_ in book[student]["grades"]} for student in ("right", "wrong"))
-    assert (right["test_encode"], wrong["test_encode"]) == (4, 0)
-    assert (right["test_decode"], right["test_softmax"]) == (1, POINTS)
-    solved.cells[-1].source = "1" + check("encod")
-    nbformat.write(solved, path)
-    said = run(root, classroom, "nbgrader", "generate_assignment", NAME, "--force", status=1)
-    assert f"{NAME}/{NAME}.ipynb: the hidden tests of “test_decode” say check('encod')" in said

@@ -54,7 +54,6 @@ def test_reading_a_strange_cell_ends_and_stops_nothing(source):
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(4))
 def test_a_refused_cell_costs_that_cell(template, short, first):
-    """One of them stands above each right answer."""
     sources = [source.replace("\ud800", "?") for source in list(REFUSED.values())[first::4]]
     assert len(sources) <= len(ANSWERS)
     _, verdicts = mark(template, short, ANSWERS, extra=dict(zip(ANSWERS, sources, strict=False)))
@@ -75,12 +74,10 @@ def test_an_answer_that_cannot_be_read_costs_its_exercise(template, short):
 
 @pytest.mark.parametrize("end", ["def helper(a, a): pass", "files = !true", "len?", "%time 1"])
 def test_a_line_that_is_no_python_hides_nothing_from_the_rules(end):
-    """In a notebook the lines above are run all the same."""
     assert "softmax" in defined_in("softmax = torch.softmax\n" + end)
 
 
 def test_what_is_not_read_is_not_run(template, short):
-    """Else rules about sources would not hold for it."""
     hidden = "softmax = torch.softmax\n#" + "x" * MAX_SOURCE
     notebook, verdicts = mark(template, short, ANSWERS | {"softmax": hidden})
     assert verdicts["softmax"].earned == 0

@@ -86,10 +86,8 @@ def test_workers_end_with_their_parent(tmp_path):
     assert workers
     parent.kill()
     parent.communicate()
-    until = time.monotonic() + 60
-    while any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.slow

@@ -110,7 +110,6 @@ def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, monkeyp
 
 
 def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path, monkeypatch):
-    """The search is made in a fork, in a time that a tracer would use up."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     own, seen = os.getpid(), 0
 

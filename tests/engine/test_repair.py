@@ -78,7 +78,6 @@ def test_a_deleted_cell_is_put_back_in_its_place_and_of_copied_ones_one_counts(s
 
 
 def test_damaged_cells_are_whole_again(submitted, answered):
-    """Edited tests, code turned into text, a copy without an answer, cells that are none, in the format of long ago."""
     [blank] = [cell for cell in RELEASE.cells if grade_id(cell) == "softmax"]
     data = json.loads(json.dumps(answered)) | {"nbformat_minor": 0}
     for cell in data["cells"]:

@@ -13,7 +13,6 @@ from autograder.spec.inputs import device_is_kept
 from autograder.untrusted.wire import encode
 
 RIGHT = {
-    "by way of the CPU and back": "return x.double().cpu().to(x.device)",
     "by way of NumPy and back": "return torch.from_numpy(np.exp(x.cpu().numpy())).to(x.device)",
     "positions counted on the CPU, then moved": "return x + torch.arange(x.shape[1]).to(x.device)",
     "values looked at": "return torch.stack([row for row in x if row.sum() or True])",
@@ -28,7 +27,6 @@ RIGHT = {
     "item by item": "return torch.tensor([[value.item() for value in row] for row in x], device=x.device)",
     "written in words": "f'{x[0, 0]:.2f} {x} {x.device}'\n    return x.type(torch.float64)",
     "a layer of its own, made there": "return nn.Linear(4, 2, device=x.device)(x)",
-    "a default device": "with torch.device(x.device):\n        return x + torch.arange(4)",
     "the name of the device": "return x + torch.arange(4, device='cuda' if x.is_cuda else 'cpu')",
     "drawn on the CPU with a generator of its own": (
         "places = torch.randint(3, (2,), generator=torch.Generator().manual_seed(1))\n    return x[places.to(x.device)]"
@@ -47,13 +45,10 @@ RIGHT = {
 WRONG = {
     # what cannot be followed elsewhere is asked on the CPU
     "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)",
-    "left on the CPU": "return x.cpu()",
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
     "a list of numbers": "return torch.tensor(x.tolist())",
     "numbers of the CPU's, stacked": "return torch.stack([x[0, 0], torch.tensor(1.0)])",  # only arithmetic may mix
     "positions without a device": "return x + torch.arange(x.shape[1])",
-    "a mask without a device for where": "return torch.where(torch.ones(3, 4).triu(1) > 0, -torch.inf, x)",
-    "indices without a device for an embedding": "return F.embedding(torch.arange(2), x)",
     "indices of the GPU's into the CPU": "return torch.zeros(5)[(x[0] > 0).long()].to(x.device)",
     "values without a device under a mask": "y = x.clone()\n    y[[0, 1]] = torch.ones(4)\n    return y",
     "added to a tensor of the CPU's": "y = torch.zeros(3, 4)\n    y += x\n    return y.to(x.device)",
@@ -62,7 +57,6 @@ WRONG = {
     "a layer of its own": "return nn.Linear(4, 2)(x)",
     "compared with a copy": "return x if torch.allclose(x, x.cpu()) else -x",
     "drawn there": "return torch.multinomial(x.softmax(-1), 1, generator=torch.Generator().manual_seed(1))",
-    "attention's mask": "return F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(3, 3).tril().bool())",
     "values looked at, and a tensor without a device": (
         "rows = [row for row in x if row.sum().item() > -100]\n    return torch.stack(rows) * torch.arange(4)"
     ),

@@ -179,7 +179,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_
 
 
 def test_the_course_ships_signatures_of_its_present_state():
-    """Whoever has them computes nothing, with whatever Python and torch."""
     stale = [asked.name for asked in exercises() if signature_store.unkept(asked.name)]
     assert not stale, "run `make mistakes` and commit what it writes"
 

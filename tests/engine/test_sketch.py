@@ -136,10 +136,8 @@ def test_what_was_passed_in_does_not_blur_the_result():
     ("one", "other", "same"),
     [
         (1.4107111692428589, 1.4107112884521484, True),  # a loss.item() on two processors: one unit in the last place
-        ([1.0, 2.0], [1.0, 2.0000002], True),
         ({"rate": [0.1, None]}, {"rate": [0.10000001, None]}, True),
         *((0.0, 1e-8, True), (INF, INF, True), (NAN, NAN, True), (1.41, 1.42, False)),
-        (1.4107111692428589, 1.4107, False),  # rounded to four digits
         *(([1.0, 2.0], [2.0, 1.0], False), ([1.0, 2.0], [1.0, 2.0, 3.0], False), ([NAN, 1.0], [1.0, NAN], False)),
         *((0.0, 1e-3, False), (3.0, 3, False), (1.0, INF, False), (INF, 1.0, False), (INF, -INF, False)),
         (NAN, 1.0, False),

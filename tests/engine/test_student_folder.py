@@ -4,7 +4,7 @@ import copy
 import json
 import os
 import shutil
-import socket
+import stat
 
 import nbformat
 import pytest
@@ -45,19 +45,11 @@ def secret(tmp_path):
     return path
 
 
-def make_socket(path, secret):
-    with socket.socket(socket.AF_UNIX) as s:
-        here = os.getcwd()
-        os.chdir(path.parent)
-        s.bind(path.name)
-        os.chdir(here)
-
-
 KINDS = {
     "a symbolic link": lambda path, secret: path.symlink_to(secret),
     "a hard link": lambda path, secret: path.hardlink_to(secret),
     "a named pipe": lambda path, secret: os.mkfifo(path),
-    "a socket": make_socket,
+    "a socket": lambda path, secret: os.mknod(path, stat.S_IFSOCK | 0o600),
 }
 
 
@@ -103,10 +95,15 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "marks.csv").write_text("secret")
     (folder / "data").symlink_to(tmp_path / "private")
+    (folder / "\x1b[31m").write_text("its name cannot be written")
+    deep = folder.joinpath(*"abcdefghijklmnopqrstuvwxyz")
+    deep.mkdir(parents=True)
+    (deep / "too deep").write_text("1")
     student_folder.copy(student_folder.inspect_folder("ada", folder), tmp_path / "copy")
     copied = {path.relative_to(tmp_path / "copy").as_posix() for path in (tmp_path / "copy").rglob("*")}
     assert copied == {f"{NAME}.ipynb", "timestamp.txt", "own", "own/Daten für mich.csv"}
-    (folder / "data").unlink()
+    for name in ("data", "\x1b[31m"):
+        (folder / name).unlink()
     monkeypatch.setattr(student_folder, "MAX_FILES", 20)
     for number in range(30):
         (folder / f"{number}.csv").write_text("1")
@@ -119,10 +116,10 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"\xff\xfe\x00", b"2026-01-01" * 1000),
+        *(b"\xff\xfe\x00", b"2026-01-01" * 1000, b" "),
         *(b"99999999999-01-01 00:00:00 UTC", b"2026-01-01 00:00:00 99999999999999999999"),
     ],
-    ids=["bytes", "too long", "a year too far", "a zone too far"],
+    ids=["bytes", "too long", "empty", "a year too far", "a zone too far"],
 )
 def test_a_time_stamp_that_is_none_is_left_out_and_said(folder, content):
     (folder / "timestamp.txt").write_bytes(content)

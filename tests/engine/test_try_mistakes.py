@@ -1,11 +1,10 @@
 """Trying what is catalogued: what is not caught, named or told apart is said, and only what is in order is kept."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 import typer
+from class_copies import copy_of_the_course
 from conftest import ROOT, python
 from typer.testing import CliRunner
 
@@ -69,13 +68,16 @@ def test_a_version_that_the_checks_accept_is_said_and_a_redundant_one_is_no_faul
     assert found.mistakes[1].redundant == [3]
 
 
-def test_versions_that_answer_like_another_mistakes_are_said_with_its_name_and_others_have_no_fault(tried):
+def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=2", "diagonal=3"))
     assert not found.faults
     for one, versions in zip(found.mistakes, (1, 2), strict=True):
         assert (one.versions, one.new, one.caught, one.named, one.apart) == (versions,) * 5
         assert not one.redundant
     assert found.accepted == found.right == 2 + len(exercise(NAME).alternatives)
+
+
+def test_versions_that_answer_like_another_mistakes_are_said_with_its_name(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=3", "diagonal=2"), again=("diagonal=1 + 1",))
     first, second = found.faults
     assert first.startswith("causal_mask, ahead: version 2 of 2 answers every check as again does")
@@ -98,12 +100,9 @@ def test_the_working_version_may_use_what_is_banned():
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """Return a checkout of the course with one notebook, in which exercises may be changed."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "transformer_exercises", tmp_path / "transformer_exercises", ignore=ignore)
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
-    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    return tmp_path
+    root = copy_of_the_course(tmp_path / "copy")
+    (root / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
+    return root
 
 
 @pytest.mark.slow
@@ -128,5 +127,5 @@ def tried_with(copy: Path, entry: str) -> tuple[int, str]:
     assert text.count(place) == 1
     (copy / path).write_text(text.replace(place, place + entry), "utf-8")
     command = ("-m", "autograder.cli", "try-mistakes", NAME)
-    done = python(*command, cwd=copy, path=f"{copy}{os.pathsep}{ROOT}")
+    done = python(*command, cwd=copy, path=copy)
     return done.returncode, done.stdout + done.stderr

@@ -69,7 +69,6 @@ def test_both_may_make_the_tables_and_the_same_students(tmp_path):
 
 
 def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, monkeypatch):
-    """Where submissions are marked they share an engine, and what that has compiled."""
     monkeypatch.setattr(nbgrader.api, "create_engine", nbgrader.api.create_engine)  # as it was, afterwards
     share_engines()
     url = f"sqlite:///{tmp_path}/gradebook.db"

@@ -71,7 +71,6 @@ def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
 
 
 def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
-    """The lines that the command prints can be read as they stand, but for the name and the sentence."""
     [group, *_] = groups(collected(classroom))
     lines = group.entry().replace("name_of_the_mistake", "every_second")
     [entry] = catalogue.entries(lines, exercise("causal_mask").source)
