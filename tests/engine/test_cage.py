@@ -83,7 +83,6 @@ def session(template, tmp_path_factory):
 
 
 def text(result):
-    """Return all that a cell printed, showed or complained about."""
     return "".join(
         output.get("text", "") + output.get("evalue", "") + str(output.get("data", {}).get("text/plain", ""))
         for output in result.outputs
@@ -91,7 +90,6 @@ def text(result):
 
 
 def processes(template):
-    """Count the processes that the template and its notebooks are."""
     return len(monitor.tree(template._process.pid))
 
 
@@ -306,7 +304,6 @@ def test_without_root_there_is_the_same_cage():
 
 
 def named(word):
-    """Return the processes on whose command line a word stands."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -345,7 +342,6 @@ def pair(template):
 
 
 def said(session, source):
-    """Return what an expression comes to: its value, or the error that kept it from one."""
     done = session.run(f"try:\n    print(repr({source}))\nexcept Exception as error:\n    print(type(error).__name__)")
     assert done.ending == "ok"
     return text(done).strip()

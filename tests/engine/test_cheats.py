@@ -48,7 +48,6 @@ def locked(notebook):
 
 
 def on_tests(change):
-    """Change each test cell of a notebook."""
     return lambda notebook: [change(cell, notebook) for cell in locked(notebook)]
 
 

@@ -42,7 +42,6 @@ def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 
 def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
-    """Return each version, ready to be called."""
     found = []
     for version in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}

@@ -4,14 +4,9 @@ The tests use a few fixed examples; `make fuzz` draws new ones for as long as yo
 """
 
 import functools
-import io
 import json
-import logging
 import re
-import stat
-import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +30,7 @@ from autograder.judge.run_check import namespace_with
 from autograder.judge.source_rules import defined_in, needed_by, suspicious_words, uses
 from autograder.judge.student import Student, in_process
 from autograder.nbgrader_plugin.feedback import mathml, rendering
-from autograder.nbgrader_plugin.intake import repair, sanitize, unpack
-from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
+from autograder.nbgrader_plugin.intake import repair, sanitize
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
@@ -47,16 +41,6 @@ from autograder.untrusted.wire import Packet
 FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
 
 pytestmark = pytest.mark.slow
-NAMES = st.text(
-    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
-    min_size=1,
-    max_size=12,
-) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
-PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
-PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
-MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
-MEMBERS = st.lists(MEMBER, max_size=6)
 OURS = {"header", "main", "footer", "section"}
 ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
 ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
@@ -67,7 +51,6 @@ LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
-    """Return a submission as the grader reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{name}.ipynb")
         path.write_bytes(content)
@@ -100,61 +83,6 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
     assert twice.metadata[repair.KEY]["notes"] == []
 
 
-def packed(kind: str, members: list, depth: int = 0) -> bytes:
-    out = io.BytesIO()
-    if kind == "zip":
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, what, content in members:
-                info = zipfile.ZipInfo(name.encode("utf-8", "replace").decode() or "x")
-                info.create_system = 3
-                info.external_attr = ((stat.S_IFLNK if "link" in what else stat.S_IFREG) | 0o777) << 16
-                if what == "bomb":
-                    info.compress_type, content = zipfile.ZIP_DEFLATED, b"\0" * 2**22
-                if what == "archive" and depth < 2:
-                    info.filename, content = f"{info.filename}.zip", packed("zip", members, depth + 1)
-                archive.writestr(info, content)
-    else:
-        with tarfile.open(fileobj=out, mode="w:gz") as archive:
-            for name, what, content in members:
-                info = tarfile.TarInfo(name.encode("utf-8", "replace").decode().replace("\0", "") or "x")
-                kinds = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}
-                info.type, info.linkname = kinds.get(what, tarfile.REGTYPE), "/etc/passwd"
-                info.size = len(content) if info.type == tarfile.REGTYPE else 0
-                archive.addfile(info, io.BytesIO(content))
-    return out.getvalue()
-
-
-@SOME
-@given(st.sampled_from(["zip", "tar.gz"]), MEMBERS, st.data())
-def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, members, data):
-    content = bytearray(packed(kind, members))
-    for _ in range(data.draw(st.sampled_from([0, 0, 1, 3]))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    with tempfile.TemporaryDirectory() as top:
-        archive, goal = Path(top, "archive"), Path(top, "deep", "deeper", "extracted")
-        for folder in (archive, goal):
-            folder.mkdir(parents=True)
-        (archive / f"bello_4711_1_x.{kind}").write_bytes(content)
-        (archive / "ngozi_4714_2_05-attention.ipynb").write_bytes(b"hers")
-        outer = io.BytesIO()
-        with zipfile.ZipFile(outer, "w") as download:
-            download.writestr(f"ada_1_2_x.{kind}", bytes(content))
-            download.writestr("kim_3_4_05-attention.ipynb", b"theirs")
-        (archive / "submissions.zip").write_bytes(outer.getvalue())
-        extractor = unpack.CarefulExtractor(max_bytes=2**21, max_files=4)
-        extractor.log = logging.getLogger("quiet")
-        with bounded(len(content)):
-            extractor.extract(str(archive), str(goal))
-        assert (goal / "ngozi_4714_2_05-attention.ipynb").read_bytes() == b"hers"
-        assert (goal / "submissions" / "kim_3_4_05-attention.ipynb").read_bytes() == b"theirs"
-        assert {path.name for path in Path(top).iterdir()} == {"archive", "deep"}
-        assert {path.name for path in Path(top, "deep").iterdir()} == {"deeper"}
-        for path in goal.rglob("*"):
-            assert stat.S_ISDIR(path.lstat().st_mode) or stat.S_ISREG(path.lstat().st_mode)
-            found = parse(path, goal) if path.is_file() else None
-            assert found is None or isinstance(is_copy(found.file, "05-attention.ipynb"), bool)
-
-
 @MANY
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
@@ -178,7 +106,6 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
 
 @functools.cache
 def asked() -> list[str]:
-    """Return exercises that are asked quickly: their notebooks have no trainings."""
     return [one.name for name in ("05-attention", "06-masking", "07-multi-head") for one in exercises(name)]
 
 

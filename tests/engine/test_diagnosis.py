@@ -27,7 +27,6 @@ ALL = [declared for notebook in notebooks() for declared in exercises(notebook)[
 
 @pytest.fixture(autouse=True)
 def nothing_kept(tmp_path, monkeypatch):
-    """Keep signatures where nobody has searched before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
 

@@ -28,7 +28,6 @@ def queue(quick=1, spare=1, budget=600.0):
 
 
 def served(queue, clock, seconds):
-    """Take everything, one after the other; return it in this order."""
     order = []
     while (work := queue.take()) is not None:
         order.append((work.student, work.what))

@@ -202,16 +202,12 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     assert re.match(r"\d+ of the course’s own cells", own.get_text())
 
 
-def test_a_notice_on_the_whole_submission_stands_at_the_top():
+def test_a_notice_stands_at_the_top_and_who_handed_in_nothing_readable_is_told_nothing_else():
     notebook = marked({})
-    notice = "### About this submission\n\n- The notebook was named “x.ipynb”."
-    notebook.cells.insert(0, new_markdown_cell(notice, metadata={KEY: "notice"}))
+    notebook.cells.insert(0, new_markdown_cell("### About\n\n- It was named “x.ipynb”.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
     assert "“x.ipynb”" in soup.select_one("[aria-labelledby=mark]").get_text()
     assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
-
-
-def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else():
     notebook = marked({}, written="Because.")
     notebook.cells.insert(0, new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
@@ -323,6 +319,10 @@ def test_descriptions_of_pictures_reach_the_page():
     assert first["alt"] == 'A "curve" <that> rises.'
     assert (first["width"], first["height"]) == ("9", "7")
     assert second["alt"] == rendering.NO_WORDS
+    twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
+    for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
+        twin.attachments = {"p.png": {"image/png": data}}  # each cell has its own
+    assert not missing(shown([*twins, new_markdown_cell("![none](attachment:gone)")]), PIXEL, PIXEL[::-1], 'alt="none"')
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -359,7 +359,6 @@ def test_a_formula_runs_nothing_and_costs_nothing():
 
 
 def shown(cells):
-    """Return what a page shows of cells, without the page around them."""
     empty, full = page(whole([])), page(whole(cells))
     assert full[: full.index("<main")] == empty[: empty.index("<main")]
     return full[full.index("<main") :]
@@ -442,14 +441,6 @@ def sanitised_output(output):
     return clean
 
 
-def test_pictures_attached_to_a_cell_are_its_own():
-    twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
-    for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
-        twin.attachments = {"p.png": {"image/png": data}}
-    made = shown([*twins, new_markdown_cell("![none](attachment:gone.png)")])
-    assert not missing(made, PIXEL, PIXEL[::-1], 'alt="none"')
-
-
 def test_the_students_page_leaves_out_what_nobody_reads():
     notebook = marked(MISTAKEN)
     looks = new_code_cell("look_around()", metadata={"tags": [GIVEN], "nbgrader": {"grade_id": "ready"}})
@@ -472,7 +463,6 @@ def test_a_page_of_a_text_made_to_cost_ends(unit):
 
 
 def page_within(notebook, seconds, size=2**25):
-    """Return a page that is made within the limits that an instructor may set."""
     made = exporter(work_timeout=seconds, max_size=size)
     made.handed_out = HANDED_OUT
     return made.from_notebook_node(notebook, {"nbgrader": ABOUT})[0]

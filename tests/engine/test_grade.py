@@ -92,7 +92,6 @@ def history(place: Path) -> list[dict]:
 
 
 def markings(place: Path) -> list[str]:
-    """Return who was marked, in order."""
     return [line["student"] for line in history(place)]
 
 

@@ -21,12 +21,10 @@ CELLS = {
     "error": "1 / 0",
     "after": "import os\nprint(os.getcwd(), open('data.txt').read(), [p for p in os.listdir('/proc') if p.isdigit()])",
     "network": "import socket\nsocket.create_connection(('127.0.0.1', 80), 1)",
-    "child": "import os, sys\nif not os.fork():\n    print('from a child', flush=True); os._exit(0)\nos.wait()[1]",
     "rich": (
         "from IPython.display import HTML, display\n"
         "h = display(HTML('<b>1</b>'), display_id=True)\nh.update(HTML('<b>2</b>'))"
     ),
-    "command": "!echo shell",
     "warm": "import sys\n{'torch', 'transformers', 'matplotlib.pyplot'} <= set(sys.modules)",
 }
 
@@ -65,9 +63,7 @@ def test_stock_nbclient_runs_a_notebook_and_interrupts_an_endless_cell(kernelspe
     assert outputs["error"][0].ename == "ZeroDivisionError"
     assert outputs["after"][0].text == "/home/student handed in ['1']\n"
     assert outputs["network"][0].ename == "PermissionError"
-    assert "from a child" in "".join(output.get("text", "") for output in outputs["child"])
     assert outputs["rich"][0].data["text/html"] == "<b>2</b>"
-    assert "shell" in outputs["command"][0].text
     assert outputs["warm"][0].data["text/plain"] == "True"
     stopped, following = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
     assert stopped[0].ename == "KeyboardInterrupt"

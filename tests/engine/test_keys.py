@@ -44,7 +44,6 @@ def of_exercise() -> tuple[str, str, str]:
 
 @pytest.fixture
 def written(monkeypatch):
-    """Keep texts that files say instead of their own."""
     texts: dict[Path, str] = {}
     text, raw = keys.read, keys.read_bytes
     monkeypatch.setattr(keys, "read", lambda path: texts.get(path) or text(path))

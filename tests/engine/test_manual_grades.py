@@ -66,7 +66,6 @@ def mark(tmp_path):
 
 
 def by_hand(mark, score=1.5, name="written_scaling"):
-    """Mark and comment as Formgrader does."""
     with Gradebook(mark.url, "transformers") as book:
         grade = book.find_grade(name, NAME, NAME, "amina")
         grade.manual_score, grade.needs_manual_grade = score, False

@@ -20,15 +20,6 @@ def with_cell(source):
     return insert_before(notebook(), "softmax", source)
 
 
-def claiming_points():
-    result = notebook({})
-    for cell in result.cells:
-        if cell.metadata.nbgrader.grade and cell.cell_type == "code":
-            cell.metadata.nbgrader.update(points=100, solution=True)
-            cell.source = "100.0"
-    return result
-
-
 SUBMISSIONS = {  # student: what is handed in, the marks deserved, and what the feedback says
     "perfect": (notebook(), FULL, ""),
     "José García 张 o'Neil": (notebook(), FULL, ""),
@@ -36,20 +27,12 @@ SUBMISSIONS = {  # student: what is handed in, the marks deserved, and what the 
     "..dots": (notebook(), FULL, ""),
     '[bold]quote"s & <tags> $HOME[x]': (BLANK, 0, ""),
     "blank": (BLANK, 0, "not been answered"),
-    "stderr": (with_cell("import sys\nprint('warning', file=sys.stderr)"), FULL, ""),
-    "exits": (with_cell("import sys\nsys.exit()"), FULL, ""),
-    "killed": (with_cell("import os\nos._exit(1)"), FULL, "ended the Python process"),
     "loops": (with_cell("while True: pass"), FULL, "stopped at its time limit"),
-    "claims-points": (claiming_points(), 0, ""),
     "not-json": (b"this is my homework", 0, "its content is not JSON"),
-    "empty-file": (b"", 0, "The file is empty"),
-    "not-a-notebook": (b'{"a": 1}', 0, "it has no cells"),
 }
 OTHERWISE = {  # what lies in the folder in place of the notebook, made below
     "renamed": (FULL, "my homework.ipynb"),
     "no-notebook": (0, "There is no notebook in what you handed in"),
-    "two-others": (0, "several other notebooks"),
-    "garbage": (FULL, ""),
     "data": (FULL, ""),
     "pipe": (FULL, ""),
     "linked-folder": (0, "only files themselves"),
@@ -74,9 +57,6 @@ def course(tmp_path_factory):
         put(classroom, student, content)
     put(classroom, "renamed", notebook(), "my homework.ipynb")
     put(classroom, "no-notebook", b"I could not export it", "homework.txt")
-    put(classroom, "two-others", b"{}", "a.ipynb")
-    put(classroom, "two-others", b"{}", "b.ipynb")
-    put(classroom, "garbage", notebook(), when="garbage")
     submitted = classroom / "submitted"
     for student in ("data", "pipe"):
         put(classroom, student, notebook())
@@ -103,7 +83,6 @@ def course(tmp_path_factory):
 
 
 def marks(classroom):
-    """Return automatic marks by student."""
     found = {}
     for student, about in gradebook(classroom).items():
         if student != "students":

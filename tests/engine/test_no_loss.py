@@ -47,13 +47,11 @@ except demo.WouldOverwrite as reason:
 
 
 def run(root: Path, *command: str):
-    """Run a module in a copy of the course, with that copy's package."""
     return python("-m", *command, cwd=root, path=root)
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """Return a course of one notebook, with its release as it is committed."""
     root = tmp_path_factory.mktemp("released") / "course"
     for name in ("autograder", f"solutions/{NAME}", f"course/{NAME}", "course/.released"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -301,11 +299,9 @@ def test_make_removes_what_can_be_made_again_and_a_classroom_only_for_who_says_s
 
     assert make("clean").returncode == 0
     assert not (tmp_path / ".venv").exists()
-    for said in ("", "y\n", "yes\n"):
+    for said in ("", "yes\n"):
         done = make("empty-classroom", said)
-        assert done.returncode != 0
-        assert "Nothing was removed" in done.stdout
-        assert book.exists()
+        assert (done.returncode != 0, "Nothing was removed" in done.stdout, book.exists()) == (True,) * 3
     (tmp_path / "classroom" / "hub").mkdir()
     assert "make hub-clean" in make("empty-classroom", "remove\n").stdout
     assert book.exists()

@@ -151,10 +151,7 @@ def test_a_hidden_line_that_names_nothing_of_the_course_is_refused_and_nobody_ge
     with pytest.raises(ValueError, match=r"^05/05\.ipynb: .*“test_encode” say check\('encod'\).* again\.$"):
         refuse_unknown_names(cells, "05/05.ipynb")
     refuse_unknown_names(OTHER_COURSE.cells, "05/05.ipynb")
-
-
-def test_a_class_marked_when_questions_had_other_numbers_keeps_its_marks():
-    cells = fork(graded("test_q6_1", "1" + check("q6_1"), 1)).cells
+    cells = fork(graded("test_q6_1", "1" + check("q6_1"), 1)).cells  # of a class when questions had other numbers
     with pytest.raises(ValueError, match=r"that question is in 06-masking.* its marks stay as they are"):
         refuse_unknown_names(cells, "05-attention/05-attention.ipynb")
     refuse_unknown_names(cells, "06-masking/06-masking.ipynb")

@@ -91,7 +91,7 @@ def test_marking_is_the_same_under_cprofile_which_goes_on_after_it():
     assert seen["_remark_on"] >= 2, "what comes after a watched call is profiled, too"
 
 
-@pytest.mark.parametrize("core", ["ctrace", "pytrace", pytest.param("sysmon", marks=since_312)])
+@pytest.mark.parametrize("core", ["ctrace", pytest.param("sysmon", marks=since_312)])
 def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, monkeypatch):
     coverage = pytest.importorskip("coverage")
     monkeypatch.setenv("COVERAGE_CORE", core)

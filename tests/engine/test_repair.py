@@ -28,7 +28,6 @@ UNREADABLE = {  # what is said of it: what is handed in
 
 @pytest.fixture
 def submitted(tmp_path):
-    """Write a notebook (or bytes) as a submission and load it as the grader does."""
 
     def write(content, name=f"{NAME}.ipynb"):
         path = tmp_path / name

@@ -24,8 +24,6 @@ RIGHT = {
     "lists as indices": "return x[[0, 2]], x[[2, 1], [0, 3]], x[:, (1, 0)], x[range(2)], x[[True, False, True]], x[[]]",
     "written to a list of indices": "y = x.clone()\n    y[[0, 2]] += 1\n    y[[1], [0, 3]] = 5.0\n    return y",
     "rows copied from the CPU": "y = torch.empty_like(x)\n    y[0] = torch.ones(4)\n    return y[:1]",
-    "item by item": "return torch.tensor([[value.item() for value in row] for row in x], device=x.device)",
-    "written in words": "f'{x[0, 0]:.2f} {x} {x.device}'\n    return x.type(torch.float64)",
     "a layer of its own, made there": "return nn.Linear(4, 2, device=x.device)(x)",
     "the name of the device": "return x + torch.arange(4, device='cuda' if x.is_cuda else 'cpu')",
     "drawn on the CPU with a generator of its own": (
@@ -46,8 +44,6 @@ WRONG = {
     # what cannot be followed elsewhere is asked on the CPU
     "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)",
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
-    "a list of numbers": "return torch.tensor(x.tolist())",
-    "numbers of the CPU's, stacked": "return torch.stack([x[0, 0], torch.tensor(1.0)])",  # only arithmetic may mix
     "positions without a device": "return x + torch.arange(x.shape[1])",
     "indices of the GPU's into the CPU": "return torch.zeros(5)[(x[0] > 0).long()].to(x.device)",
     "values without a device under a mask": "y = x.clone()\n    y[[0, 1]] = torch.ones(4)\n    return y",

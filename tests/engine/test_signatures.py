@@ -62,7 +62,6 @@ def asked(monkeypatch) -> list[list[int]]:
 
 
 def again() -> Signatures:
-    """Return what a process that has just started finds."""
     signature_store.of.cache_clear()
     return signature_store.of(NAME)
 

@@ -22,7 +22,6 @@ REWORDED = {
 
 
 def crossed(value: object) -> object:
-    """Return the value as it comes over the wire."""
     return decode(encode(value))
 
 
@@ -206,7 +205,6 @@ def defined(source: str) -> dict:
 
 
 def raised(source: str) -> dict:
-    """Return what crosses the wire of an error that a program raises."""
     question = encode({"do": "call", "target": "f", "args": [], "kwargs": {}})
     return decode(Responder(defined(source)).answer(question))["problem"]
 

@@ -104,6 +104,7 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
     assert copied == {f"{NAME}.ipynb", "timestamp.txt", "own", "own/Daten für mich.csv"}
     for name in ("data", "\x1b[31m"):
         (folder / name).unlink()
+    (folder / "timestamp.txt").write_text(" ")  # says no time, which is no trouble
     monkeypatch.setattr(student_folder, "MAX_FILES", 20)
     for number in range(30):
         (folder / f"{number}.csv").write_text("1")
@@ -116,10 +117,10 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"\xff\xfe\x00", b"2026-01-01" * 1000, b" "),
+        *(b"\xff\xfe\x00", b"2026-01-01" * 1000),
         *(b"99999999999-01-01 00:00:00 UTC", b"2026-01-01 00:00:00 99999999999999999999"),
     ],
-    ids=["bytes", "too long", "empty", "a year too far", "a zone too far"],
+    ids=["bytes", "too long", "a year too far", "a zone too far"],
 )
 def test_a_time_stamp_that_is_none_is_left_out_and_said(folder, content):
     (folder / "timestamp.txt").write_bytes(content)

@@ -24,7 +24,6 @@ class Counting(internals.TorchDispatchMode):
 
 
 def profiled(recording: bool = True) -> set[str]:
-    """Return the names that the profiler recorded."""
     internals.enable_profiler(_CPU_ONLY)
     assert internals.profiler_enabled()
     internals.enable_record_function(recording)

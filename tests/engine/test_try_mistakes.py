@@ -121,7 +121,6 @@ def test_a_mistake_is_added_by_one_entry_and_one_command_unless_it_answers_like_
 
 
 def tried_with(copy: Path, entry: str) -> tuple[int, str]:
-    """Give the command in the copy, whose catalogue has this entry too."""
     path, place = Path("transformer_exercises", "masking", f"{NAME}.py"), 'wrong=r"""\n'
     text = (ROOT / path).read_text("utf-8")
     assert text.count(place) == 1

@@ -17,7 +17,6 @@ STUDENTS = [f"student-{n}" for n in range(5)]
 
 
 def run(folder, *commands):
-    """Run nbgrader's commands, all at once."""
     environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     programs = [[sys.executable, "-m", "nbgrader", *command] for command in commands]

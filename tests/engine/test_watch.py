@@ -31,7 +31,6 @@ def handed_in(answers=BEST, extra=""):
 
 @pytest.fixture
 def clocked(monkeypatch, tmp_path):
-    """Return the folders of a class, their parent, and a clock."""
     now = [0.0]
     folders = Folders(tmp_path / "submitted", [NAME], without=["left-out"])
     folders.settling.clock = lambda: now[0]
@@ -198,7 +197,6 @@ class Watching:
         return self.log.read_text(encoding="utf8")
 
     def marked(self) -> list[str]:
-        """Return students, in the order in which their feedback came."""
         return re.findall(rf"^\S+  (.+?)  {NAME}  \S+  [\d.]+ s$", self.said(), re.MULTILINE)
 
     def family(self) -> list[psutil.Process]:
@@ -214,13 +212,11 @@ class Watching:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """Copy the course without its releases: marking makes what is missing."""
     return copy_of_the_course(tmp_path_factory.mktemp("watched") / "a course", "c.Judge.cell_timeout = 20.0\n")
 
 
 @pytest.fixture
 def watching(course, tmp_path):
-    """Start watchers; none outlives its test."""
     started = []
 
     def begin(*options):

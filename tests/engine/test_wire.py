@@ -139,7 +139,6 @@ def sockets():
 
 
 def crossed(value):
-    """Return the value after the whole way: through bytes on a socket."""
     with sockets() as (mine, theirs):
         packet = encode(value)
         Channel(mine).send(packet.tree, packet.blobs)
