@@ -113,7 +113,6 @@ def tiny():
 
 @pytest.fixture(scope="module")
 def honest(template, tiny):
-    """Return the marks of the same wrong answers without a cheat."""
     return submit(template, tiny)[1]
 
 

@@ -170,7 +170,6 @@ def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Return a class of four students and one who is absent. Tests only read it."""
     students = {
         "ada": Student(written=2.0, name=("Ada", "Lovelace"), penalty=2.0),
         "ben": blocked(),

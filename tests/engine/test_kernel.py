@@ -31,7 +31,6 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def kernelspec(tmp_path_factory):
-    """Install the kernelspec on Jupyter's path, and make the entry point known."""
     folder = tmp_path_factory.mktemp("jupyter")
     shutil.copytree(ROOT / "autograder/sandbox/kernelspec", folder / "kernels" / "caged-python3")
     factory = KernelProvisionerFactory.instance()

@@ -48,7 +48,6 @@ UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """Make a copy of the repository with everything handed in, marked once, with feedback."""
     root = copy_of_the_course(tmp_path_factory.mktemp("elsewhere") / "a course")
     classroom, solutions = root / "classroom", root / "solutions"
     solution = solutions / NAME / f"{NAME}.ipynb"

@@ -171,7 +171,6 @@ def page(folder: Path, student: str, notebook: str = "problem1") -> str:
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory):
-    """Two copies of one class: marked by stock nbgrader, and by `autograder grade`."""
     stock, ours = (tmp_path_factory.mktemp("ordinary") / name for name in ("stock", "ours"))
     shutil.copytree(QUICKSTART, stock / "source", ignore=shutil.ignore_patterns("ps1_autotest", "*.html"))
     shutil.copy(QUICKSTART.parent / "autotests.yml", stock)

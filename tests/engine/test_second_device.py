@@ -32,10 +32,6 @@ RIGHT = {
     "attention of PyTorch's": "return F.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "gradients": "y = x.detach().requires_grad_(True)\n    (y**2).sum().backward()\n    return y.grad",
     "written in place": "y = x.clone()\n    y[y > 0] = 0.0\n    y[:, 1:] += 1\n    y /= 2\n    return y",
-    "an error that it expects": (
-        "try:\n        return x + torch.arange(4)\n    except RuntimeError:\n"
-        "        return x + torch.arange(4, device=x.device)"
-    ),
     "without gradients": "with torch.inference_mode():\n        return (x @ x.T).softmax(-1)",
     "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4, device=x.device)",
 }

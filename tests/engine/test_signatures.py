@@ -54,7 +54,6 @@ def five_versions(monkeypatch) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch) -> list[list[int]]:
-    """Return the rows that are computed, as they are."""
     rows: list[list[int]] = []
     compute = signatures.compute
     monkeypatch.setattr(signatures, "compute", lambda name, wanted: rows.append(list(wanted)) or compute(name, wanted))

@@ -27,7 +27,6 @@ def run(folder, *commands):
 
 
 def take_in(urls, barrier, outcomes):
-    """Do what a marking process does first; each round starts in both at once."""
     for url in urls:
         barrier.wait()
         try:
