@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
-from conftest import wait_for
+from conftest import missing, wait_for
 from nbgrader.api import Gradebook
 
 from autograder.spec.course import exercise
