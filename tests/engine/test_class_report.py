@@ -168,6 +168,11 @@ def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T
     return Student({"causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL)}, {"causal_mask": source})
 
 
+def unreadable(notebook):
+    zero_everywhere(notebook, "The file is empty.")
+    notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     students = {
@@ -227,18 +232,14 @@ def test_pass_rates_are_of_those_who_answered(small):
 
 
 def test_an_unreadable_file_and_a_blank_cell_are_no_answers(tmp_path):
-    def refuse(notebook):
-        zero_everywhere(notebook, "It is not a notebook.")
-        notebook.cells.insert(0, _about_this_submission(["It is not a notebook."], failed=True))
-
-    term = make_class(tmp_path / "term", {"ada": Student(), "tunde": Student(change=refuse)})
+    term = make_class(tmp_path / "term", {"ada": Student(), "tunde": Student(change=unreadable)})
     assert {row.answered for row in rates(the_only(term))} == {1}
     answered = {(row["student"], row["exercise"]): row["answered"] for row in rows(collected(term))}
     assert not answered["ada", WRITTEN]
     assert answered["ada", "causal_mask"]
     _, words = report(term)
     assert "tunde all: the file could not be read" in words
-    assert words.count("It is not a notebook.") == 1
+    assert words.count("The file is empty.") == 1
 
 
 def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
@@ -284,10 +285,6 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
     def shows(where, *output, **about):
         shown = [nbformat.v4.new_output(*output, **about)]
         return lambda notebook: cell_of(notebook, where).update(outputs=shown)
-
-    def unreadable(notebook):
-        zero_everywhere(notebook, "The file is empty.")
-        notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
 
     sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
     changes = {
