@@ -163,6 +163,7 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
             "one: One.\n- |\n  def scaled(x,by=2):\n      if by==0: raise ValueError('by is 0')\n      return x*by",
             "a version is the reference itself",
         ),
+        ("one: One.\n- x * by => x *", "a version is not Python: "),
         ("one: One.\n- x * by -> x", "'x \\* by -> x' is no edit: write `old text => new text`"),
         ("one (grave): One.\n- x * by => x", "one: 'grave' is none of slip, misconception, missed"),
         ("no colon here\n- x * by => x", "'no colon here' is neither an entry .* nor a version"),

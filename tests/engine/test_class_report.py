@@ -491,15 +491,16 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
 def test_parquet_has_the_same_rows_and_types_and_without_pyarrow_it_is_said_what_to_install(
     small, tmp_path, monkeypatch
 ):
-    parquet = pytest.importorskip("pyarrow.parquet")
     data = collected(small)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyarrow", None)
+        status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+    assert status == 2
+    assert "pip install pyarrow" in said
+    parquet = pytest.importorskip("pyarrow.parquet")
     count = write_parquet(data, tmp_path / "all.parquet")
     found = parquet.read_table(tmp_path / "all.parquet").to_pylist()
     assert (found, len(found)) == (list(rows(data)), count)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
-    assert status == 2
-    assert "pip install pyarrow" in said
 
 
 def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_made(small, tmp_path):

@@ -200,6 +200,7 @@ def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrot
     assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
     write_start(root, tmp_path / "replaced")
     assert (root / "course" / "START.md").read_bytes() == (ROOT / "course" / "START.md").read_bytes()
+    write_start(root)  # over what it wrote itself
     assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
 
 

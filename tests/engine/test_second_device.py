@@ -15,21 +15,18 @@ from autograder.untrusted.wire import encode
 RIGHT = {
     "by way of NumPy and back": "return torch.from_numpy(np.exp(x.cpu().numpy())).to(x.device)",
     "positions counted on the CPU, then moved": "return x + torch.arange(x.shape[1]).to(x.device)",
+    "made like x": "return torch.zeros_like(x) + x.new_ones(4) + x.new_tensor([1, 2, 3, 4.0])",
+    "a list and back": "return torch.tensor(x.tolist(), device=x.device)",
+    "where and masked_fill": "return torch.where(x > 0, x, torch.tensor(-1.0)).masked_fill(x > 1, torch.tensor(0.0))",
+    "written in words": "f'{x[0, 0]:.2f} {x} {x.device}'\n    return x.type(torch.float64)",
     "values looked at": "return torch.stack([row for row in x if row.sum() or True])",
     "a number of the CPU's": "return x * torch.tensor(2.0) / torch.tensor(4.0).sqrt()",
-    "a sum that begins as a number of the CPU's": (
-        "total = torch.tensor(0.0)\n    for value in x[0]:\n        total = total + value\n    return total"
-    ),
     "indices of the CPU's": "return x[torch.arange(2)]",
     "lists as indices": "return x[[0, 2]], x[[2, 1], [0, 3]], x[:, (1, 0)], x[range(2)], x[[True, False, True]], x[[]]",
     "written to a list of indices": "y = x.clone()\n    y[[0, 2]] += 1\n    y[[1], [0, 3]] = 5.0\n    return y",
     "rows copied from the CPU": "y = torch.empty_like(x)\n    y[0] = torch.ones(4)\n    return y[:1]",
     "a layer of its own, made there": "return nn.Linear(4, 2, device=x.device)(x)",
     "the name of the device": "return x + torch.arange(4, device='cuda' if x.is_cuda else 'cpu')",
-    "drawn on the CPU with a generator of its own": (
-        "places = torch.randint(3, (2,), generator=torch.Generator().manual_seed(1))\n    return x[places.to(x.device)]"
-    ),
-    "attention of PyTorch's": "return F.scaled_dot_product_attention(x, x, x, is_causal=True)",
     "gradients": "y = x.detach().requires_grad_(True)\n    (y**2).sum().backward()\n    return y.grad",
     "written in place": "y = x.clone()\n    y[y > 0] = 0.0\n    y[:, 1:] += 1\n    y /= 2\n    return y",
     "without gradients": "with torch.inference_mode():\n        return (x @ x.T).softmax(-1)",
@@ -42,6 +39,8 @@ WRONG = {
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
     "positions without a device": "return x + torch.arange(x.shape[1])",
     "indices of the GPU's into the CPU": "return torch.zeros(5)[(x[0] > 0).long()].to(x.device)",
+    "a mask without a device": "return x.masked_fill(torch.ones(3, 4).triu(1).bool(), -torch.inf)",
+    "added to a number of the CPU's": "y = torch.tensor(0.0)\n    y += x.sum()\n    return y.to(x.device)",
     "values without a device under a mask": "y = x.clone()\n    y[[0, 1]] = torch.ones(4)\n    return y",
     "added to a tensor of the CPU's": "y = torch.zeros(3, 4)\n    y += x\n    return y.to(x.device)",
     "gathered in a tensor of the CPU's": "y = torch.zeros(3, 4)\n    y[0] = x[0]\n    return y",
@@ -64,10 +63,6 @@ MODULES_RIGHT = {  # what is made, and what is done with it
         "return x + self.table",
     ),
     "indices of the CPU's": ("self.table = nn.Embedding(9, 4)", "return x + self.table.weight[torch.arange(3)]"),
-    "a buffer made late": (
-        "self.table = None",
-        "if self.table is None:\n            self.table = x.new_ones(4)\n        return x + self.table",
-    ),
     "PyTorch's attention": (
         "self.part = nn.MultiheadAttention(4, 2, batch_first=True)",
         "return self.part(x[None], x[None], x[None])[0]",

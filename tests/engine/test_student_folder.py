@@ -104,7 +104,8 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
     assert copied == {f"{NAME}.ipynb", "timestamp.txt", "own", "own/Daten für mich.csv"}
     for name in ("data", "\x1b[31m"):
         (folder / name).unlink()
-    (folder / "timestamp.txt").write_text(" ")  # says no time, which is no trouble
+    (folder / "timestamp.txt").write_text(" ")  # says no time
+    assert "timestamp.txt" in student_folder.inspect_folder("ada", folder).taken
     monkeypatch.setattr(student_folder, "MAX_FILES", 20)
     for number in range(30):
         (folder / f"{number}.csv").write_text("1")
