@@ -1,12 +1,9 @@
-"""Hypothesis strategies for hostile or damaged submissions: notebooks, Python sources, markup, formulas and outputs.
-
-An example starts as something real, such as a released notebook with right answers, and is then damaged in ways that
-have occurred or that a parser must expect.
-"""
+"""Hypothesis strategies for submissions that are damaged in ways that have occurred or that a parser must expect."""
 
 import contextlib
 import functools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,8 +21,7 @@ from autograder.sample_class import filled_in
 ALL = list(HealthCheck)
 settings.register_profile("claims", derandomize=True, database=None, deadline=None, suppress_health_check=ALL)
 settings.register_profile("fuzz", deadline=None, suppress_health_check=ALL, print_blob=True)
-if settings.get_current_profile_name() != "fuzz":
-    settings.load_profile("claims")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "claims"))
 
 NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
