@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from autograder.cli import app
 from autograder.nbgrader_plugin.export.lms import CanvasExport, MoodleExport
 from autograder.nbgrader_plugin.intake.lms_collect import LmsCollector
-from autograder.spec.course import MARKERS, exercise, exercises, notebooks
+from autograder.spec.course import exercise, exercises, notebooks
 from autograder.workload import Unannounced, markdown, notebook
 
 INSTRUCTORS, STUDENTS = ROOT / "docs" / "instructors.md", ROOT / "docs" / "students.md"
@@ -127,22 +127,6 @@ def test_every_command_of_a_guide_exists_as_it_is_written(page):
             assert shlex.join([first, *rest]).replace(f"activate {name}", "activate NAME") in OTHERS
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "autograder try softmax classroom/submitted/nobody/05-attention/05-attention.ipynb",
-        "nbgrader db assignment add 05-attention --due=tomorrow",
-        "nbgrader export --CanvasExport.rooster=classroom/canvas.csv",
-        "make student",
-    ],
-)
-@pytest.mark.usefixtures("classroom")
-def test_a_command_with_a_slip_of_the_pen_would_be_found(command):
-    first, *rest = shlex.split(command)
-    with pytest.raises((AssertionError, ValueError)):
-        CHECKS[first](rest)
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_that_a_page_names_exists(page):
     for first, second, *_ in named(page):
@@ -220,19 +204,13 @@ def test_the_guides_table_is_what_the_notebooks_say():
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_exercise_has_its_points_minutes_and_rubric_and_there_is_time_for_all(name):
+def test_every_exercise_has_its_points_and_minutes_and_there_is_time_for_all(name):
     found, cells = notebook(name), read("solutions", name).cells
     declared = {exercise.name: exercise.points for exercise in exercises(name)}
     assert {task.name: task.points for task in found.tasks if not task.written} == declared
     earned = sum(cell.metadata.nbgrader.points for cell in cells if cell.metadata.get("nbgrader", {}).get("grade"))
     assert found.points == earned
     assert found.minutes.doing == 1.25 * sum(task.minutes for task in found.tasks)
-    places = {cell.metadata.get("nbgrader", {}).get("grade_id"): number for number, cell in enumerate(cells)}
-    for task in (task for task in found.tasks if task.written):
-        rubric = cells[places[task.name] - 1].source.partition("**Rubric**")[2]
-        assert sum(map(float, re.findall(r"^- (\d+) points?:", rubric, re.MULTILINE))) == task.points
-        sample = cells[places[task.name]].source.partition(MARKERS[0])[2].partition(MARKERS[1])[0]
-        assert len(sample.split()) > 60
 
 
 @pytest.mark.parametrize(
