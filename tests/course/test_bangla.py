@@ -109,13 +109,6 @@ def test_a_size_with_its_whole_table_has_rows_for_tokens_that_no_text_has(materi
         assert model.num_parameters() == size.parameters(size.rows_of_table(len(material.tokenizer)))
 
 
-def test_the_published_configuration_is_the_one_that_notebook_09_counts():
-    size = sizes.size_named("bangla")
-    published = (size.vocabulary, size.context, size.layers, size.heads, size.width, size.dropout)
-    assert published == (32_100, 128, 8, 8, 512, 0.2)
-    assert size.parameters(size.rows_of_table(700)) == 41_720_832
-
-
 @pytest.mark.long
 def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
     out = tmp_path / "bangla.json"

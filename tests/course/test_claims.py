@@ -1,8 +1,4 @@
-"""Tests that an assertion checks every number that a notebook states about a result; `claims.toml` lists exceptions.
-
-A number is checked if an assertion of the notebook contains it, or has bounds around it. Numbers in code, formulas,
-boxes of exercises, questions, titles, years and references to sections are not statements about a result.
-"""
+"""Tests that an assertion holds, or bounds, each number stated about a result; `claims.toml` lists the exceptions."""
 
 from __future__ import annotations
 

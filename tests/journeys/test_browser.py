@@ -1,20 +1,13 @@
-"""Tests in a real browser: figures, pictures that one can touch, a feedback page.
-
-They need Chromium (`apt install chromium`) and are skipped without it. A screenshot of each test's end is saved in
-`classroom/screenshots`, to be looked at.
-"""
+"""Tests in a real browser: figures, pictures that one can touch, a feedback page."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +16,7 @@ import pytest
 import test_touchables
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from conftest import ROOT, read
+from conftest import ROOT, read, wait_for
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
@@ -75,6 +68,11 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
@@ -92,11 +90,7 @@ def lab(tmp_path_factory):
         server = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(300):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{address}/api").close()
-                break
-            time.sleep(0.2)
+        wait_for(lambda: listens(port))
         yield address
     finally:
         server.terminate()

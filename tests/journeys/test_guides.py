@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
-from class_copies import BEST, FULL, NAME, copy_of_the_course, put
+from class_copies import BEST, FULL, NAME, copy_of_the_course, put, run
 from class_copies import notebook as handed_in
 from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
@@ -51,16 +48,6 @@ def named(page: Path) -> list[list[str]]:
     return [shlex.split(" ".join(words.split())) for words in INLINE.findall(text)]
 
 
-def run(folder: Path, words: list[str]) -> str:
-    """Return what a command says in a folder in which the course's commands work on a term of its own."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
-    command = [sys.executable, "-m", {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[words[0]], *words[1:]]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    done = subprocess.run(command, cwd=folder, env=environment, **streams)
-    assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}"
-    return done.stdout
-
-
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
@@ -86,7 +73,7 @@ def test_a_term_goes_by_the_guide(tmp_path):
     book, said = term / "classroom", {}
     for words in commands(INSTRUCTORS):
         if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
-            said[" ".join(words)] = run(term, words)
+            said[" ".join(words)] = run(term, book, *words)
         if words[:2] == ["nbgrader", "collect"]:
             put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
             no_shift = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source

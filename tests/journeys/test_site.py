@@ -1,8 +1,4 @@
-"""Tests of the website: no marking code, nothing from other hosts, and all that is promised.
-
-The pages' sources are tested everywhere. The built pages need the website's environment. If it is missing, it is
-created as `make site` does, in half a minute; if that fails, as without a network, these tests are skipped.
-"""
+"""Tests of the website: no marking code, nothing from other hosts, and all that is promised."""
 
 # ruff: noqa: F811
 from __future__ import annotations
@@ -337,8 +333,6 @@ def host(built):
 @pytest.fixture
 def opened(page, host):
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
 
     def open_page(path: str, width: int = 1300, scheme: str = "light"):
         page.set_viewport_size({"width": width, "height": 900})
@@ -348,7 +342,7 @@ def opened(page, host):
         return page
 
     yield open_page
-    assert [url for url in asked if not url.startswith((f"{host}/", "data:"))] == []
+    assert [url for url in page.asked if not url.startswith((f"{host}/", "data:"))] == []
     assert page.errors == []
 
 
@@ -357,16 +351,11 @@ def opened(page, host):
     ("name", "scheme"),
     [("index", "dark"), ("05-attention", "dark"), *((name, "light") for name in ("index", *NOTEBOOKS))],
 )
-def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
+def test_pages_have_no_serious_finding_by_day_and_by_night_and_are_no_wider_than_a_phone(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
     # All pages take their colours from the same styles, and to look at every word takes a minute
     without_findings(page, **{"color-contrast": {"enabled": name in ("index", "05-attention")}})
-
-
-@seen
-@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
-def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
     page = opened(f"{name}.html", width=390)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
 
