@@ -9,7 +9,6 @@ import unicodedata
 import pytest
 from conftest import ROOT
 from transformers import AutoTokenizer
-from typer.testing import CliRunner
 
 from tools.training import bangla as experiment
 from tools.training import grow, sizes, texts
@@ -107,27 +106,6 @@ def test_a_size_with_its_whole_table_has_rows_for_tokens_that_no_text_has(materi
         model = grow.new_model(size, material, seed=0)
         assert model.get_input_embeddings().weight.shape == (rows, 32)
         assert model.num_parameters() == size.parameters(size.rows_of_table(len(material.tokenizer)))
-
-
-@pytest.mark.long
-def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
-    out = tmp_path / "bangla.json"
-    few = {"MINUTES": {"tiny": 0.02, "laptop": 0.02}, "CHARACTERS": 100_000, "WRITTEN": 10}
-    for name, value in (few | {"FOLDER": tmp_path / "models", "KEPT": out}).items():
-        monkeypatch.setattr(experiment, name, value)
-    missing = CliRunner().invoke(experiment.app, ["--measure"])
-    assert missing.exit_code == 2
-    assert "holds no trained model" in " ".join(missing.output.split())
-    result = CliRunner().invoke(experiment.app)
-    assert result.exit_code == 0, result.output
-    first = out.read_text(encoding="utf-8")
-    monkeypatch.setattr(experiment, "train", lambda *_: pytest.fail("trained already"))
-    assert CliRunner().invoke(experiment.app).exit_code == 0
-    assert out.read_text(encoding="utf-8") == first
-    for one in json.loads(first)["models"].values():
-        assert one["tokens"] == one["steps"] * one["tokens_per_step"]
-        assert one["processor_minutes"] > 0
-        assert len(one["stories"]) == len(experiment.PROMPTS)
 
 
 def test_what_is_kept_of_the_experiment_is_what_sizes_grammar_and_guide_say():

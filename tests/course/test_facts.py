@@ -9,10 +9,12 @@ import socket
 import pytest
 import sacrebleu
 import torch
+import torch.nn.functional as F
 from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel
 
 from autograder.spec.course import reference
+from tools.training.inspected_models import SOLUTIONS, given
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
 
 SHIPPED = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
@@ -34,6 +36,17 @@ def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
             assert prefix_log_prob(stories[story:first]) < -0.1
             found += 1
     assert found == 61
+
+
+@pytest.mark.slow
+def test_the_heads_kept_for_07_fit_its_model_and_are_near_its_floor():
+    notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways")
+    model = notebook["HeadsOnly"](notebook["right"])
+    model.load_state_dict(torch.load(SOLUTIONS / "07-multi-head" / "heads.pt", weights_only=True))
+    rows = notebook["test_ids"]
+    with torch.no_grad():
+        loss = F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten()).item()
+    assert 0 < loss - notebook["LINES"]["true floor"] < 0.06
 
 
 @pytest.fixture(scope="module")

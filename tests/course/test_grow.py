@@ -229,24 +229,6 @@ def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch)
     assert material.tokenizer.decode([*material.tokens.tolist(), int(material.validation.inputs[0, 0]), *held]) == text
 
 
-@pytest.mark.long
-def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path, monkeypatch):
-    whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
-    monkeypatch.setattr(scaling, "TOKENS", (2_000, 4_000))
-    monkeypatch.setattr(scaling, "RATES", (0.05,))
-    for out, widths in ((whole, (8, 12)), (parts, (12,)), (parts, (8, 12))):  # without the first width; with it
-        monkeypatch.setattr(scaling, "KEPT", out)
-        monkeypatch.setattr(scaling, "WIDTHS", widths)
-        result = CliRunner().invoke(scaling.app)
-        assert result.exit_code == 0, result.output
-    assert whole.read_text() == parts.read_text()
-    shared, runs = scaling.kept_runs(whole)
-    assert len(runs) == 4
-    assert all(run.loss > shared["floor"] for run in runs)
-    shown = CliRunner().invoke(scaling.app, ["--show"])
-    assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
-
-
 def test_the_kept_experiment_is_whole_and_above_its_floor():
     shared, runs = scaling.kept_runs(scaling.KEPT)
     found = scaling.best(runs)

@@ -10,7 +10,6 @@ import ast
 import contextlib
 import functools
 import json
-import logging
 import math
 import os
 import re
@@ -181,15 +180,6 @@ def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
         assert f"{number:,}" in cells["q10-2"].source
     [expected] = re.findall(r"^expected = (.*)$", cells["test_describe_model"].source, re.MULTILINE)
     assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
-
-
-def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published, monkeypatch):
-    [quoted] = re.findall(r"^> \*(.*)\*$", cells["padding-text"].source, re.MULTILINE)
-    model, said = GPT2LMHeadModel.from_pretrained(stand_in), []
-    logger = logging.getLogger("transformers.generation.utils")
-    monkeypatch.setattr(type(logger), "warning_once", lambda self, message: said.append(message))
-    model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
-    assert any(quoted in message for message in said)
 
 
 TWO = cells_of("02-tokenisation-further")
