@@ -364,7 +364,7 @@ def test_pages_have_no_serious_finding_by_day_and_by_night_and_are_no_wider_than
 def test_the_search_finds_a_word_and_shows_where_it_stands_and_works_without_a_server(opened, built):
     """From the folder, a browser does not allow to fetch the lines around a word that was found."""
     page = opened("search.html?q=perplexity")
-    page.locator("#search-results li a", has_text="Language modelling").wait_for()
+    page.locator("#search-results li a", has_text="Language modelling").first.wait_for()
     page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
     page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
     page.locator("#search-results li a", has_text="Language modelling").first.click()
