@@ -90,9 +90,9 @@ def draw_losses(losses, lines, title):
     ax.set(title=title, xlabel="training step", ylabel="training loss (nats per token)", ylim=(0, None))
     ax.set_xlim(0, len(means))
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0.91), ncols=2, fontsize=10)
-    told = ", ".join(f"{name} ends at {end:.2f}" for name, end in ends.items())
+    told = ", ".join(f"{name} {end:.2f}" for name, end in ends.items())
     drawn = ", ".join(f"{name} {height:.2f}" for name, height in lines.items())
-    show(fig, f"Losses over {len(means)} steps, all falling: {told}. Horizontal lines: {drawn}.")
+    show(fig, f"{len(ends)} losses over {len(values)} steps, all falling, among lines. Ends: {told}. Lines: {drawn}.")
 
 
 def draw_influence(moved, name):
