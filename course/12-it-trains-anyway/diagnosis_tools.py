@@ -60,7 +60,7 @@ def patients(group, name, V, T=33):
     made = {}
     for letter, finding in (({"sound": "sound"} if group == "suspects" else {}) | lying).items():
         source, rate = kept[group][finding]
-        names = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}
+        names: dict = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}
         exec(compile(source, "<patient>", "exec"), names)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(7)
@@ -113,7 +113,8 @@ def own_gpt(V, T=33):
     import json
     from pathlib import Path
 
-    wanted, found = {"GPTConfig", "TorchBlock", "Block", "GPT"}, {}
+    wanted = {"GPTConfig", "TorchBlock", "Block", "GPT"}
+    found: dict = {}
     try:
         exec("import math, torch\nimport torch.nn.functional as F\nfrom dataclasses import dataclass\n"
              "from functools import partial\nfrom torch import nn", found)  # fmt: skip
