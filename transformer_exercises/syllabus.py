@@ -19,6 +19,7 @@ COURSE = Course(
         "09-gpt",
         "10-hugging-face-gpt2",
         "11-translation",
+        "12-it-trains-anyway",
     ),
     companions=("02-tokenisation-further", "06-masking-further", "08-blocks-further"),
     topics=(
@@ -33,6 +34,7 @@ COURSE = Course(
         "gpt",
         "hugging_face_gpt2",
         "translation",
+        "it_trains_anyway",
     ),
     imports="""
 import heapq

@@ -59,6 +59,7 @@ ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
     "03": without_floors(stories(validation=0)),
     "09": stories(train=2_000_000) | stories("bangla", 1_000_000),
     "11": sentences(6_000),
+    "12": stories(train=2_000_000),
 }
 
 
