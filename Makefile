@@ -22,7 +22,7 @@ $(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e transformer_exercises
 	touch $@
 
-demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
+demo: $(READY) ## release the course, mark a made-up class, write feedback, print the marks, all in classroom/demo (two minutes)
 	$(BIN)/autograder demo
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
@@ -87,7 +87,7 @@ mistakes: $(READY) ## try the catalogued mistakes (of NAMES, or all); keep their
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions
-	$(BIN)/autograder release
+	$(MAKE) release
 
 corpus: $(READY) ## write the stories into the assignments' folders
 	$(BIN)/python -m transformer_exercises.stories
@@ -111,8 +111,9 @@ grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; 
 	@$(BIN)/python -m tools.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
 	    $(if $(OUT),--out "$(OUT)")
 
-release: $(READY) ## tidy solutions/ and generate course/ from them; refuses where somebody wrote in course/
+release: $(READY) ## tidy solutions/, generate course/, fill in the guides' minutes; refuse if somebody wrote in course/
 	$(BIN)/autograder release
+	$(BIN)/python -m tools.fill_guides
 
 # The website's environment is its own, with a lock of its own: what builds pages marks nothing. REPOSITORY=owner/name, where
 # the built site is published on GitHub, adds links that open a notebook on Colab or Binder.

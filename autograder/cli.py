@@ -256,10 +256,11 @@ def _answer_in(file: Path, name: str) -> str:
 
 @app.command()
 def plan(wanted: Notebooks = None) -> None:
-    """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
-    from .workload import markdown, notebook
+    """Print the expected minutes and the points of all notebooks, or of those that are named and of their exercises."""
+    from .workload import answers_table, notebook, notebooks_table
 
-    _print(markdown([notebook(_notebook(name)) for name in wanted or course.notebooks()]))
+    found = [notebook(_notebook(name)) for name in wanted or course.notebooks()]
+    _print("\n\n".join([notebooks_table(found), *(answers_table(one) for one in found if wanted)]))
 
 
 @app.command()

@@ -405,7 +405,7 @@ def test_marks_can_be_read_by_their_owner_only(gradebook, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_work(made, tmp_path):
+def test_the_commands_of_the_guides_work(made, tmp_path):
     for package in ("autograder", "transformer_exercises"):
         (tmp_path / package).symlink_to(ROOT / package)
     for name in ("nbgrader_config.py", "students.example.csv"):
@@ -419,9 +419,11 @@ def test_the_commands_of_the_readme_work(made, tmp_path):
     shutil.copy(made, classroom / "gradebook.db")
     canvas_roster(classroom / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
     save(classroom / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena Late", "late@example.edu")])
-    readme = [line.split("#")[0].strip() for line in (ROOT / "README.md").read_text().splitlines()]
+    pages = ("instructors", "canvas-and-moodle")
+    text = "".join((ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in pages)
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
     starts = ("nbgrader export", "nbgrader db student import", "nbgrader zip_collect", "cp students")
-    commands = [line for line in readme if line.startswith(starts)]
+    commands = [line for line in lines if line.startswith(starts)]
     assert len(commands) == 7
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     hidden = ("COURSE_CLASSROOM", "PYTHONPATH")

@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,10 @@ from autograder.cli import app
 from autograder.nbgrader_plugin.export.lms import CanvasExport, MoodleExport
 from autograder.nbgrader_plugin.intake.lms_collect import LmsCollector
 from autograder.spec.course import MARKERS, exercise, exercises, notebooks
-from autograder.workload import Unannounced, markdown, notebook
+from autograder.workload import Unannounced, answers_table, notebook, notebooks_table
+
+sys.path.insert(0, str(ROOT))  # tools are no part of the package
+from tools import fill_guides
 
 INSTRUCTORS, STUDENTS = ROOT / "docs" / "instructors.md", ROOT / "docs" / "students.md"
 PAGES = [
@@ -109,6 +113,7 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 OTHERS = {  # what else the guides tell somebody to type
     *("cd course", "git clone YOUR-FORK course", "source .venv/bin/activate"),  # the folder in the zip and in git
+    "cp students.example.csv classroom/students.csv",
     *("conda env create -f environment.yml", "conda activate NAME", "pip install -r requirements.txt", "jupyter lab"),
 }
 CHECKS = {"autograder": check_autograder, "nbgrader": check_nbgrader, "make": lambda words: TARGETS.index(words[0])}
@@ -162,6 +167,8 @@ def test_a_term_goes_by_the_guide(tmp_path):
             (term / folder / name).symlink_to(ROOT / folder / name)
     book, said = term / "classroom", {}
     for words in commands(INSTRUCTORS):
+        if words[0] == "cp":
+            shutil.copy(ROOT / words[1], term / words[2])
         if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
             said[" ".join(words)] = run(term, words)
         if words[:2] == ["nbgrader", "collect"]:
@@ -214,9 +221,27 @@ def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):
         assert late.late_submission_penalty(who, 20.0, days * day) == pytest.approx(taken)
 
 
-def test_the_guides_table_is_what_the_notebooks_say():
-    assert markdown([notebook(name) for name in notebooks()]) in INSTRUCTORS.read_text("utf-8")
-    assert CliRunner().invoke(app, ["plan", "05-attention"]).output.strip() == markdown([notebook("05-attention")])
+@pytest.mark.parametrize("page", fill_guides.PAGES)
+def test_the_minutes_in_the_guides_are_those_of_the_notebooks(page):
+    """After a change: python -m tools.fill_guides"""
+    text = (ROOT / page).read_text("utf-8")
+    assert fill_guides.BLOCK.search(text)
+    assert text == fill_guides.filled(ROOT / page)
+
+
+def test_the_plan_has_the_minutes_and_points_of_notebooks_and_of_their_answers():
+    said = CliRunner().invoke(app, ["plan"]).output.strip()
+    assert said == notebooks_table([notebook(name) for name in notebooks()])
+    one = notebook("05-attention")
+    said = CliRunner().invoke(app, ["plan", "05-attention"]).output.strip()
+    assert said == f"{notebooks_table([one])}\n\n{answers_table(one)}"
+    assert "| `softmax` | 10 | 4 |" in said
+
+
+def test_the_readme_is_read_in_two_minutes():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 800
+    assert len(text.splitlines()) <= 110
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
