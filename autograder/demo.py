@@ -64,7 +64,7 @@ def prepare(classroom: Path) -> None:
 
 
 def mark_sample_class(marking: Classroom, notebook: str, bar: Progress) -> int:
-    """Release a notebook, submit the sample class's answers, mark them and print the marks. Return how many are wrong."""
+    """Release a notebook, submit and mark the sample class, print the marks. Return how many of them are wrong."""
     task = bar.add_task(f"{notebook}: the sample class submits", total=None, failures="")
     release(CLASSROOM, [notebook])
     submissions = sample_class(notebook)
