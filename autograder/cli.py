@@ -266,7 +266,7 @@ def plan(wanted: Notebooks = None) -> None:
 @app.command()
 def mistakes(
     name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
-    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,
+    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its checks alone and as marked")] = False,
 ) -> None:
     """List an exercise's catalogued mistakes: each one's name, number of versions, and feedback.
 
@@ -285,7 +285,7 @@ def mistakes(
         from .judge.cost_table import prices, span
 
         title += f", and what it earns of {declared.points:g} points"
-        table = _table(title, "mistake", "grade", "by its lines", "marked", text=("mistake", "grade"))
+        table = _table(title, "mistake", "grade", "by its checks", "marked", text=("mistake", "grade"))
         for price in prices(name):
             table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
     else:

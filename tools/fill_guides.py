@@ -38,10 +38,10 @@ def notebooks_table(found: Sequence[Chapter]) -> str:
         minutes = [rounded(each) for each in notebook(one.name).minutes]
         lines.append(f"| {_link(one, one.title)} | {minutes[0]} | {minutes[1]} |")
         sums = [before + more for before, more in zip(sums, minutes, strict=True)]
-    lines.append(f"| together, in minutes; about {_hours(sum(sums))} hours | {sums[0]} | {sums[1]} |")
+    lines.append(f"| together, about {_hours(sum(sums))} hours | {sums[0]} | {sums[1]} |")
     links = ", ".join(_link(one, str(_number(one))) for one in companions)
     hours = _hours(sum(one.minutes for one in companions))
-    return "\n".join([*lines, "", f"Optional notebooks, about {hours} hours in all, go further with {links}.", ""])
+    return "\n".join([*lines, "", f"Optional, about {hours} hours: more on {links}.", ""])
 
 
 def terms_table(found: Sequence[Chapter]) -> str:

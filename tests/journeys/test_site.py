@@ -60,7 +60,8 @@ def secrets() -> tuple[str, ...]:
     """Lines of solutions, model answers and hidden tests that no student reads; keys; explanations."""
     cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
     beside = [path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")]
-    handed_out = squeezed("\n".join(cells + beside))
+    rendered = [re.sub(r"</?code>", "", cell) for cell in cells]
+    handed_out = squeezed("\n".join(cells + rendered + beside))
     solved = "\n".join(cell.source for name in NOTEBOOKS for cell in read("solutions", name).cells)
     lines = {squeezed(line.split("  # ")[0]) for block in WITHHELD.findall(solved) for line in block.splitlines()}
     asked = [question for name in NOTEBOOKS for question in questions(name)]
