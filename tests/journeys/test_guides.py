@@ -255,8 +255,9 @@ def test_every_exercise_has_its_points_minutes_and_rubric_and_there_is_time_for_
     places = {cell.metadata.get("nbgrader", {}).get("grade_id"): number for number, cell in enumerate(cells)}
     for task in (task for task in found.tasks if task.written):
         rubric = cells[places[task.name] - 1].source.partition("**Rubric**")[2]
-        each = len(re.findall(r"^- ", rubric, re.MULTILINE)) if "One point each" in rubric else 0
-        assert each + sum(map(float, re.findall(r"^- (\d+) points?:", rubric, re.MULTILINE))) == task.points
+        entries = re.findall(r"^- (?:(\d+) points?:)?", rubric, re.MULTILINE)  # without a number: "One point each."
+        assert all(entries) or "One point each" in rubric
+        assert sum(float(points or 1) for points in entries) == task.points
         sample = cells[places[task.name]].source.partition(MARKERS[0])[2].partition(MARKERS[1])[0]
         assert len(sample.split()) > 60
 
