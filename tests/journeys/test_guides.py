@@ -242,6 +242,9 @@ def test_the_readme_is_read_in_two_minutes():
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.split()) <= 800
     assert len(text.splitlines()) <= 110
+    pictures = re.findall(r"^!\[(.{40,})\]\((\S+)\)$", text, re.MULTILINE)  # with what is to be seen on them
+    assert [path for _, path in pictures] == ["docs/pictures/notebook.png", "docs/pictures/feedback.png"]
+    assert all(0 < (ROOT / path).stat().st_size < 100_000 for _, path in pictures)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -286,9 +289,13 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere_and_the_readme_to_both_guides(page):
+def test_every_link_leads_somewhere_and_the_readme_to_the_three_guides(page):
     links = LINK.findall(FENCE.sub("", page.read_text("utf-8")))
-    assert page.stem != "README" or page.parent != ROOT or {"docs/instructors.md", "docs/students.md"} <= set(links)
+    assert (
+        page.stem != "README"
+        or page.parent != ROOT
+        or {f"docs/{name}.md" for name in ("instructors", "students", "learning-alone")} <= set(links)
+    )
     for target in (link for link in links if not link.startswith("https://")):
         path, _, anchor = target.partition("#")
         goal = (page.parent / path).resolve() if path else page

@@ -145,7 +145,7 @@ def test_figures_are_described_and_no_page_links_to_an_address_that_there_is_not
 
 def test_every_guide_is_a_page_whose_links_lead_to_pages(written):
     assert {f"{name}.md" for name in [*GUIDES, "index"]} == {path.name for path in written.glob("*.md")}
-    assert {"students", "instructors", "canvas-and-moodle", "contributing", "security"} <= set(GUIDES)
+    assert {"learning-alone", "students", "instructors", "canvas-and-moodle", "contributing", "security"} <= set(GUIDES)
     for source in written.glob("*.md"):
         text = source.read_text("utf-8")
         targets = [path for _, path, _ in guides.LINK.findall(text) if path]

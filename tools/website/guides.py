@@ -12,7 +12,7 @@ from autograder.spec.course import notebooks
 from . import colab_binder
 
 PICTURES = "docs/pictures"
-FIRST = ("docs/students.md", "docs/instructors.md")  # the others follow by name
+FIRST = ("docs/learning-alone.md", "docs/students.md", "docs/instructors.md")  # the others follow by name
 BESIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 PICTURE = re.compile(rf"^!\[(.+)\]\({PICTURES}/(.+)\)$", re.MULTILINE)

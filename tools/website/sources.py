@@ -142,8 +142,8 @@ begin.
   too.{online}
 - **Write the answers yourself**: download <a href="download/students.zip">students.zip</a>, all notebooks with their
   data, and [install it](students.md#install). One notebook alone can be downloaded at the top of its page.
-- **Have every answer checked, alone**: {guides.clone(address)}, then `make learn`. It opens your own copy
-  of the course and names your mistakes.
+- **Have every answer checked, alone**: {guides.clone(address)}, then `make learn`. It opens your own copy of the
+  course and names your mistakes: [learning alone](learning-alone.md).
 - **Teach it**: the [instructor's guide](instructors.md).
 
 ## The notebooks
