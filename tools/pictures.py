@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -34,6 +35,7 @@ SOFTMAX = """def softmax(scores, dim=-1):
     exps = torch.exp(scores - scores.max())
     return exps / exps.sum(dim=dim, keepdim=True)"""
 MISTAKE = "maximum of the whole tensor"  # what feedback says of this softmax
+IMPORT = re.compile(r"^(?:from|import) ", re.MULTILINE)
 PATIENCE = 120_000  # milliseconds
 COLOURS = 64  # of a picture: enough for text
 
@@ -57,9 +59,9 @@ def picture_of_notebook(browser: Browser, place: Path) -> None:
         path = place / NOTEBOOK / f"{NOTEBOOK}.ipynb"
         notebook = filled_in(nbformat.read(path, as_version=4), {"softmax": SOFTMAX})
         at = [grade_id(cell) for cell in notebook.cells].index("softmax")
-        code = [number for number, cell in enumerate(notebook.cells[:at]) if cell.cell_type == "code"]
-        # The cells above the exercise, but those that import, are left out: only what the picture shows is run.
-        notebook.cells = [*(notebook.cells[number] for number in code[:2]), *notebook.cells[at : at + 2]]
+        # Of the cells above the exercise only those that import are kept, so that no others are run.
+        importing = [cell for cell in notebook.cells[:at] if cell.cell_type == "code" and IMPORT.search(cell.source)]
+        notebook.cells = [*importing, *notebook.cells[at : at + 2]]
         nbformat.write(notebook, path)
         page = opened(browser, 1000, 620)
         page.goto(f"{address}/lab/tree/{NOTEBOOK}/{NOTEBOOK}.ipynb?reset")
