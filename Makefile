@@ -53,7 +53,8 @@ bench: $(READY) ## measure what marking a class and naming a mistake cost
 
 fuzz: MINUTES = 3
 fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES; nothing may break
-	$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
+	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); ulimit -v 12582912; \
+	while [ $$(date +%s) -lt $$end ]; do HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis tests/engine || exit 1; done
 
 lab: $(READY) ## open the course in JupyterLab, as students see it
 	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab

@@ -109,8 +109,8 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
 
 def fetch(model: str, path: Path) -> Path:
     """Download into the cache the files of a model that the notebook at `path` needs. Return their folder."""
-    cells = nbformat.read(path, as_version=4).cells
-    [wanted] = [found[1] for cell in cells if (found := re.search(r"^FILES = (\(.*\))$", cell.source, re.MULTILINE))]
+    sources = [file.read_text("utf-8") for file in path.parent.glob("*_tools.py")]
+    [wanted] = [found[1] for text in sources if (found := re.search(r"^FILES = (\(.*\))$", text, re.MULTILINE))]
     return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
 
 

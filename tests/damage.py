@@ -1,12 +1,9 @@
-"""Hypothesis strategies for hostile or damaged submissions: notebooks, Python sources, markup, formulas and outputs.
-
-An example starts as something real, such as a released notebook with right answers, and is then damaged in ways that
-have occurred or that a parser must expect.
-"""
+"""Hypothesis strategies for submissions that are damaged in ways that have occurred or that a parser must expect."""
 
 import contextlib
 import functools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,8 +21,7 @@ from autograder.sample_class import filled_in
 ALL = list(HealthCheck)
 settings.register_profile("claims", derandomize=True, database=None, deadline=None, suppress_health_check=ALL)
 settings.register_profile("fuzz", deadline=None, suppress_health_check=ALL, print_blob=True)
-if settings.get_current_profile_name() != "fuzz":
-    settings.load_profile("claims")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "claims"))
 
 NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
@@ -267,19 +263,15 @@ def markup() -> st.SearchStrategy[str]:
     return mixtures(real, MARKUP, MARKUP, 20_000)
 
 
-@st.composite
-def formulas(draw: st.DrawFn) -> str:
-    """Draw text like LaTeX, without dollar signs around it."""
+def formulas() -> st.SearchStrategy[str]:
+    """Return a strategy for text like LaTeX, without dollar signs around it."""
     parts = [part for part in MARKUP if part.startswith("\\") or part in "{}^_&'<>[]()"] + list("ax1+ ,.") + ["\\" + w for w in (
         *("alpha sum int lim sqrt frac over atop choose binom overset underset mathrm operatorname hat bar vec").split(),
         *("begin{matrix} end{matrix} begin{cases} end{cases} begin{array}{cc} end{array} hspace{1em} kern quad ,").split(),
         *("bigl Bigg| left. right. phantom{ fbox{ boldsymbol{ rm bf displaystyle scriptstyle tag{ label{ not prime").split(),
         *("href{x}{y} text{ mbox{ char` # $ % { } | ! ; : > xrightarrow[ overbrace{ underbrace{ sideset stackrel").split(),
     )]  # fmt: skip
-    if draw(st.integers(0, 3)):
-        return "".join(draw(st.lists(st.sampled_from(parts), max_size=40)))
-    unit = "".join(draw(st.lists(st.sampled_from(parts), min_size=1, max_size=3)))
-    return unit * draw(st.integers(1, 2_000 // len(unit)))
+    return mixtures(lambda: [r"\frac{QK^\top}{\sqrt{d_k}}"], parts, parts, 2_000)
 
 
 KINDS = st.sampled_from(

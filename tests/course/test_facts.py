@@ -9,10 +9,12 @@ import socket
 import pytest
 import sacrebleu
 import torch
+import torch.nn.functional as F
 from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel
 
 from autograder.spec.course import reference
+from tools.training.inspected_models import SOLUTIONS, given
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
 
 SHIPPED = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
@@ -36,6 +38,17 @@ def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
     assert found == 61
 
 
+@pytest.mark.slow
+def test_the_heads_kept_for_07_fit_its_model_and_are_near_its_floor():
+    notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways")
+    model = notebook["HeadsOnly"](notebook["right"])
+    model.load_state_dict(torch.load(SOLUTIONS / "07-multi-head" / "heads.pt", weights_only=True))
+    rows = notebook["test_ids"]
+    with torch.no_grad():
+        loss = F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten()).item()
+    assert 0 < loss - notebook["LINES"]["true floor"] < 0.06
+
+
 @pytest.fixture(scope="module")
 def shipped():
     """Model and tokenizer, loaded while every connection fails."""
@@ -55,8 +68,6 @@ def test_the_shipped_model_is_a_small_gpt2_with_a_context_of_128(shipped):
 
 
 TEXTS = [
-    "The dog drank the water because it was thirsty.",
-    "Money can't buy happiness",
     "  two  spaces , a\ttab,\n\na blank line \r\n",
     "Ụmụaka abụọ nọ n'ụlọ; àkwá, àkwà, ákwà",
     "নমস্কার, তুমি কেমন আছ?",
@@ -65,9 +76,9 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_any_text_comes_back_from_the_shipped_tokenizer(shipped, text):
-    assert shipped[1].decode(shipped[1](text).input_ids) == text
+def test_any_text_comes_back_from_the_shipped_tokenizer(shipped):
+    for text in TEXTS:
+        assert shipped[1].decode(shipped[1](text).input_ids) == text
 
 
 def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
@@ -102,43 +113,20 @@ def bleu_of_both(hypotheses: list[list[str]], references: list[list[str]]) -> fl
     return score
 
 
-EDGES = {
-    "equal": ("a b c d e", "a b c d e"),
-    "no 4-gram matches": ("a b c x a b c", "a b c d e f g"),
-    "no 3-gram and no 4-gram matches": ("a b x c d y", "a b c d e f"),
-    "only words match": ("d c b a", "a b c d"),
-    "nothing matches": ("x y z u v", "a b c d e"),
-    "three tokens": ("a b c", "a b c"),
-    "one token": ("a", "a"),
-    "empty hypothesis": ("", "a b c d"),
-    "an empty hypothesis among others": ("a b c d e | | a b", "a b c d e | f g | a b"),
-    "empty reference": ("a b c d", ""),
-    "short hypothesis: brevity penalty": ("a b c d", "a b c d e f g h"),
-    "long hypothesis: no penalty": ("a b c d e f g h", "a b c d"),
-    "a word too often": ("the the the the the the the", "the cat is on the mat now"),
-    "short ones add up": ("a b c | d e f | g h i j k", "a b c | d e f | g h i j k"),
-    "no hypothesis has four tokens": ("a b c | d e f", "a b c | d e f"),
-}
-
-
-@pytest.mark.parametrize("name", EDGES)
-def test_bleu_is_sacrebleus_at_the_edges(name):
-    bleu_of_both(*([line.split() for line in text.split("|")] for text in EDGES[name]))
-
-
 def test_bleu_is_sacrebleus_on_random_corpora():
+    """Some have nothing that matches, no 4-gram at all, an empty hypothesis or reference, or are too short or long."""
     source = random.Random(0)
-    assert len({round(bleu_of_both(*random_corpus(source)), 2) for _ in range(300)}) > 90, "most are trivial"
+    assert len({round(bleu_of_both(*random_corpus(source)), 2) for _ in range(300)}) > 150, "most are trivial"
 
 
 def random_corpus(source: random.Random) -> tuple[list[list[str]], list[list[str]]]:
-    """Some sentences, and copies of them with words lost, replaced and added: between hopeless and perfect."""
+    """Return sentences, and copies with words lost, replaced and added, or other sentences."""
     words = [f"w{i}" for i in range(source.choice([2, 5, 30]))]
     references = [source.choices(words, k=source.choice([0, 1, 3, 4, 7, 15])) for _ in range(source.randint(1, 6))]
     wrong, most = source.choice([0.0, 0.1, 0.4, 0.9]), source.randint(1, 3)
     ways = [lambda word: [], lambda word: [source.choice(words)], lambda word: [word, source.choice(words)]][:most]
-    hypotheses = [
-        [new for word in tokens for new in (source.choice(ways)(word) if source.random() < wrong else [word])]
-        for tokens in references
-    ]
+    hypotheses = []
+    for tokens in references:
+        made = [new for word in tokens for new in (source.choice(ways)(word) if source.random() < wrong else [word])]
+        hypotheses.append(made if source.random() < 0.7 else source.choices(words, k=source.choice([0, 1, 3, 8])))
     return hypotheses, references

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -82,43 +77,27 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
     assert not {*folder.glob("*.bin"), *folder.glob(checkpoints.UNFINISHED)}, "only what was grown is left"
 
 
-def goes_on_to_the_same(diary: Path, folder: Path, undisturbed: tuple[Path, str]) -> str:
-    said = grown(diary, *TRY, "--out", folder)
-    assert curve(folder) == curve(undisturbed[0])
-    for name in ("model.safetensors", "tokenizer.json", "config.json", "samples.txt"):
-        assert (folder / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
-    return said
-
-
 @pytest.mark.long
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
-def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(diary, undisturbed, tmp_path):
-    folder = tmp_path / "killed"
-    command = [sys.executable, "-m", "tools.training.grow", str(diary), *TRY, "--out", str(folder)]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-    while not (folder / checkpoints.UNFINISHED).exists() and run.poll() is None:
-        time.sleep(0.01)
-    run.send_signal(signal.SIGKILL)
-    assert run.wait() == -signal.SIGKILL, "it was still running"
-    assert not (folder / "model.safetensors").exists()
-    assert "Going on after step" in goes_on_to_the_same(diary, folder, undisturbed)
-
-
-@pytest.mark.long
-def test_a_run_stopped_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("end", "code", "reached"), [(KeyboardInterrupt, 130, 17), (SystemExit(9), 9, 16)])
+def test_a_run_stopped_or_killed_goes_on_to_the_same(diary, undisturbed, tmp_path, monkeypatch, end, code, reached):
+    """SystemExit stands for the end of the process, after the last look, at an even step."""
     step = grow.Run.step
 
     def dying(self):
-        if self.taken == 17:  # looks are at even steps
-            raise KeyboardInterrupt
+        if self.taken == 17:
+            raise end
         return step(self)
 
     with monkeypatch.context() as patch:
         patch.setattr(grow.Run, "step", dying)
-        said = grown(diary, *TRY, "--out", tmp_path, code=130)
-    assert "The same command goes on from here" in said
-    assert AutoModelForCausalLM.from_pretrained(tmp_path).config.n_layer == 2, "the best so far can be used"
-    assert "Going on after step 17" in goes_on_to_the_same(diary, tmp_path, undisturbed)
+        said = grown(diary, *TRY, "--out", tmp_path, code=code)
+    if end is KeyboardInterrupt:
+        assert "The same command goes on from here" in said
+        assert AutoModelForCausalLM.from_pretrained(tmp_path).config.n_layer == 2, "the best so far can be used"
+    assert f"Going on after step {reached}" in grown(diary, *TRY, "--out", tmp_path)
+    assert curve(tmp_path) == curve(undisturbed[0])
+    for name in ("model.safetensors", "tokenizer.json", "config.json", "samples.txt"):
+        assert (tmp_path / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
 
 
 @pytest.mark.long
@@ -248,24 +227,6 @@ def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch)
     material = texts.read_file(path, tmp_path, 400, 16)
     held = material.validation.targets[material.validation.targets != gpt2.IGNORED].tolist()
     assert material.tokenizer.decode([*material.tokens.tolist(), int(material.validation.inputs[0, 0]), *held]) == text
-
-
-@pytest.mark.long
-def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path, monkeypatch):
-    whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
-    monkeypatch.setattr(scaling, "TOKENS", (2_000, 4_000))
-    monkeypatch.setattr(scaling, "RATES", (0.05,))
-    for out, widths in ((whole, (8, 12)), (parts, (12,)), (parts, (8, 12))):  # without the first width; with it
-        monkeypatch.setattr(scaling, "KEPT", out)
-        monkeypatch.setattr(scaling, "WIDTHS", widths)
-        result = CliRunner().invoke(scaling.app)
-        assert result.exit_code == 0, result.output
-    assert whole.read_text() == parts.read_text()
-    shared, runs = scaling.kept_runs(whole)
-    assert len(runs) == 4
-    assert all(run.loss > shared["floor"] for run in runs)
-    shown = CliRunner().invoke(scaling.app, ["--show"])
-    assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
 
 
 def test_the_kept_experiment_is_whole_and_above_its_floor():

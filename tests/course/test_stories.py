@@ -15,10 +15,9 @@ from collections import Counter
 import pytest
 
 from transformer_exercises import stories as written
-from transformer_exercises.stories import LANGUAGES, parallel, prefix_log_prob, sample, true_nll, write
+from transformer_exercises.stories import LANGUAGES, parallel, sample, true_nll, write
 from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from transformer_exercises.stories.languages import word
-from transformer_exercises.stories.lexicon import BOYS, GIRLS
 from transformer_exercises.stories.plots import STORIES
 
 # A small grammar with everything a large one has: roles with parents, of which some are never said; different weights;
@@ -86,21 +85,6 @@ def test_brute_force_over_a_small_grammar_gives_the_same_probabilities():
             assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_probabilities_of_the_next_character_add_up_along_stories(language: str):
-    """p(beginning) = Σ p(beginning + character) wherever we look, and p("") = 1: so all texts together have p = 1."""
-    assert prefix_log_prob("", language) == 0
-    source = random.Random(6)
-    for line in sample(language, stories=25, seed=6).splitlines(keepends=True):
-        beginning = line[: source.randrange(len(line))]
-        following = written.next_character_distribution(beginning, language)
-        assert math.fsum(following.values()) == pytest.approx(1, rel=1e-9)
-        before = prefix_log_prob(beginning, language)
-        for character, probability in following.items():
-            ratio = math.exp(prefix_log_prob(beginning + character, language) - before)
-            assert ratio == pytest.approx(probability, rel=1e-9), (beginning, character)
-
-
 def test_impossible_texts_have_infinite_loss():
     story = sample(stories=1, seed=1)
     for text in ("\n", story + "\n", " " + story, story.replace(".", ",", 1), story.upper(), "Ada had had", "আডা"):
@@ -128,10 +112,9 @@ def test_a_story_with_a_wrong_pronoun_is_impossible():
                 assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
 
 
-@pytest.mark.parametrize("salt", ["1", "2"])
-def test_sampling_is_the_same_in_every_process(salt):
+def test_sampling_is_the_same_in_every_process():
     code = "from transformer_exercises.stories import *; print(ascii(sample('igbo', stories=9) + str(parallel(9))))"
-    environment = os.environ | {"PYTHONHASHSEED": salt}
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
     there = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
     assert there.strip() == ascii(sample("igbo", stories=9) + str(parallel(9)))
 
@@ -164,13 +147,6 @@ def test_texts_are_normalised_and_tidy(language: str):
             assert not re.search(r"[A-Za-z.]", line), line
         else:  # a sentence begins with a capital (ọ̀ and its like included)
             assert not re.search(r"(?:^|[.?] )\"?[a-zàáịọụṅ]", line), line
-
-
-def test_languages_are_told_in_step():
-    for told in zip(*(sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES), strict=True):
-        for forms in (person.forms for person in GIRLS + BOYS):
-            if re.search(rf"\b{forms['english']['']}\b", told[0]):
-                assert all(forms[language][""] in line for language, line in zip(LANGUAGES, told, strict=True))
 
 
 def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:

@@ -28,8 +28,7 @@ SHOWN_IN = {  # no companion shows any
 WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
-TOKENS, SPEEDS, LINES = [9, 7, 6], [1.0, 0.5], {"true floor": 0.5, "log₂ V": 5.0}
-COUNTED, NEW = ({0.1: [3.0, 2.0, low], 1.0: [3.0, 2.5, high]} for low, high in ((1.0, 2.0), (2.75, 3.25)))
+TOKENS, SPEEDS = [9, 7, 6], [1.0, 0.5]
 
 
 def spun(vector):
@@ -61,7 +60,6 @@ def touchables(monkeypatch):
 
 def show_all(touchables):
     touchables.step_merges(MERGES, CUTS, TOKENS)
-    touchables.slide_orders(COUNTED, NEW, LINES, {1: 3.0, 2: 1.75})
     touchables.turn({"position": HANDS["key"]}, SPEEDS)
     touchables.turn(HANDS, SPEEDS, SCORES)
 
@@ -114,13 +112,12 @@ def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, 
 
 def test_where_no_script_runs_a_table_says_it_and_feedback_keeps_no_more(touchables):
     show_all(touchables[0])
-    merges, orders, clocks, dials = map(still, touchables[1])
+    merges, clocks, dials = map(still, touchables[1])
     assert ["the", "t | h | e", "the"] in merges
     assert merges[-1] == ["tokens of the text", "9", "6"]
-    assert orders == [["α", "n = 1", "n = 2", "n = 3"], ["0.1", "3.00", "2.00", "2.75"], ["1", "3.00", "2.50", "3.25"]]
     assert clocks[1] == ["0", "(0.50, 0.50)", "(1.00, 0.00)"]
     assert ["3 and 1", f"{SCORES['turned'][3, 1]:.2f}", "1.54"] in dials
-    assert "3.25" in touchables[1][1]["text/plain"]
+    assert "(0.50, 0.50)" in touchables[1][1]["text/plain"]
     for bundle in touchables[1]:
         kept = BeautifulSoup(sanitize.html(bundle["text/html"]), "html.parser")
         assert not kept.find_all(["script", "style", "svg"])
@@ -141,9 +138,6 @@ def test_only_the_merges_that_change_a_word_are_written_down(touchables):
         (lambda t: t.step_merges(MERGES, {"the": CUTS["the"][:2]}, TOKENS), "3 stages of each word; 'the' has 2"),
         (lambda t: t.step_merges(MERGES, CUTS, TOKENS[:2]), "3 numbers of tokens; these are 2"),
         (lambda t: t.step_merges([], {"the": [["t", "e"]]}, [1]), "do not spell 'the'"),
-        (lambda t: t.slide_orders(COUNTED, {0.1: NEW[0.1]}, LINES, {}), "the same values of alpha"),
-        (lambda t: t.slide_orders(COUNTED, NEW | {1.0: [3.0, 2.0]}, LINES, {}), "as many numbers for each"),
-        (lambda t: t.slide_orders(COUNTED, NEW | {1.0: [3.0, np.inf, 2.0]}, LINES, {}), "alpha must be greater than 0"),
         (lambda t: t.turn(HANDS | {"value": HANDS["key"]}, SPEEDS), "one or two tables"),
         (lambda t: t.turn({"key": HANDS["key"]}, [1.0]), "4 features are 2 pairs, but there are 1 speeds"),
         (lambda t: t.turn(HANDS, SPEEDS), "Two vectors have scores"),

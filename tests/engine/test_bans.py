@@ -98,20 +98,6 @@ def test_right_answers_keep_to_the_ban_in_the_cage(template, name):
     assert verdict.full, verdict
 
 
-def test_an_answer_in_numpy_breaks_no_ban_and_loses_the_gradient_only():
-    source = """
-import numpy as np
-
-def softmax(scores, dim=-1):
-    s = scores.detach().numpy()
-    e = np.exp(s - s.max(axis=dim, keepdims=True))
-    return torch.from_numpy(e / e.sum(axis=dim, keepdims=True))
-"""
-    verdict = judged("softmax", source)
-    assert not verdict.remark
-    assert 0 < verdict.earned < verdict.points
-
-
 @pytest.fixture
 def library(tmp_path, monkeypatch):
     """Install a library whose names give nothing away; it works out everything in NumPy or by hand."""
@@ -135,10 +121,7 @@ def test_what_a_library_works_out_is_none_of_the_students_by_whatever_name(libra
     verdict = judged(name, "import smoothly\n" + gave)
     assert verdict.earned == 0
     assert "`smoothly." in verdict.remark
-
-
-def test_a_library_that_only_calls_the_students_function_is_no_help(library):
-    source = (
+    source = (  # one that only calls the student's function is no help
         "import smoothly\ndef own(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n"
         "    return e / e.sum(-1, keepdim=True)\ndef softmax(scores, dim=-1):\n"
         "    return smoothly.called(own, scores.movedim(dim, -1)).movedim(-1, dim)"
@@ -147,20 +130,11 @@ def test_a_library_that_only_calls_the_students_function_is_no_help(library):
 
 
 def test_a_fallback_for_the_hard_cases_is_seen_too():
-    """Operations are noted in every call: one that only a single check leads to counts."""
     by_hand = "e = (scores - scores.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"
     hard = "    if (scores == -math.inf).any() and scores.requires_grad:\n        return scores.softmax(dim)\n    "
     verdict = judged("softmax", "import math\ndef softmax(scores, dim=-1):\n" + hard + by_hand)
     assert verdict.earned == 0
     assert "`softmax`" in verdict.remark
-
-
-def test_only_what_is_called_counts_not_what_is_built():
-    used = {("called", "torch.nn.modules.normalization.LayerNorm.__init__"), ("ran", "aten::sqrt")}
-    ban = exercise("LayerNorm").ban
-    assert banned_uses(ban, used) == []
-    assert banned_uses(ban, used | {("ran", "aten::native_layer_norm")}) == ["native_layer_norm"]
-    assert banned_uses(ban, used | {("called", "elsewhere.SomeRMSNorm.forward")}) == ["elsewhere.SomeRMSNorm.forward"]
 
 
 @pytest.mark.parametrize(
@@ -177,6 +151,30 @@ def test_relatives_are_known_by_what_torch_calls_them(name, relatives, strangers
     ban = exercise(name).ban
     assert all(banned_uses(ban, {("ran", f"aten::{operation}")}) for operation in relatives.split())
     assert not any(banned_uses(ban, {("ran", f"aten::{operation}")}) for operation in strangers.split())
+    built = ("called", f"torch.nn.modules.normalization.{name}.__init__")
+    assert banned_uses(ban, {built}) == []
+
+
+def test_an_answer_in_numpy_breaks_no_ban_loses_the_gradient_only_and_is_watched_without_a_change():
+    source = """
+import numpy as np
+
+def softmax(scores, dim=-1):
+    s = scores.detach().numpy()
+    e = np.exp(s - s.max(axis=dim, keepdims=True))
+    return torch.from_numpy(e / e.sum(axis=dim, keepdims=True))
+"""
+    verdict = judged("softmax", source)
+    assert not verdict.remark
+    assert 0 < verdict.earned < verdict.points
+    answer, scores = student_with_answer(exercise("softmax"), exercise("softmax").source), torch.arange(6.0).view(2, 3)
+    unwatched = answer.call("softmax", [scores])
+    with recording_uses(answer) as used:
+        watched = answer.call("softmax", [scores])
+    assert watched.keys() == unwatched.keys()
+    assert watched["value"].equal(unwatched["value"])
+    assert ("ran", "aten::exp") in used
+    assert banned_uses(exercise("LayerNorm").ban, {("called", "elsewhere.SomeRMSNorm.forward")})
 
 
 def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
@@ -189,16 +187,6 @@ def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
     verdict = mark("softmax", Student(silent))
     assert verdict.earned == 0
     assert "without a record" in verdict.remark
-
-
-def test_watching_leaves_the_answers_as_they_are():
-    answer, scores = student_with_answer(exercise("softmax"), exercise("softmax").source), torch.arange(6.0).view(2, 3)
-    unwatched = answer.call("softmax", [scores])
-    with recording_uses(answer) as used:
-        watched = answer.call("softmax", [scores])
-    assert watched.keys() == unwatched.keys()
-    assert watched["value"].equal(unwatched["value"])
-    assert ("ran", "aten::exp") in used
 
 
 @pytest.mark.parametrize(("cell", "words"), HIDING)

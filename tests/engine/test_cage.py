@@ -83,7 +83,6 @@ def session(template, tmp_path_factory):
 
 
 def text(result):
-    """Return all that a cell printed, showed or complained about."""
     return "".join(
         output.get("text", "") + output.get("evalue", "") + str(output.get("data", {}).get("text/plain", ""))
         for output in result.outputs
@@ -91,7 +90,6 @@ def text(result):
 
 
 def processes(template):
-    """Count the processes that the template and its notebooks are."""
     return len(monitor.tree(template._process.pid))
 
 
@@ -112,15 +110,12 @@ def test_what_a_template_maps_does_not_count_against_the_notebook(vast):
             assert_works(session, *WORKS[kind])
 
 
-def test_figures_appear_at_the_end_of_their_cell(session):
+def test_an_endless_cell_is_interrupted_and_the_next_one_runs_and_shows_figures_at_its_end(session):
+    assert session.run("kept = 1\nwhile True: pass", limit=0.5).ending == "time"
+    assert text(session.run("kept")) == "1"
     result = session.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('before')")
     assert [output["output_type"] for output in result.outputs] == ["stream", "display_data"]
     assert "image/png" in result.outputs[1]["data"]
-
-
-def test_an_endless_cell_is_interrupted_and_the_next_one_runs(session):
-    assert session.run("kept = 1\nwhile True: pass", limit=0.5).ending == "time"
-    assert text(session.run("kept")) == "1"
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +138,6 @@ def test_nobody_elses_data_can_be_read(session, secret, source):
     assert TOKEN not in shown
     alone = ("all environments", "open descriptors", "everything below the root")  # they find nothing but their own
     assert result.ending == "error" or source in map(READS.get, alone), shown
-
-
-def test_only_its_own_processes_are_seen(session):
-    assert text(session.run("import os\nprint([p for p in os.listdir('/proc') if p.isdigit()])")) == "['1']\n"
 
 
 @pytest.fixture(scope="module")
@@ -183,10 +174,11 @@ def test_nothing_outside_can_be_changed(session, source):
     assert result.outputs[-1]["ename"] in REFUSALS
 
 
-def test_killing_everybody_kills_nobody_else(template, session):
+def test_killing_everybody_kills_and_sees_nobody_else(template, session):
     with Session(template, limits=LIMITS) as other:
         other.run("import os, time\nif not os.fork(): time.sleep(60)\nos.kill(-1, 9)")
         assert text(other.run("os.wait()[1]")) == "9"  # its own child was the only one
+        assert text(other.run("print([p for p in os.listdir('/proc') if p.isdigit()])")) == "['1']\n"
     assert text(session.run("1 + 1")) == "2"
 
 
@@ -253,14 +245,11 @@ def environment():
 
 
 @pytest.mark.slow
-def test_seeded_results_are_those_of_a_cold_process(template):
+def test_seeded_results_are_those_of_a_cold_process_and_unseeded_ones_differ_from_child_to_child(template):
     cold = subprocess.check_output([sys.executable, "-c", PROGRAMS["seeded"]], text=True, env=environment())
     for _ in range(2):
         with Session(template, limits=LIMITS) as warm:
             assert text(warm.run(PROGRAMS["seeded"])) == cold
-
-
-def test_unseeded_results_differ_from_child_to_child(template):
     source = "import random, numpy as np, torch\nprint(torch.rand(1).item(), np.random.rand(), random.random())"
     with Session(template, limits=LIMITS) as one, Session(template, limits=LIMITS) as other:
         assert not {*text(one.run(source)).split()} & {*text(other.run(source)).split()}
@@ -270,17 +259,13 @@ def test_the_test_of_the_cage_finds_every_way_out_closed(template):
     assert "all are closed" in template.try_out()
 
 
-def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged):
-    """This is the control: the attempts do succeed where nothing stops them."""
+def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged, monkeypatch):
     with pytest.raises(SandboxError, match=r"c\.Judge\.sandbox = False") as caught:
         uncaged.try_out()
     attempts = ("read a file of yours", "see other processes", "reach a port", "write outside", "make a namespace")
     assert all(attempt in str(caught.value) for attempt in attempts)
     assert len(ATTEMPTS) >= 15
     assert "WITHOUT a cage" in uncaged.prove()
-
-
-def test_marking_refuses_where_a_cage_cannot_be_built(monkeypatch):
     monkeypatch.setattr(Template, "proof", "")
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(SandboxError, match="not Linux"):
@@ -319,7 +304,6 @@ def test_without_root_there_is_the_same_cage():
 
 
 def named(word):
-    """Return the processes on whose command line a word stands."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -334,7 +318,6 @@ def named(word):
     [("start", 2, 0), ("middle", 5, 0), *(pytest.param("start", 2, s, marks=pytest.mark.long) for s in [1.5, 6] * 5)],
 )
 def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, within):
-    """Killed without a chance to tidy up: the leash closes, and the monitor does the rest."""
     seed, word = time.time_ns(), f"no_module_{os.getpid()}_{moment}"
     print(f"{seed=}")
     code = [sys.executable, "-c", PROGRAMS["grader"], word, moment]
@@ -351,12 +334,7 @@ def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, withi
 
 @pytest.fixture(scope="module")
 def pair(template):
-    """Yield two notebooks that run at the same time.
-
-    Timing (of CPUs, disks and caches), system-wide counters and futexes on shared pages are left out below: the only
-    protection from those is that a sandbox never holds a secret while another notebook could listen (see
-    `marking/isolated_rerun.py` and SECURITY.md).
-    """
+    """Yield two notebooks that run at the same time. SECURITY.md says what no cage keeps from them, such as timing."""
     with Session(template, limits=LONGER) as one, Session(template, limits=LONGER) as other:
         for session in (one, other):
             assert session.run(PROGRAMS["prelude"]).ending == "ok"
@@ -364,7 +342,6 @@ def pair(template):
 
 
 def said(session, source):
-    """Return what an expression comes to: its value, or the error that kept it from one."""
     done = session.run(f"try:\n    print(repr({source}))\nexcept Exception as error:\n    print(type(error).__name__)")
     assert done.ending == "ok"
     return text(done).strip()
@@ -381,6 +358,6 @@ def test_one_notebook_cannot_tell_another_anything(pair, before, speak, hear):
 def test_programs_that_lock_their_own_files_go_on(pair):
     session, _ = pair
     assert said(session, "__import__('sqlite3').connect('own.db').execute('create table t (x)').fetchall()") == "[]"
-    assert said(session, "fcntl.flock(open('own', 'w'), fcntl.LOCK_EX)") == "None"
-    assert said(session, "fcntl.lockf(open('own', 'w'), fcntl.LOCK_EX)") == "None"
+    for call in ("fcntl.flock(open('own', 'w'), fcntl.LOCK_EX)", "fcntl.lockf(open('own', 'w'), fcntl.LOCK_EX)"):
+        assert said(session, call) == "None"
     assert said(session, "open('/dev/null', 'w').write('x')") == "1"

@@ -40,7 +40,6 @@ def refused(text: str, sentence: str, **options) -> None:
     ("head", "name", "sentence"),
     [
         ("added: It is added.", "added", "It is added."),
-        ("added: It is added,\n    not multiplied:\n    so 0.", "added", "It is added, not multiplied: so 0."),
         ("rounded:", "rounded", ""),  # left to the slip of the same name
         ("added: Two things: x => y, and more.", "added", "Two things: x => y, and more."),
         ("nn.Module's own, twice-over: Said.", "nn.Module's own, twice-over", "Said."),
@@ -70,13 +69,11 @@ NONE = changed('raise ValueError("by is 0")', "if x is None:\n            return
         ("- by => factor", [SCALED.replace("by", "factor")]),  # every occurrence
         (BOTH, [PLUS.replace("by=2", "by=3").replace('"by is 0"', '"no"')]),
         ("- x * by => x + by\n  x + by => by + x", [changed("x * by", "by + x")]),  # an edit sees what was made
-        ("- x * by => x + by\n- x * by => x - by", [PLUS, MINUS]),
         (
             "- x * by => x + by || x - by || x / by\n- by=2 => by=1",
             [PLUS, MINUS, changed("x * by", "x / by"), changed("by=2", "by=1")],
         ),
         ("- x * by => x + by || x - by\n  by=2 => by=1", [PLUS, MINUS.replace("by=2", "by=1")]),
-        ("- , by=2 =>\n  == 0 => == 1", [changed(", by=2", "").replace("== 0", "== 1")]),
         (NO_CHECK, ['def scaled(x, by=2):\n    """x times a number."""\n    return x * by  # same shape as x\n']),
         (LINES, [NONE]),
         (
@@ -150,10 +147,7 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
     assert [entry.name for entry in read(text)] == ["one", "two", "three"]
     assert catalogue.sentences(text) == {"one": "One.", "two": "Two.", "three": "3."}
     assert catalogue.grades(text) == {"one": "slip", "three": "missed"}
-
-
-def test_of_a_slip_that_is_made_from_the_reference_an_entry_may_say_nothing_else():
-    text = "rounded (missed):\none: One.\n- x * by => x"
+    text = "rounded (missed):\none: One.\n- x * by => x"  # of a slip made from the reference it may be all
     assert [entry.name for entry in read(text)] == ["one"]
     assert catalogue.grades(text) == {"rounded": "missed"}
 
@@ -165,29 +159,17 @@ def test_of_a_slip_that_is_made_from_the_reference_an_entry_may_say_nothing_else
         ("one: One.\n- x * by => x\none: Again.\n- by=2 => by=1", "one stands there twice; put the versions under one"),
         ("one: One.\n- y * by => x", "'y \\* by' is not in the reference, so the edit would change nothing"),
         ("one: One.\n- x * by => x * by", "a version is the reference itself"),
-        ("one: One.\n- times a number => times two", "a version is the reference itself"),
-        ("one: One.\n- # same shape as x => # shape", "a version is the reference itself"),
-        (
-            "one: One.\n- |\n  if by == 0:\n      raise ValueError('by is 0')\n  return x * by",
-            "is the reference itself",
-        ),
         (
             "one: One.\n- |\n  def scaled(x,by=2):\n      if by==0: raise ValueError('by is 0')\n      return x*by",
             "a version is the reference itself",
         ),
         ("one: One.\n- x * by => x *", "a version is not Python: "),
-        ("one: One.\n- |\n  return (", "a version is not Python: "),
         ("one: One.\n- x * by -> x", "'x \\* by -> x' is no edit: write `old text => new text`"),
         ("one (grave): One.\n- x * by => x", "one: 'grave' is none of slip, misconception, missed"),
-        ("one (slip): One.", "one has no version: add a line `- old text => new text`"),
         ("no colon here\n- x * by => x", "'no colon here' is neither an entry .* nor a version"),
-        ("strange=name: One.\n- x * by => x", "'strange=name: One.' is neither an entry .* nor a version"),
         ("- x * by => x", "'- x \\* by => x' stands before the first entry"),
-        ("    deep\none: One.\n- x * by => x", "stands before the first entry"),
         ("one: One.\n  x * by => x", "'  x \\* by => x' is no version: begin it with `- `"),
         ("one: One.\n- x * by => x\n    by => x", "'    by => x' is indented in a way that means nothing here"),
-        ("one: One.\n-x * by => x", "'-x \\* by => x' is indented in a way that means nothing here"),
-        ("one: One.\n x * by => x", "is indented in a way that means nothing here"),
         ("one: One.\n- by=2 => by=1\n  x * by => x || by", "`\\|\\|` stands only in the first edit of a version"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import os
 import tomllib
-from functools import cache
 
 import nbformat
 import pytest
@@ -49,7 +48,6 @@ def locked(notebook):
 
 
 def on_tests(change):
-    """Change each test cell of a notebook."""
     return lambda notebook: [change(cell, notebook) for cell in locked(notebook)]
 
 
@@ -108,7 +106,14 @@ FORGERIES = NOTICED | {
 @pytest.fixture(scope="module")
 def tiny():
     """Return the release with two exercises and a question: each notebook is marked in half a second."""
-    return release()
+    notebook = FULL.copy()
+    notebook.cells = [cell for cell in FULL.cells if grade_id(cell) in CELLS]
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def honest(template, tiny):
+    return submit(template, tiny)[1]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -132,17 +137,6 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
     return notebook, earned(verdicts_on(notebook, template)), found
 
 
-@cache
-def baseline(template):
-    return submit(template, release())[1]
-
-
-def release():
-    notebook = FULL.copy()
-    notebook.cells = [cell for cell in FULL.cells if grade_id(cell) in CELLS]
-    return notebook
-
-
 def assert_nothing_learnt(notebook):
     """See that the student's own cells show no check, key, reference, verdict or variable of the grader's."""
     own = [cell for cell in notebook.cells if cell.cell_type == "code" and exercise_of(cell) is None]
@@ -160,10 +154,9 @@ def assert_nothing_learnt(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
-def test_a_cheat_gains_nothing(template, tiny, name):
+def test_a_cheat_gains_nothing(template, tiny, honest, name):
     cheat, softmax = CHEATS[name]
     notebook, marks, _ = submit(template, tiny, cheat, WRONG | ({"softmax": softmax} if softmax else {}))
-    honest = baseline(template)
     allowed = honest | ({"softmax": 1.5} if name == "the visible examples" else {})
     assert all(marks[exercise] <= allowed[exercise] for exercise in honest), (marks, honest)
     assert_nothing_learnt(notebook)
@@ -171,33 +164,30 @@ def test_a_cheat_gains_nothing(template, tiny, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEEKS)
-def test_a_search_finds_nothing(template, tiny, name):
+def test_a_search_finds_nothing(template, tiny, honest, name):
     notebook, marks, _ = submit(template, tiny, *SEEKS[name][:1])
-    assert marks == baseline(template)
+    assert marks == honest
     assert_nothing_learnt(notebook)
 
 
 @pytest.mark.parametrize("name", FORGERIES)
 @pytest.mark.parametrize("right", [["softmax"], ["q5_1", "simple_attention"]], ids=" and ".join)
-def test_a_forged_notebook_is_marked_as_if_it_were_not(template, tiny, name, right):
+def test_a_forged_notebook_is_marked_as_if_it_were_not(template, tiny, honest, name, right):
     """Neither do wrong answers gain, nor do right ones lose; and forged metadata are noticed."""
     answers = WRONG | {one: ANSWERS[one] for one in right}
     notebook, marks, found = submit(template, tiny, answers=answers, forge=FORGERIES[name])
-    assert marks == baseline(template) | {one: POINTS[one] for one in right}
+    assert marks == honest | {one: POINTS[one] for one in right}
     graded = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert {exercise_of(cell): cell.metadata.nbgrader.points for cell in graded} == {one: POINTS[one] for one in marks}
     assert name not in NOTICED or any("release count" in one.what for one in found)
 
 
-def test_one_students_files_are_not_there_for_the_next(template, tiny):
+def test_no_cheat_leaves_files_for_the_next_student_or_keeps_working_versions_for_a_later_cell(template, tiny):
     notebook, _, _ = submit(template, tiny, PROGRAMS["files"]["left"])
     assert "wrote" in str([cell.get("outputs") for cell in notebook.cells])
     notebook, marks, _ = submit(template, tiny, PROGRAMS["files"]["found"], answers={})
     assert "False []" in str([cell.get("outputs") for cell in notebook.cells])
     assert set(marks.values()) == {0.0}
-
-
-def test_working_versions_cannot_be_kept_for_a_later_cell(template, tiny):
     cheat = dict(PROGRAMS["kept"])
     _, marks, _ = submit(template, tiny, cheat.pop("before"), WRONG | cheat)
     assert marks["simple_attention"] == 0

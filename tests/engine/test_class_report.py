@@ -1,7 +1,8 @@
-"""Tests that the class report is correct, as a page, in the terminal and as an export."""
+"""Tests that the class report is correct, as a page, in the terminal and as an export, and groups unnamed answers."""
 
 import copy
 import csv
+import dataclasses
 import functools
 import itertools
 import json
@@ -23,10 +24,13 @@ from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
 from autograder.cli import app
+from autograder.judge.diagnosis import signature_store
+from autograder.judge.diagnosis.behaviour import alike
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import MIME
-from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, rows, write_csv, write_parquet
+from autograder.judge.mark import Verdict, mark, mark_choice, zero
+from autograder.judge.run_check import student_with_answer
+from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, rows, write_csv, write_parquet
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import RESTARTED
@@ -37,6 +41,8 @@ from autograder.nbgrader_plugin.report.html_page import page
 from autograder.nbgrader_plugin.report.marks import NoClass, folders, read_marks
 from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
 from autograder.nbgrader_plugin.report.summary import duration, misconceptions, progress, rates, time_spent
+from autograder.nbgrader_plugin.report.unnamed_answers import groups
+from autograder.spec import catalogue
 from autograder.spec.course import exercise, question_or_exercise
 from autograder.spec.exercise import UNANSWERED
 
@@ -162,9 +168,13 @@ def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T
     return Student({"causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL)}, {"causal_mask": source})
 
 
+def unreadable(notebook):
+    zero_everywhere(notebook, "The file is empty.")
+    notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Return a class of four students and one who is absent. Tests only read it."""
     students = {
         "ada": Student(written=2.0, name=("Ada", "Lovelace"), penalty=2.0),
         "ben": blocked(),
@@ -222,18 +232,14 @@ def test_pass_rates_are_of_those_who_answered(small):
 
 
 def test_an_unreadable_file_and_a_blank_cell_are_no_answers(tmp_path):
-    def refuse(notebook):
-        zero_everywhere(notebook, "It is not a notebook.")
-        notebook.cells.insert(0, _about_this_submission(["It is not a notebook."], failed=True))
-
-    term = make_class(tmp_path / "term", {"ada": Student(), "tunde": Student(change=refuse)})
+    term = make_class(tmp_path / "term", {"ada": Student(), "tunde": Student(change=unreadable)})
     assert {row.answered for row in rates(the_only(term))} == {1}
     answered = {(row["student"], row["exercise"]): row["answered"] for row in rows(collected(term))}
     assert not answered["ada", WRITTEN]
     assert answered["ada", "causal_mask"]
     _, words = report(term)
     assert "tunde all: the file could not be read" in words
-    assert words.count("It is not a notebook.") == 1
+    assert words.count("The file is empty.") == 1
 
 
 def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
@@ -253,25 +259,14 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     assert places[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
-def test_every_exercise_of_the_course_has_a_section_to_revisit():
+def test_every_exercise_of_the_course_has_a_section_to_revisit_which_is_no_comment_in_a_code_block():
     for path in ROOT.glob("course/*/*.ipynb"):
         found = sections(nbformat.read(path, as_version=4).cells)
         assert found
         assert all(found.values()), path
-
-
-def test_a_heading_in_a_code_block_is_no_section():
     cell = nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade_id": "f", "solution": True}})
     text = "# Title\n## 1. Of $d_k$\n```\n# a comment\n## another\n```\n"
     assert sections([nbformat.v4.new_markdown_cell(text), cell]) == {"f": "1. Of d_k"}
-
-
-def test_answers_have_the_names_and_reasons_of_what_cost_marks(small):
-    found = {(answer.student, answer.exercise): answer for answer in the_only(small).answers}
-    ben = found["ben", "causal_mask"]
-    assert (ben.mistakes, ben.reasons) == (["diagonal_blocked"], [DIAGONAL])
-    assert found["dan", "causal_mask"].reasons == [UNANSWERED]
-    assert found["ada", WRITTEN].kind == "written"
 
 
 def test_absent_unmarked_and_unreadable_students_are_told_apart(term):
@@ -290,10 +285,6 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
     def shows(where, *output, **about):
         shown = [nbformat.v4.new_output(*output, **about)]
         return lambda notebook: cell_of(notebook, where).update(outputs=shown)
-
-    def unreadable(notebook):
-        zero_everywhere(notebook, "The file is empty.")
-        notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
 
     sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
     changes = {
@@ -346,39 +337,31 @@ def test_copies_stand_out_and_nothing_else(tmp_path, answers, pairs):
     assert [(pair.students, list(pair.exercises), pair.alike) for pair in found] == pairs
 
 
-def test_examples_name_nobody(small):
-    [found] = misconceptions(collected(small))
-    assert found.example == "def causal_mask(T, device=None):\n    return ones(T).triu()"
-    assert not re.search("ada|lovelace|ben|cleo|dan|eve", found.example, re.IGNORECASE)
-
-
-def test_examples_hide_names_but_not_functions_and_are_short(tmp_path):
+def test_examples_and_the_anonymous_page_name_nobody_and_are_short(tmp_path):
     def holds(mistake, lines, name=(None, None)):
         source = "def causal_mask(T, device=None):\n" + "".join(f"    {line}\n" for line in lines)
         return Student({"causal_mask": wrong("causal_mask", mistake, "Said.")}, {"causal_mask": source}, name=name)
 
     last = "return torch.ones(T, T).triu(0).bool()"
-    named = ["zebedee_mask = torch.ones(T, T)", "who = 'ZEBEDEE van Dijk'", "dijk = 'Dijk'; zebedees = 1"]
+    named = ["zebedee_mask = torch.ones(T, T)  # zebedee's", "who = 'ZEBEDEE van Dijk'", "dijk = 'Dijk'; zebedees = 1"]
     students = {
         "zebedee": holds("named", [*named, '"""by zebedee"""', last], ("Zebedee", "van Dijk")),
         "ones": holds("called like a function", [last], ("Torch", "Mask")),
+        "waits": Student(waits=True),
         "s01": holds("long", [f"x{n} = {'1 + ' * 100}1" for n in range(200)]),
     }
-    found = {one.name: one.example for one in misconceptions(collected(make_class(tmp_path / "term", students)))}
+    folder = make_class(tmp_path / "term", students, ["absent-zebedee"])
+    write_history(folder, marking("zebedee", 3), marking("zebedee", 9))
+    data = collected(folder)
+    assert re.search("zebedee|van dijk", page(data), re.IGNORECASE)
+    assert not re.search("zebedee|van dijk", page(data, anonymous=True), re.IGNORECASE)
+    found = {one.name: one.example for one in misconceptions(data)}
     assert not re.search("zebedee|dijk", found["named"], re.IGNORECASE)
     assert last in found["named"]
+    assert "#" not in found["named"]
     assert last in found["called like a function"]
     assert len(found["long"].splitlines()) <= 14
     assert max(map(len, found["long"].splitlines())) <= 110
-
-
-def test_the_anonymous_page_names_nobody(tmp_path):
-    students = {"zebedee-1": blocked(), "zebedee-2": Student(name=("Xanthippe", "Quux"), waits=True)}
-    folder = make_class(tmp_path / "term", students, ["zebedee-3"])
-    write_history(folder, marking("zebedee-1", 3), marking("zebedee-1", 9))
-    data = collected(folder)
-    assert re.search("zebedee|xanthippe", page(data), re.IGNORECASE)
-    assert not re.search("zebedee|xanthippe|quux", page(data, anonymous=True), re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -403,23 +386,18 @@ def elements(text):
     return names, found
 
 
-def test_hostile_text_stays_text_on_the_page(hostile, small):
-    text = page(collected(hostile))
+def test_hostile_text_stays_text_on_the_page_in_the_terminal_and_in_the_table(hostile, small, tmp_path):
+    data = collected(hostile)
+    text = page(data)
     assert text.encode("utf-8")
     assert elements(text)[0].keys() <= elements(page(collected(small)))[0].keys()
     assert not missing(text, "&lt;script&gt;alert(", "{{ 7 * 7 }}")
     assert not set("\x1b\u202e") & set(text)
-
-
-def test_hostile_text_stays_text_in_the_terminal(hostile):
     status, said = report(hostile, "--db-url", url(hostile))
     assert status == 0, said
     assert "[bold red]" in said
     assert not set("\x1b\u202e\ud800") & set(said)
-
-
-def test_hostile_text_is_no_formula_in_the_table(hostile, tmp_path):
-    table = written(collected(hostile), tmp_path / "all.csv")
+    table = written(data, tmp_path / "all.csv")
     assert {row["student"] for row in table} == {"'=x<i>[red]", "s02"}
     assert not [cell for row in table for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 
@@ -430,8 +408,13 @@ def written(data, path):
         return list(csv.DictReader(file))
 
 
-def test_the_page_needs_nothing_else_and_asks_for_nothing(small):
-    text = page(collected(small))
+def test_the_page_says_what_the_numbers_are_needs_nothing_else_and_asks_for_nothing(small):
+    text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
+    assert not missing(
+        text,
+        *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
+        *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
+    )
     assert not [word for word in ("//", "@import", "url(") if word in text]
     names, found = elements(text)
     assert not {"script", "link", "img", "iframe", "object"} & names.keys()
@@ -453,15 +436,6 @@ def test_the_page_can_be_read_by_ear_and_its_picture_counts_everybody_once(term)
     assert all("scope" in one.attrs for one in found if one.name == "th")
     [labels, _] = [one["aria-label"] for one in found if one.name == "svg"]
     assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 83 %" in labels
-
-
-def test_the_page_says_what_the_numbers_are(small):
-    text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
-    assert not missing(
-        text,
-        *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
-        *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
-    )
 
 
 def marking(student, earned, at="2026-01-02T10:00:00+00:00", seconds=1.5, assignment=NAME):
@@ -491,13 +465,10 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     assert again.gain == pytest.approx(0.6)
     spent = time_spent(data, data.assignments[0])
     assert (spent.markings, spent.seconds, spent.median, spent.longest) == (3, 7.0, 1.5, 4.0)
+    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
     assert not missing(page(data), "+60", "7.0 s")
     write_history(term)
     assert "The history holds no marking of these assignments." in page(collected(term))
-
-
-def test_durations_read_well():
-    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
 
 
 def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_path):
@@ -511,54 +482,53 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
     said = ("false", "Line 0 is wrong.", "diagonal_blocked", "1.5", "0")
     assert said == tuple(ben[one] for one in ("passed", "message", "mistakes", "points", "exercise_earned"))
     assert sum(float(row["points"]) for row in table if row["student"] == "ben") == pytest.approx(POINTS)
+    reasons = {(one.student, one.exercise): one.reasons for one in the_only(small).answers}
+    assert [reasons[who, "causal_mask"] for who in ("ben", "dan")] == [[DIAGONAL], [UNANSWERED]]
     [dan] = [row for row in table if row["student"] == "dan" and row["exercise"] == WRITTEN]
     assert (dan["kind"], dan["passed"], dan["needs_person"]) == ("written", "", "true")
 
 
-def test_parquet_has_the_same_rows_and_types(small, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+def test_parquet_has_the_same_rows_and_types_and_without_pyarrow_it_is_said_what_to_install(
+    small, tmp_path, monkeypatch
+):
     data = collected(small)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyarrow", None)
+        status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+    assert status == 2
+    assert "pip install pyarrow" in said
+    parquet = pytest.importorskip("pyarrow.parquet")
     count = write_parquet(data, tmp_path / "all.parquet")
     found = parquet.read_table(tmp_path / "all.parquet").to_pylist()
     assert (found, len(found)) == (list(rows(data)), count)
 
 
-def test_without_pyarrow_it_is_said_what_to_install(small, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(NoParquet, match="pip install pyarrow"):
-        write_parquet(collected(small), tmp_path / "all.parquet")
-    status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
-    assert status == 2
-    assert "pip install pyarrow" in said
-
-
-def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(small, tmp_path):
+def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_made(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
-    for names, sentence in (((), "nothing has been marked in"), ((NAME,), f"nothing has been marked for {NAME}")):
+    for place, names, sentence in (
+        (folder, (), "nothing has been marked in"),
+        (folder, (NAME,), f"nothing has been marked for {NAME}"),
+        (small, ("06-maskin",), "there is no notebook '06-maskin'; there are 01-language-modelling, "),
+        (tmp_path, (), "there is no gradebook at"),
+    ):
         with pytest.raises(NoClass, match=sentence):
-            collected(folder, *names)
-    with pytest.raises(NoClass, match="there is no notebook '06-maskin'; there are 01-language-modelling, "):
-        collected(small, "06-maskin")
-
-
-def test_without_a_gradebook_nothing_is_made(tmp_path):
+            collected(place, *names)
     status, said = report(tmp_path / "nowhere")
     assert status == 2
     assert "there is no folder" in said
-    with pytest.raises(NoClass, match="there is no gradebook at"):
-        collected(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_database_that_is_no_gradebook_is_refused(tmp_path):
-    for content, sentence in (
-        ("", "holds no gradebook"),
-        ("no database, but longer than a header", "cannot be opened"),
-    ):
+    assert list(tmp_path.iterdir()) == [folder]
+    for content, sentence in (("", "holds no gradebook"), ("no database, longer than a header", "cannot be opened")):
         (tmp_path / "gradebook.db").write_text(content)
         with pytest.raises(NoClass, match=sentence):
             read_marks(url(tmp_path))
         assert (tmp_path / "gradebook.db").read_text() == content
+    for place in (tmp_path, ROOT / "classroom"):  # the configuration names the database
+        assert folders(place, None).db_url == f"sqlite:///{place}/gradebook.db?timeout=60"
+    with pytest.raises(NoClass, match="is no database's URL"):
+        read_marks("grades")
+    with pytest.raises(NoClass) as refused:
+        read_marks("postgresql+nodriver://me:secret@localhost:1/grades")
+    assert "secret" not in str(refused.value)
 
 
 def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path):
@@ -573,20 +543,6 @@ def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path):
     data = collected(make_class(tmp_path / "term", students))
     assert [sheet.total for sheet in data.assignments[0].sheets] == [POINTS - 3] * len(changes)
     assert "causal_mask" in page(data)
-
-
-def test_passwords_of_databases_are_not_told(tmp_path):
-    with pytest.raises(NoClass) as refused:
-        read_marks("postgresql+nodriver://me:secret@localhost:1/grades")
-    assert "secret" not in str(refused.value)
-    with pytest.raises(NoClass, match="is no database's URL"):
-        read_marks("grades")
-
-
-def test_the_database_is_the_one_that_the_configuration_names(tmp_path):
-    (tmp_path / "term").mkdir()
-    assert folders(tmp_path / "term", None).db_url == f"sqlite:///{tmp_path}/term/gradebook.db?timeout=60"
-    assert folders(ROOT / "classroom", None).db_url == f"sqlite:///{ROOT}/classroom/gradebook.db?timeout=60"
 
 
 def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path):
@@ -633,3 +589,99 @@ def test_what_the_command_cannot_do_is_refused_with_a_sentence(small, arguments,
     assert status == 2
     assert sentence in said
     assert not (ROOT / "report-of-a-test").exists()
+
+
+# Two programs that block the same odd thing, one that blocks another, one that raises, one that is catalogued.
+SECOND = """def causal_mask(T, device=None):
+    i = torch.arange(T, device=device)
+    return (i[None] % 2 == 1) & (i[None] > i[:, None])
+"""
+SECOND_AGAIN = """def causal_mask(T, device=None):
+    # every second of the future
+    mask = torch.zeros(T, T, dtype=torch.bool, device=device)
+    for q in range(T):
+        for k in range(q + 1, T):
+            mask[q, k] = k % 2 == 1
+    return mask
+"""
+THIRD = SECOND.replace("% 2 == 1", "% 3 == 1")
+RAISES = 'def causal_mask(T, device=None):\n    raise LookupError("no such mask")\n'
+CATALOGUED = exercise("causal_mask").mistakes[0].source
+
+
+def verdict(source):
+    return mark("causal_mask", student_with_answer(exercise("causal_mask"), source), [source])
+
+
+def handed_in(source):
+    return Student({"causal_mask": verdict(source)}, {"causal_mask": source})
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    answers = {"ada": SECOND, "ben": THIRD, "cleo": SECOND_AGAIN, "dan": CATALOGUED, "eve": RAISES}
+    students = {student: handed_in(source) for student, source in answers.items()} | {"fay": Student()}
+    return make_class(tmp_path_factory.mktemp("unknown") / "term", students)
+
+
+def test_answers_that_do_the_same_are_one_group_however_they_are_written(classroom):
+    found = groups(collected(classroom))
+    assert [set(group.students) for group in found] == [{"ada", "cleo"}, {"ben"}, {"eve"}]
+    assert {group.exercise for group in found} == {"causal_mask"}
+    assert "every second" not in found[0].example  # no comments
+    assert found[0].example in SECOND
+    assert all(group.fails and all(message for _, message in group.fails) for group in found)
+
+
+def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
+    """A mistake that explains one of two failed lines leaves the other to be named."""
+    odd = verdict(SECOND)
+    [first, *others] = odd.behaviour
+    partly = dataclasses.replace(odd, behaviour={title: odd.behaviour[title] for title in others})
+    assert others
+    students = {"ada": Student({"causal_mask": odd}), "ben": Student({"causal_mask": partly})}
+    found = groups(collected(make_class(classroom.parent / "partly", students)))
+    assert [group.students for group in found] == [("ada",), ("ben",)]
+    assert first not in dict(found[1].fails)
+
+
+def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
+    [group, *_] = groups(collected(classroom))
+    lines = group.entry().replace("name_of_the_mistake", "every_second")
+    [entry] = catalogue.entries(lines, exercise("causal_mask").source)
+    assert entry.name == "every_second"
+    assert entry.sources[0] != SECOND_AGAIN
+    like = [alike(verdict(one).behaviour, verdict(entry.sources[0]).behaviour) for one in (SECOND, SECOND_AGAIN, THIRD)]
+    assert like == [True, True, False]
+
+
+def test_verdicts_of_an_older_version_have_no_behaviour_and_are_read_all_the_same(tmp_path):
+    place = make_class(tmp_path / "term", {"ada": Student({"causal_mask": wrong("causal_mask")})})
+    path = place / "autograded" / "ada" / NAME / f"{NAME}.ipynb"
+    notebook = json.loads(path.read_text())
+    text = json.dumps(notebook)
+    assert '"behaviour": {}, ' in text or ', "behaviour": {}' in text
+    path.write_text(text.replace('"behaviour": {}, ', "").replace(', "behaviour": {}', ""))
+    assert groups(collected(place)) == []
+
+
+def said_of(place, *options):
+    database = f"sqlite:///{place}/gradebook.db"
+    said = CliRunner().invoke(app, ["unknown", *options, "--classroom", str(place), "--db-url", database])
+    assert said.exit_code == 0, said.output
+    return said.output.replace("\\", "/")
+
+
+def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom, tmp_path):
+    signature_store.of.cache_clear()
+    said = said_of(classroom, NAME)
+    for words in (
+        "4 wrong answers that nothing catalogued explains, in 3 groups",
+        *("1. causal_mask, 06-masking", "ada, cleo", "masking/causal_mask.py", "name_of_the_mistake: ", "LookupError"),
+    ):
+        assert words in said
+    few = said_of(classroom, "--most", "1")
+    assert "2 more groups" in few
+    assert "LookupError" not in few
+    named = make_class(tmp_path / "term", {"ada": Student(), "dan": handed_in(CATALOGUED)})
+    assert "Every wrong answer that could be judged has its name." in said_of(named)

@@ -42,7 +42,6 @@ def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 
 def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
-    """Return each version, ready to be called."""
     found = []
     for version in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}
@@ -59,15 +58,12 @@ def x(*shape: int, **options) -> torch.Tensor:
 
 
 @both
-def test_nothing_returned_gives_none(source, capsys):
+def test_nothing_returned_gives_none_but_for_early_returns(source, capsys):
     assert [f(x(2)) for f in runs("nothing_returned", source)] == [None, None]
     assert "2., 4." in capsys.readouterr().out  # one of them prints
-
-
-def test_nothing_returned_leaves_early_returns_alone():
     for f in runs("nothing_returned", EARLY):
         assert f(x(2)) is None
-        assert f(x(0)).numel() == 0
+        assert f(x(0)).numel() == 0, "an early return stays"
 
 
 @both
@@ -76,11 +72,8 @@ def test_gradient_cut_off_leaves_values_and_no_gradient(source):
         result = f(x(3, requires_grad=True))
         assert torch.equal(result, 2 * x(3))
         assert not result.requires_grad
-
-
-def test_a_starred_part_of_what_is_returned_stays_starred():
     for f in runs("gradient_cut_off", "def f(x):\n    return *torch.stack([2 * x, 3 * x]), 4 * x\n"):
-        assert not any(part.requires_grad for part in f(x(3, requires_grad=True)))
+        assert not any(part.requires_grad for part in f(x(3, requires_grad=True))), "of a starred part"
 
 
 @both
@@ -103,11 +96,8 @@ def test_input_changed_fits_what_the_exercise_takes():
     assert f(words) == 1
     assert words == {}
     assert made("input_changed", "def f(n):\n    return n + 1\n", takes="number") == ()
-
-
-def test_input_changed_changes_it_on_every_way_out():
     for f in runs("input_changed", "def f(x):\n    if len(x) > 2:\n        return 1\n    return 0\n"):
-        for size in (1, 4):
+        for size in (1, 4):  # on every way out
             mine = x(size)
             assert f(mine) == (size > 2)
             assert not torch.equal(mine, x(size))
@@ -132,9 +122,6 @@ def test_results_come_in_another_form_than_what_is_asked_for():
     assert [f(x(2)) for f in runs("list_returned", DOUBLED)] == [[2.0, 4.0]]
     assert {type(f(x(2))).__name__ for f in runs("array_returned", DOUBLED)} == {"ndarray"}
     assert [f(1.5) for f in runs("text_returned", DOUBLED, **number)] == ["3.0", "3.00", "3.0000"]
-
-
-def test_global_generator_moves_torchs_random_numbers():
     for f in runs("global_generator", DOUBLED):
         before = torch.get_rng_state()
         assert torch.equal(f(x(2)), 2 * x(2))
@@ -166,6 +153,8 @@ def test_no_slip_is_made_of_what_is_not_there():
         assert made(slip, DOUBLED) == made(slip, GUARDED.replace("ValueError", "IndexError")) == ()
     for slip in ("nothing_returned", "single_precision", "squeezed", "rounded", "list_returned", "input_changed"):
         assert made(slip, NO_RETURN) == ()
+    assert made("python_number", TOTAL, gives="tensor") == made("single_precision", TOTAL, gives="number") == ()
+    assert made("single_precision", TOTAL, gives="scalar") == made("single_precision", TOTAL, gives="tensor")
 
 
 @pytest.mark.parametrize("slip", COMMON_MISTAKES, ids=lambda slip: slip.name)
@@ -176,11 +165,9 @@ def test_no_version_is_made_twice_or_is_the_reference(slip):
             for gives in ("tensor", "scalar", "number", "list", "dict", ""):
                 found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
                 assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
-
-
-def test_edits_that_do_the_same_are_one_version():
-    slip = CommonMistake("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
-    assert len(slip.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
+    assert len(BY_NAME) == len(COMMON_MISTAKES)
+    twice = CommonMistake("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
+    assert len(twice.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
 
 
 def test_every_part_and_every_way_out_goes_wrong():
@@ -199,14 +186,3 @@ def test_only_the_function_that_answers_goes_wrong():
     [version] = BY_NAME["squeezed"].versions(source, "answer", "tensor", "tensor")
     assert ast.unparse(ast.parse(source).body[0]) in version
     assert BY_NAME["squeezed"].versions(source, "another", "tensor", "tensor") == ()
-
-
-def test_a_scalar_is_a_tensor_too_and_a_number_is_none():
-    assert made("single_precision", TOTAL, gives="scalar") == made("single_precision", TOTAL, gives="tensor")
-    assert made("python_number", TOTAL, gives="tensor") == ()
-    assert made("single_precision", TOTAL, gives="number") == ()
-
-
-def test_every_slip_has_a_name_of_its_own_and_a_sentence():
-    assert len(BY_NAME) == len(COMMON_MISTAKES)
-    assert all(slip.sentence.endswith((".", "?")) and len(slip.sentence) > 30 for slip in COMMON_MISTAKES)

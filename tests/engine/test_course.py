@@ -1,6 +1,18 @@
-"""Tests of how the engine finds the course that it marks, and of what it does without any."""
+"""Tests of how the engine finds the course that it marks, and tells its optional notebooks, the companions, apart."""
 
-from conftest import python
+import contextlib
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT, python
+from rich.console import Console
+
+from autograder import demo, handout, workload
+from autograder.nbgrader_plugin.report import data, terminal
+from autograder.nbgrader_plugin.report.html_page import page
+from autograder.nbgrader_plugin.report.marks import CellMark, Sheet
+from autograder.spec import course
+from autograder.spec.course import FURTHER, Course
 
 PROGRAM = """
 import importlib.metadata as metadata
@@ -39,11 +51,75 @@ def test_of_several_courses_the_configuration_names_one(tmp_path):
     assert named == "transformer_exercises"
 
 
-def test_pytorch_is_imported_for_tensors_only(tmp_path):
+def test_pytorch_and_what_is_as_slow_are_imported_when_something_is_marked(tmp_path):
     modules = [
         *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
         *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
         *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
+        *("autograder.nbgrader_plugin.feedback.exporter", "autograder.nbgrader_plugin.gradebook.locking"),
     ]
-    loaded = "[m for m in {} if __import__(m) and 'torch' in __import__('sys').modules]"
-    assert found(tmp_path, loaded.format(modules)) == "[]"
+    slow = {"torch", "transformers", "matplotlib"}
+    program = f"import sys\nfor name in {modules}: __import__(name)\nprint({slow} & set(sys.modules))"
+    assert python("-c", program, cwd=tmp_path).stdout == "set()\n"
+
+
+SMALL = Course(title="", package="", notebooks=("01-a", "02-b"), topics=(), imports="", preload=())
+OPTIONAL = "06-masking"  # in these tests
+
+
+def test_the_start_page_lists_what_is_optional_apart_and_does_not_count_its_hours():
+    required, _, further = (ROOT / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
+    cores = [chapter for chapter in handout.chapters(ROOT) if not course.is_companion(chapter.name)]
+    assert required.count(".ipynb)") == len(cores)
+    assert further.count(".ipynb)") == len(course.course().companions)
+    hours = round(sum(chapter.minutes for chapter in cores) / 60)
+    assert f"{len(cores)} notebooks take about {hours} hours in all" in required
+
+
+@pytest.fixture
+def one_is_optional(monkeypatch):
+    for module in (workload, data):
+        monkeypatch.setattr(module, "is_companion", lambda name: name == OPTIONAL)
+
+
+def test_a_companion_comes_after_its_notebook(monkeypatch):
+    declared = course.course()
+    assert {name.removesuffix(FURTHER) for name in declared.companions} <= set(declared.notebooks)
+    assert set(course.notebooks()) == {*declared.notebooks, *declared.companions}
+    with_companions = course.replace(SMALL, companions=("02-b-further", "01-a-further"))
+    monkeypatch.setattr(course, "course", lambda: with_companions)
+    assert course.notebooks() == ("01-a", "01-a-further", "02-b", "02-b-further")
+    assert [name for name in course.notebooks() if course.is_companion(name)] == ["01-a-further", "02-b-further"]
+
+
+def test_the_plan_sums_up_what_is_optional_apart(one_is_optional):
+    found = [workload.notebook(name) for name in ("04-positional-encoding", OPTIONAL)]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in workload.notebooks_table(found).splitlines()]
+    assert [row[0] for row in rows[2:]] == [
+        *("`04-positional-encoding`", f"`{OPTIONAL}`, optional"),
+        *("together, about 3 hours", "optional, together, about 3 hours"),
+    ]
+    assert [row[1:4] for row in rows[2:4]] == [row[1:4] for row in rows[4:]]
+    assert "optional" not in workload.notebooks_table(found[:1])
+
+
+def test_the_report_says_what_is_optional_and_leaves_it_out_of_the_sum(one_is_optional):
+    marks = {"04-positional-encoding": 7.0, OPTIONAL: 5.0}
+    sheets = {name: Sheet("amina", cells=[CellMark("one", earned, 9.0, waits=False)]) for name, earned in marks.items()}
+    made = data.ClassData("", {"amina": ""}, [data.Assignment(name, [sheet]) for name, sheet in sheets.items()])
+    console = Console(width=200, record=True)
+    console.print(terminal._totals(made))
+    [row] = [line.split() for line in console.export_text().splitlines() if "amina" in line]
+    assert row == ["amina", "7", "5", "7"]
+    assert f"{OPTIONAL} (optional)" in page(made)
+
+
+def test_the_demo_runs_the_notebooks_that_everybody_works(monkeypatch):
+    monkeypatch.setattr(course, "course", lambda: course.replace(SMALL, companions=("02-b-further",)))
+    chosen = []
+    monkeypatch.setattr(demo, "prepare", lambda _: None)
+    monkeypatch.setattr(demo, "pool", lambda: contextlib.nullcontext(SimpleNamespace(workers=0)))
+    monkeypatch.setattr(demo, "Classroom", lambda *_: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(demo, "mark_sample_class", lambda _, notebook, bar: chosen.append(notebook) or 1)
+    assert not demo.run(Console(quiet=True))
+    assert chosen == ["01-a", "02-b"]

@@ -3,18 +3,10 @@
 The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
 """
 
-import contextlib
 import functools
-import io
 import json
-import logging
-import os
 import re
-import stat
-import tarfile
 import tempfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +30,7 @@ from autograder.judge.run_check import namespace_with
 from autograder.judge.source_rules import defined_in, needed_by, suspicious_words, uses
 from autograder.judge.student import Student, in_process
 from autograder.nbgrader_plugin.feedback import mathml, rendering
-from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, unpack
-from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
+from autograder.nbgrader_plugin.intake import repair, sanitize
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
@@ -50,18 +41,6 @@ from autograder.untrusted.wire import Packet
 FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
 
 pytestmark = pytest.mark.slow
-NAMES = st.text(
-    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
-    min_size=1,
-    max_size=12,
-) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
-THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
-PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
-PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
-PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
-MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
-MEMBERS = st.lists(MEMBER, max_size=6)
 OURS = {"header", "main", "footer", "section"}
 ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
 ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
@@ -72,7 +51,6 @@ LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
-    """Return a submission as the grader reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{name}.ipynb")
         path.write_bytes(content)
@@ -105,103 +83,6 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
     assert twice.metadata[repair.KEY]["notes"] == []
 
 
-@SOME
-@given(st.lists(THING, max_size=8))
-def test_whatever_lies_in_a_folder_only_files_are_taken(things):
-    with tempfile.TemporaryDirectory() as top:
-        secret = Path(top, "secret")
-        secret.write_text("the solutions")
-        folder = Path(top, "ada", "05-attention")
-        folder.mkdir(parents=True)
-        for names, kind, content in things:
-            put(folder, names, kind, content, secret)
-        with bounded(0):
-            found = student_folder.inspect_folder("ada", folder)
-            student_folder.copy(found, Path(top, "goal"))
-        for path in Path(top, "goal").rglob("*"):
-            assert not path.is_symlink()
-            assert path.is_dir() or (path.is_file() and b"solutions" not in path.read_bytes())
-        assert all(sentence.isprintable() and sentence.encode() for sentence in found.troubles)
-        assert not found.whole
-        assert secret.read_text() == "the solutions"
-
-
-def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path) -> None:
-    """Make something in a folder, if the file system lets one."""
-    path = folder.joinpath(*(name.lstrip("/") for name in names if name not in (".", "..")))
-    when = folder / "timestamp.txt"
-    make: dict[str, Callable[[], Any]] = {
-        "file": lambda: path.write_bytes(content),
-        "notebook": lambda: path.with_suffix(".ipynb").write_bytes(content),
-        "time": lambda: (when.unlink(missing_ok=True), when.write_bytes(content)),  # it may be a link
-        "link": lambda: path.symlink_to(secret),
-        "hard link": lambda: os.link(secret, path),
-        "pipe": lambda: os.mkfifo(path),
-        "socket": lambda: os.mknod(path, stat.S_IFSOCK | 0o600),
-        "folder": path.mkdir,
-        "hole": lambda: (path.touch(), os.truncate(path, 2**30)),
-    }
-    with contextlib.suppress(OSError, ValueError):
-        if path != folder and not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            make[kind]()
-
-
-def packed(kind: str, members: list, depth: int = 0) -> bytes:
-    out = io.BytesIO()
-    if kind == "zip":
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, what, content in members:
-                info = zipfile.ZipInfo(name.encode("utf-8", "replace").decode() or "x")
-                info.create_system = 3
-                info.external_attr = ((stat.S_IFLNK if "link" in what else stat.S_IFREG) | 0o777) << 16
-                if what == "bomb":
-                    info.compress_type, content = zipfile.ZIP_DEFLATED, b"\0" * 2**22
-                if what == "archive" and depth < 2:
-                    info.filename, content = f"{info.filename}.zip", packed("zip", members, depth + 1)
-                archive.writestr(info, content)
-    else:
-        with tarfile.open(fileobj=out, mode="w:gz") as archive:
-            for name, what, content in members:
-                info = tarfile.TarInfo(name.encode("utf-8", "replace").decode().replace("\0", "") or "x")
-                kinds = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}
-                info.type, info.linkname = kinds.get(what, tarfile.REGTYPE), "/etc/passwd"
-                info.size = len(content) if info.type == tarfile.REGTYPE else 0
-                archive.addfile(info, io.BytesIO(content))
-    return out.getvalue()
-
-
-@SOME
-@given(st.sampled_from(["zip", "tar.gz"]), MEMBERS, st.data())
-def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, members, data):
-    content = bytearray(packed(kind, members))
-    for _ in range(data.draw(st.sampled_from([0, 0, 1, 3]))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    with tempfile.TemporaryDirectory() as top:
-        archive, goal = Path(top, "archive"), Path(top, "deep", "deeper", "extracted")
-        for folder in (archive, goal):
-            folder.mkdir(parents=True)
-        (archive / f"bello_4711_1_x.{kind}").write_bytes(content)
-        (archive / "ngozi_4714_2_05-attention.ipynb").write_bytes(b"hers")
-        outer = io.BytesIO()
-        with zipfile.ZipFile(outer, "w") as download:
-            download.writestr(f"ada_1_2_x.{kind}", bytes(content))
-            download.writestr("kim_3_4_05-attention.ipynb", b"theirs")
-        (archive / "submissions.zip").write_bytes(outer.getvalue())
-        extractor = unpack.CarefulExtractor(max_bytes=2**21, max_files=4)
-        extractor.log = logging.getLogger("quiet")
-        with bounded(len(content)):
-            extractor.extract(str(archive), str(goal))
-        assert (goal / "ngozi_4714_2_05-attention.ipynb").read_bytes() == b"hers"
-        assert (goal / "submissions" / "kim_3_4_05-attention.ipynb").read_bytes() == b"theirs"
-        assert {path.name for path in Path(top).iterdir()} == {"archive", "deep"}
-        assert {path.name for path in Path(top, "deep").iterdir()} == {"deeper"}
-        for path in goal.rglob("*"):
-            assert stat.S_ISDIR(path.lstat().st_mode) or stat.S_ISREG(path.lstat().st_mode)
-            found = parse(path, goal) if path.is_file() else None
-            assert found is None or isinstance(is_copy(found.file, "05-attention.ipynb"), bool)
-
-
 @MANY
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
@@ -225,14 +106,12 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
 
 @functools.cache
 def asked() -> list[str]:
-    """Return exercises that are asked quickly: their notebooks have no trainings."""
     return [one.name for name in ("05-attention", "06-masking", "07-multi-head") for one in exercises(name)]
 
 
 @SOME
 @given(st.data())
 def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
-    """The process lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
     honest = in_process(namespace_with(declared, declared.source)).send
     lie = st.tuples(TREES, BLOBS, st.booleans())
@@ -413,7 +292,6 @@ def test_a_cell_among_right_answers_costs_nothing(source, before):
 @FEW
 @given(st.data())
 def test_an_answer_that_is_damaged_costs_its_exercise(data):
-    """The others are marked with working versions of it."""
     name = data.draw(st.sampled_from(sorted(name for name in ANSWERS if not name.startswith("q"))))
     source = damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS))
     source = source.encode("utf-8", "replace").decode()

@@ -7,9 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, missing
@@ -41,7 +39,6 @@ WORKSHEET_HEADER = [
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return a gradebook of two assignments, made by nbgrader's own means."""
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
     with Gradebook(f"sqlite:///{path}", "transformers") as gradebook:
         for name, points in ((ATTENTION, 8), (MASKING, 5)):
@@ -120,7 +117,6 @@ def canvas(gradebook, tmp_path):
 
 @pytest.fixture
 def moodle(gradebook, tmp_path):
-    """Fill marks into a table of Moodle's, and return it."""
 
     def export(header, *rows, options=(), delimiter=","):
         roster = save(tmp_path / "moodle.csv", [header, *rows], delimiter=delimiter)
@@ -135,21 +131,18 @@ def moodle(gradebook, tmp_path):
 LATE = canvas_row("Late, Lena", "4713", "late")
 
 
-def test_the_csv_is_nbgraders_own_but_for_the_quotes(gradebook, tmp_path):
-    for student in ("amina", "jgarcia", "formula"):  # whose names break the columns of nbgrader's
-        gradebook.remove_student(student)
-    ours = written(CsvExport(), gradebook, tmp_path / "ours.csv")
-    theirs = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
-    assert len(ours) == 1 + 2 * 4
-    assert ours == theirs
-
-
-def test_names_with_commas_and_quotes_stay_one_cell(gradebook, tmp_path):
+def test_the_csv_is_nbgraders_own_but_for_the_quotes_around_names(gradebook, tmp_path):
     header, *rows = written(CsvExport(), gradebook, tmp_path / "grades.csv")
+    assert (tmp_path / "grades.csv").stat().st_mode & 0o077 == 0, "its owner alone can read it"
     assert {len(row) for row in rows} == {len(header)}
     assert {dict(zip(header, row, strict=True))["last_name"] for row in rows} >= {"Bello, PhD", 'García "Pepe" Pérez'}
     broken = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
     assert {len(row) for row in broken} != {len(header)}  # else we need none of our own
+    for student in ("amina", "jgarcia", "formula"):  # whose names break the columns of nbgrader's
+        gradebook.remove_student(student)
+    ours = written(CsvExport(), gradebook, tmp_path / "ours.csv")
+    assert len(ours) == 1 + 2 * 4
+    assert ours == written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
 
 
 def test_the_csv_may_be_of_one_assignment_and_some_students(gradebook, tmp_path):
@@ -159,18 +152,17 @@ def test_the_csv_may_be_of_one_assignment_and_some_students(gradebook, tmp_path)
     columns = ("student_id", "raw_score", "late_submission_penalty", "score")
     expected = [("late", "9.0", "2.5", "6.5"), ("nothing", "0.0", "0.0", "0.0")]
     assert [tuple(row[column] for column in columns) for row in found] == expected
-
-
-@pytest.mark.parametrize(("what", "sentence"), [("student", "the student nobody"), ("assignment", "assignment nobody")])
-def test_what_the_gradebook_does_not_know_is_refused(gradebook, tmp_path, what, sentence):
-    with pytest.raises(Unusable, match=sentence):
-        written(CsvExport(**{what: ["nobody"]}), gradebook, tmp_path / "grades.csv")
-    assert not (tmp_path / "grades.csv").exists()
+    for what, sentence in (("student", "the student nobody"), ("assignment", "assignment nobody")):
+        with pytest.raises(Unusable, match=sentence):
+            written(CsvExport(**{what: ["nobody"]}), gradebook, tmp_path / "nobody.csv")
+    assert not (tmp_path / "nobody.csv").exists()
 
 
 @pytest.mark.parametrize("exporter", [CsvExport, CanvasExport, MoodleExport])
 def test_what_a_person_has_still_to_mark_is_reported_and_may_be_left_out(gradebook, tmp_path, heard, exporter):
     rows = written(exporter(assignment=[ATTENTION]), gradebook, tmp_path / "all.csv")
+    assert any(f"'{FORMULA}" in cell for row in rows for cell in row), "a formula leaves as text"
+    assert not any(cell.lstrip().startswith(("=", "@")) for row in rows for cell in row)
     said = "Submissions of 05-attention have still to be marked by a person (exported as they stand) (1): Emeka"
     assert f"{said} Essay (essay)" in heard.text
     options = {} if exporter is CsvExport else {"missing_as_zero": True}
@@ -222,14 +214,11 @@ def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, deli
     assert read(tmp_path / "out.csv").delimiter == delimiter
 
 
-def test_two_rows_for_one_student_are_left_alone(canvas, heard):
+def test_two_rows_for_one_student_and_two_students_with_one_address_are_left_alone(gradebook, canvas, heard):
     _, rows = canvas(canvas_row("One, Amina", "4711"), canvas_row("Two, Amina", "", "amina"))
     assert [row[5] for row in rows] == ["", ""]
     assert "One, Amina: 2 rows mean amina; Two, Amina: 2 rows mean amina" in heard.text
     assert "Amina Bello, PhD (amina): 10" in heard.text  # and who is not in the file is said with the mark
-
-
-def test_two_students_with_one_address_are_left_alone(gradebook, canvas, heard):
     gradebook.update_or_create_student("nothing", email="late@example.edu")
     _, [row] = canvas(canvas_row("Somebody", "", "late@example.edu"))
     assert row[5] == ""
@@ -245,25 +234,19 @@ def test_without_a_roster_canvas_gets_a_new_table_in_its_form(gradebook, tmp_pat
     assert len(rows) == 2 + len(SCORES)
 
 
-def test_who_handed_in_nothing_has_a_zero_if_that_is_wanted(canvas):
-    _, [row] = canvas(canvas_row("Nothing, Nora", "4715", "nothing", "4"), options={"missing_as_zero": True})
-    assert row[5] == "0"
-
-
-def test_another_maximum_is_reported_and_marks_are_scaled_if_that_is_wanted(canvas, heard):
+def test_zeros_and_marks_scaled_to_another_maximum_are_filled_in_for_who_wants_them(canvas, heard):
+    row = canvas_row("Nothing, Nora", "4715", "nothing", "4")
+    assert canvas(row, options={"missing_as_zero": True})[1][0][5] == "0"
     assert canvas(LATE, points="100")[1][0][5] == "6.5"
     assert "Canvas has a maximum of 100 for 05-attention, and the gradebook one of 10" in heard.text
     assert canvas(LATE, points="100", options={"scale": True})[1][0][5] == "65"
 
 
-def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas):
+def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas, heard):
     with pytest.raises(Unusable, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
         canvas(LATE, options={"assignment": [MASKING]})
     assert canvas(LATE, options={"titles": {ATTENTION: "Project (91)"}})[0][0][5:] == ["Project (91)"]
-
-
-def test_without_a_choice_all_assignments_that_canvas_has_are_filled_in(canvas, heard):
-    assert canvas(LATE, options={"assignment": []})[1][0][5:] == ["6.5"]
+    assert canvas(LATE, options={"assignment": []})[1][0][5:] == ["6.5"], "without a choice all that Canvas has"
     assert "Assignments have no column in" in heard.text
 
 
@@ -306,26 +289,14 @@ def test_moodles_worksheet_comes_back_with_its_grades_filled_in_and_all_else_as_
 
 
 def test_marks_that_moodle_would_pass_over_are_reported(moodle, heard):
-    row = worksheet_row("51", "Amina Bello", "amina@example.edu", maximum="8.00")
+    row, header = worksheet_row("51", "Amina", "amina@example.edu", maximum="8.00"), ["First name", *WORKSHEET_HEADER]
     options = {"student": ["amina", "late"]}
-    assert moodle(WORKSHEET_HEADER, row, options=options)[0][4] == "10"
+    assert moodle(header, ["Amina", *row], options=options)[0][5] == "10"
     assert "Students have more for 05-attention than Moodle's maximum" in heard.text
     heard.clear()
-    assert moodle(WORKSHEET_HEADER, row, options=options | {"scale": True})[0][4] == "8"
+    for name in ("Amina", "Points Possible"):  # called like Canvas's row of maxima, somebody sets none
+        assert moodle(header, [name, *row], options=options | {"scale": True})[0][5] == "8"
     assert "maximum" not in heard.text
-
-
-def test_a_moodle_student_called_like_canvass_row_of_maxima_sets_none(moodle, heard):
-    row = worksheet_row("51", "Amina Bello", "amina@example.edu", grade="2.00")
-    header = ["First name", *WORKSHEET_HEADER]
-    options = {"student": ["amina", "late"], "scale": True}
-    assert moodle(header, ["Points Possible", *row], options=options)[0][5] == "10"
-    assert "maximum" not in heard.text
-
-
-def test_a_worksheet_is_of_one_assignment(moodle):
-    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
-        moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})
 
 
 def test_a_worksheet_in_another_language_needs_its_headings(moodle):
@@ -346,6 +317,8 @@ def test_moodles_grade_export_comes_back_too(moodle):
     assert moodle(header, row, options={"assignment": []})[0][4] == "10"
     with pytest.raises(Unusable, match="Several columns"):
         moodle([*header, f"Assignment: {ATTENTION} (Percentage)"], [*row, "-"], options={"assignment": []})
+    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
+        moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})
 
 
 def test_without_a_roster_moodle_gets_a_new_table(gradebook, tmp_path):
@@ -353,13 +326,6 @@ def test_without_a_roster_moodle_gets_a_new_table(gradebook, tmp_path):
     assert rows[0] == ["Username", "ID number", "Email address", "First name", "Last name", ATTENTION]
     assert ["jgarcia", "4712", "Jose@Example.edu", "José", 'García "Pepe" Pérez', "7.5"] in rows
     assert [row[5] for row in rows if row[0] == "formula"] == ["0.3333"]
-
-
-@pytest.mark.parametrize("exporter", [CsvExport, CanvasExport, MoodleExport])
-def test_a_name_that_is_a_formula_leaves_as_text(gradebook, tmp_path, exporter):
-    rows = written(exporter(assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
-    assert any(f"'{FORMULA}" in cell for row in rows for cell in row)
-    assert not any(cell.lstrip().startswith(("=", "@")) for row in rows for cell in row)
 
 
 def test_a_formula_in_a_roster_leaves_as_text_and_its_row_is_found_all_the_same(canvas, heard):
@@ -381,7 +347,7 @@ def test_what_begins_like_a_formula_becomes_text():
     assert lms.as_key("-dash.name@example.edu") == "-dash.name@example.edu"
 
 
-def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path):
+def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path, tmp_path_factory, monkeypatch):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
     with pytest.raises(Unusable, match="git does not ignore it: marks would be published"):
@@ -391,26 +357,17 @@ def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path)
         assert len(written(CsvExport(), gradebook, tmp_path / name)) == 1 + 2 * len(STUDENTS)
     done = subprocess.run(["git", "-C", tmp_path, "status", "--short", "-uall"], capture_output=True, text=True)
     assert not re.search(r"grades|marks\.csv", done.stdout)
-
-
-def test_where_there_is_no_git_anything_goes(tmp_path, monkeypatch):
-    assert not lms.published_by_git(tmp_path / "new" / "grades.csv")
+    assert not lms.published_by_git(tmp_path_factory.mktemp("none") / "grades.csv"), "there is no repository"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not lms.published_by_git(ROOT / "marks.csv")
-
-
-def test_marks_can_be_read_by_their_owner_only(gradebook, tmp_path):
-    written(CsvExport(), gradebook, tmp_path / "grades.csv")
-    assert (tmp_path / "grades.csv").stat().st_mode & 0o077 == 0
+    assert not lms.published_by_git(ROOT / "marks.csv"), "nor where there is no git"
 
 
 @pytest.mark.slow
 def test_the_commands_of_the_guides_work(made, tmp_path):
-    for package in ("autograder", "transformer_exercises"):
-        (tmp_path / package).symlink_to(ROOT / package)
+    for name in ("autograder", "transformer_exercises", "course"):
+        (tmp_path / name).symlink_to(ROOT / name)
     for name in ("nbgrader_config.py", "students.example.csv"):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "course").symlink_to(ROOT / "course")
     classroom = tmp_path / "classroom"
     archive = classroom / "downloaded" / ATTENTION / "archive"
     archive.mkdir(parents=True)
@@ -425,9 +382,8 @@ def test_the_commands_of_the_guides_work(made, tmp_path):
     starts = ("nbgrader export", "nbgrader db student import", "nbgrader zip_collect", "cp students")
     commands = [line for line in lines if line.startswith(starts)]
     assert len(commands) == 7
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     hidden = ("COURSE_CLASSROOM", "PYTHONPATH")
-    environment = {key: value for key, value in os.environ.items() if key not in hidden} | {"PATH": path}
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
 
     def run(command):
         return subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)

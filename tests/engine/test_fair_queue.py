@@ -28,7 +28,6 @@ def queue(quick=1, spare=1, budget=600.0):
 
 
 def served(queue, clock, seconds):
-    """Take everything, one after the other; return it in this order."""
     order = []
     while (work := queue.take()) is not None:
         order.append((work.student, work.what))
@@ -43,6 +42,7 @@ def test_of_a_students_submissions_only_the_newest_of_each_assignment_waits():
         waiting.put("ada", "05", number)
     waiting.put("ada", "06", "hers")
     waiting.put("bob", "05", "his")
+    assert waiting.take(lambda assignment: assignment == "07") is None, "while theirs are not free"
     assert served(waiting, clock, 1.0) == [("ada", 99), ("bob", "his"), ("ada", "hers")]
 
 
@@ -80,21 +80,6 @@ def test_those_over_the_budget_leave_slots_for_who_comes():
     assert waiting.take().student == "new"
 
 
-def test_what_was_set_aside_starts_anew_when_there_is_a_slot_and_is_then_left_alone():
-    waiting, clock = queue(quick=1, spare=1)
-    waiting.put("one", NAME, 1)
-    waiting.put("two", NAME, 1)
-    one, _ = waiting.take(), waiting.take()
-    clock.now += 11
-    [aside] = waiting.set_aside()
-    assert (aside.student, one.slow) == ("two", True)
-    waiting.done(one)
-    two = waiting.take()
-    assert (two.student, two.slow) == ("two", True)
-    clock.now += 800
-    assert waiting.set_aside() == []
-
-
 @pytest.mark.parametrize("comes", ["before", "after"])
 def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_for_it(comes):
     waiting, clock = queue(quick=1, spare=1)
@@ -110,13 +95,6 @@ def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_f
         waiting.put("two", NAME, "new")
     assert len(waiting) == 1
     assert waiting.take().what == "new"  # which may be quick
-
-
-def test_other_assignments_go_on_while_one_is_not_free():
-    waiting, _ = queue()
-    waiting.put("ada", "05", 1)
-    waiting.put("bob", "06", 1)
-    assert waiting.take(lambda assignment: assignment != "05").student == "bob"
 
 
 class Room:
@@ -190,7 +168,6 @@ def test_slow_ones_never_take_more_than_their_slots_and_nobody_starves(room, act
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 3), st.lists(st.tuples(st.integers(0, 2), st.floats(0.0, 20.0)), min_size=1, max_size=60))
 def test_each_other_student_costs_a_newcomer_one_patience_at_most_whatever_they_hand_in(quick, storm):
-    """The others may hand in what and when they like, endless notebooks all of them."""
     room = Room(quick, 1, 600.0, (900.0, 900.0, 900.0, 900.0, 1.0))
     for number, pause in storm:
         room.put(STUDENTS[number], "05")

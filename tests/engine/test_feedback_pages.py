@@ -144,36 +144,25 @@ def rows(soup):
     return {row.th.get_text(): row for row in soup.select("table.marks tbody tr")}
 
 
-def test_the_top_says_who_what_and_how_much(mistaken):
+def test_the_top_says_who_and_how_much_and_each_exercise_has_a_row_with_what_to_reread(mistaken):
     assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention: every word looks at the others"]
     assert "Ada Lovelace (ada)" in mistaken.header.get_text()
     assert mistaken.select_one("h2").get_text() == "Your mark: 17.5 of 31 points"
-
-
-def test_each_exercise_has_a_row_by_its_name_in_the_order_of_the_notebook(mistaken):
-    assert list(rows(mistaken)) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
-    assert "Exercise: scaled dot-product attention" in rows(mistaken)
-    assert rows(mistaken)["Exercise: softmax"].td.get_text().startswith("2.25 of 4")
-
-
-def test_a_row_gives_the_named_mistake_in_its_own_words_and_the_section_to_reread(mistaken):
-    row = rows(mistaken)["Exercise: softmax"]
+    found = rows(mistaken)
+    assert list(found) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
+    row = found["Exercise: softmax"]
+    assert row.td.get_text().startswith("2.25 of 4")
     assert SLIP.replace("`", "") in row.get_text()
     assert "58 % are NaN" not in row.get_text()  # the rubric below says it
     section = row.select_one(".reread a")
     assert section.get_text() == "2. A weighted sum"
     assert mistaken.find(id=section["href"][1:]).get_text() == "2. A weighted sum"
     assert mistaken.find(id=row.th.a["href"][1:]).select_one("pre.code").get_text().startswith("def softmax")
-
-
-def test_without_a_named_mistake_a_row_says_what_failed_first(mistaken):
-    assert "values: 24 of 24 differ, x." in text_of(rows(mistaken)["Exercise: simple attention"])
+    # without a named mistake it says what failed first; what waits for a person is no loss
+    assert "values: 24 of 24 differ, x." in text_of(found["Exercise: simple attention"])
     [line] = MISTAKEN["q5_2"].lines
-    assert line.message.replace("`", "")[:40] in rows(mistaken)["Question 5.2"].get_text()
-
-
-def test_what_waits_for_a_person_is_no_loss(mistaken):
-    row = rows(mistaken)["Written answer: scaling"]
+    assert line.message.replace("`", "")[:40] in found["Question 5.2"].get_text()
+    row = found["Written answer: scaling"]
     assert row["class"] == ["waits"]
     assert "Read by a person" in row.get_text()
     assert mistaken.find(id="answer-written_scaling").find("math") is not None
@@ -186,9 +175,6 @@ def test_what_to_do_next_begins_with_the_first_mistake_and_names_what_is_not_ans
     assert [link.get_text() for link in then.select("a")] == ["Exercise: simple attention", "Question 5.2"]
     assert [link.get_text() for link in unanswered.select("a")] == ["Exercise: self-attention"]
     assert "Restart Kernel and Run All Cells" in last.get_text()
-
-
-def test_whoever_has_all_right_learns_what_comes_next():
     assert "Next in the course: 06-masking" in text_of(soup_of(marked({}, written="Because.")))
 
 
@@ -216,16 +202,12 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     assert re.match(r"\d+ of the course’s own cells", own.get_text())
 
 
-def test_a_notice_on_the_whole_submission_stands_at_the_top():
+def test_a_notice_stands_at_the_top_and_who_handed_in_nothing_readable_is_told_nothing_else():
     notebook = marked({})
-    notice = "### About this submission\n\n- The notebook was named “x.ipynb”."
-    notebook.cells.insert(0, new_markdown_cell(notice, metadata={KEY: "notice"}))
+    notebook.cells.insert(0, new_markdown_cell("### About\n\n- It was named “x.ipynb”.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
     assert "“x.ipynb”" in soup.select_one("[aria-labelledby=mark]").get_text()
     assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
-
-
-def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else():
     notebook = marked({}, written="Because.")
     notebook.cells.insert(0, new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
@@ -268,23 +250,12 @@ def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked
         assert found[section], spot
 
 
-def test_every_link_within_a_page_leads_somewhere(mistaken):
-    names = [element["id"] for element in mistaken.select("[id]")]
-    assert len(names) == len(set(names))
-    places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
-    assert len(places) > 20
-    assert set(places) <= set(names)
-
-
 def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
     assert mistaken.find(id="answer-softmax").find_parent("details") is None
     for folded in ("torch.manual_seed", "you watch it being learnt"):
         places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert places
         assert all(place.find_parent("details") for place in places)
-
-
-def test_a_course_s_text_that_a_student_changed_is_open():
     notebook = marked({})
     [cell] = [cell for cell in notebook.cells if cell.source.startswith("## 2.")]
     cell.source += "\n\nMy note."
@@ -304,11 +275,21 @@ def test_headings_are_in_order_whatever_a_student_writes():
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_a_page_says_its_language_and_has_its_landmarks_once(mistaken):
+def test_a_page_says_its_language_has_its_landmarks_once_links_within_itself_and_loads_nothing(mistaken):
     assert mistaken.html["lang"] == "en"
     assert [len(mistaken.select(mark)) for mark in ("header", "main", "footer")] == [1, 1, 1]
     labels = [section["aria-labelledby"] for section in mistaken.select("section")]
     assert all(mistaken.find(id=label).name == "h2" for label in labels)
+    names = [element["id"] for element in mistaken.select("[id]")]
+    places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
+    assert len(places) > 20
+    assert set(places) <= set(names)
+    assert len(names) == len(set(names))
+    assert mistaken.select_one("meta[http-equiv]")["content"] == POLICY
+    assert POLICY.startswith("default-src 'none'")
+    assert "script-src" not in POLICY
+    assert not mistaken.select("script, link, iframe, object, embed, img:not([src^='data:'])")
+    assert not [word for word in ("url(", "@import") if word in mistaken.style.get_text()]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -338,6 +319,10 @@ def test_descriptions_of_pictures_reach_the_page():
     assert first["alt"] == 'A "curve" <that> rises.'
     assert (first["width"], first["height"]) == ("9", "7")
     assert second["alt"] == rendering.NO_WORDS
+    twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
+    for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
+        twin.attachments = {"p.png": {"image/png": data}}  # each cell has its own
+    assert not missing(shown([*twins, new_markdown_cell("![none](attachment:gone)")]), PIXEL, PIXEL[::-1], 'alt="none"')
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -366,10 +351,7 @@ def test_a_formula_runs_nothing_and_costs_nothing():
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
         assert not [one for one in element.attrs if one[:2] == "on" or one in ("href", "class", "style", "src")]
-
-
-def test_a_formula_in_an_attribute_stays_text():
-    formula = r"$\text{ onerror=alert(1) }$"
+    formula = r"$\text{ onerror=alert(1) }$"  # in an attribute it stays text
     made = rendering.markdown(f"![a {formula} b](x.png) [c](https://example.org '{formula}')\n\n# {formula}")
     [picture] = BeautifulSoup(made, "html.parser").select("img")
     assert set(picture.attrs) == {"src", "alt"}
@@ -377,7 +359,6 @@ def test_a_formula_in_an_attribute_stays_text():
 
 
 def shown(cells):
-    """Return what a page shows of cells, without the page around them."""
     empty, full = page(whole([])), page(whole(cells))
     assert full[: full.index("<main")] == empty[: empty.index("<main")]
     return full[full.index("<main") :]
@@ -395,13 +376,16 @@ def dangers(markup):
     return found
 
 
-def test_nothing_of_a_students_runs_or_loads_anything():
+def test_nothing_of_a_students_runs_or_loads_anything_on_a_page_or_in_formgrader():
     for text in EVIL:
         markup = shown([cell for cell in everywhere(text) if cell.cell_type != "raw"])
         assert set(dangers(markup)) <= {f"alt={text}"}, "no more than a picture described by it, word for word"
         assert 'class="panel' not in markup
         assert markup.count('id="notebook"') == 1
         assert 'name="top"' not in markup
+    made = in_formgrader(map(new_markdown_cell, [*EVIL, "```python\nfor x in y:\n    pass\n```"]))
+    assert dangers(made) == []
+    assert '<span class="k">for</span>' in made
 
 
 def test_no_kind_of_output_runs():
@@ -446,40 +430,15 @@ def test_what_honest_students_show_is_there():
     )
 
 
-def test_a_page_has_no_script_and_loads_nothing():
-    made = page(marked(MISTAKEN), HANDED_OUT)
-    assert f'content="{POLICY}"' in made.replace("&#39;", "'")
-    assert "script-src" not in POLICY
-    assert "default-src 'none'" in POLICY
-    soup = BeautifulSoup(made, "html.parser")
-    assert not soup.select("script, link, iframe, object, embed, img:not([src^='data:'])")
-    assert not [word for word in ("url(", "@import") if word in soup.style.get_text()]
-
-
 def in_formgrader(cells):
     """Return what formgrader shows of cells, without the page around them."""
-    made = FORMGRADER.from_notebook_node(whole(cells))[0]
+    made = FORMGRADER.from_notebook_node(whole(list(cells)))[0]
     return made[made.index("<main") : made.rindex("</main>")]
-
-
-def test_formgrader_cleans_text_cells_too():
-    code = "```python\nfor x in y:\n    pass\n```"
-    made = in_formgrader([new_markdown_cell(text) for text in (*EVIL, code)])
-    assert dangers(made) == []
-    assert '<span class="k">for</span>' in made
 
 
 def sanitised_output(output):
     [clean] = _cleaned(output, 1)
     return clean
-
-
-def test_pictures_attached_to_a_cell_are_its_own():
-    twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
-    for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
-        twin.attachments = {"p.png": {"image/png": data}}
-    made = shown([*twins, new_markdown_cell("![none](attachment:gone.png)")])
-    assert not missing(made, PIXEL, PIXEL[::-1], 'alt="none"')
 
 
 def test_the_students_page_leaves_out_what_nobody_reads():
@@ -497,7 +456,6 @@ def test_the_students_page_leaves_out_what_nobody_reads():
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_page_of_a_text_made_to_cost_ends(unit):
-    """It is as repair leaves it: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():
@@ -505,7 +463,6 @@ def test_a_page_of_a_text_made_to_cost_ends(unit):
 
 
 def page_within(notebook, seconds, size=2**25):
-    """Return a page that is made within the limits that an instructor may set."""
     made = exporter(work_timeout=seconds, max_size=size)
     made.handed_out = HANDED_OUT
     return made.from_notebook_node(notebook, {"nbgrader": ABOUT})[0]
@@ -522,7 +479,6 @@ def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so()
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nested divisions", "tables"])
 def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
-    """As many texts as repair leaves in a notebook: without a budget, a quarter or half of a minute."""
     text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
     texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
     with ends():
@@ -539,11 +495,8 @@ def test_what_there_is_no_room_for_is_left_out_and_the_page_says_so():
     assert "y" * 100 not in made
     assert not missing(made, LEFT_OUT, "<em>short</em>")
     assert "would be larger than the 0.0038147 MiB" in text_of(made)
-
-
-def test_an_honest_page_says_nothing_of_a_budget():
     made = page_within(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), seconds=30)
-    assert not [words for words in ("plain text", "Left out") if words in made]
+    assert not [words for words in ("plain text", "Left out") if words in made], "an honest page says nothing of it"
 
 
 def test_one_piece_that_takes_too_long_is_stopped_in_the_middle():
@@ -551,16 +504,9 @@ def test_one_piece_that_takes_too_long_is_stopped_in_the_middle():
     made = budget.piece(lambda: rendering.Markup("".join(iter(lambda: "", None))), "what it was <made> of")
     assert made == "<pre>what it was &lt;made&gt; of</pre>"
     assert budget.sentences
-
-
-def test_where_signals_do_not_come_it_is_looked_at_between_two_pieces():
-    made = []
-
-    def work():
-        budget = Budget(seconds=0.0)
-        made.append(budget.piece(lambda: rendering.Markup("never"), "plain"))
-
-    thread = threading.Thread(target=work)
+    made = []  # where signals do not come, it is looked at between two pieces
+    spent = Budget(seconds=0.0)
+    thread = threading.Thread(target=lambda: made.append(spent.piece(lambda: rendering.Markup("never"), "plain")))
     thread.start()
     thread.join()
     assert made == ["<pre>plain</pre>"]

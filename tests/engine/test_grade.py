@@ -1,12 +1,9 @@
 """Tests that `autograder grade` leaves a classroom as nbgrader would, even after interruptions."""
 
-import contextlib
-import functools
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -95,7 +92,6 @@ def history(place: Path) -> list[dict]:
 
 
 def markings(place: Path) -> list[str]:
-    """Return who was marked, in order."""
     return [line["student"] for line in history(place)]
 
 
@@ -151,14 +147,6 @@ def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
     assert "not in students.csv: late, no-notebook, renamed, with-data" in said
 
 
-def test_force_marks_all_again_and_one_student_alone(course, marked):
-    book, before = gradebook(marked), len(markings(marked))
-    assert "1 marked" in run(course, marked, "autograder", "grade", NAME, "--student", "mistaken", "--force")
-    assert "12 marked" in run(course, marked, "autograder", "grade", "--all", "--force", "--workers", "1")
-    assert len(markings(marked)) == before + 13
-    assert gradebook(marked) == book
-
-
 @in_every_way
 @pytest.mark.parametrize("lost", ["gradebook.db", f"autograded/late/{NAME}", f"feedback/late/{NAME}/{NAME}.html"])
 def test_what_is_lost_is_made_again(course, marked, by_us, lost):
@@ -183,77 +171,6 @@ def test_two_at_once_do_not_harm_each_other(course, fresh, by_us, other):
         assert [process.returncode for process in both] == [0, 0], said
         assert sorted(markings(fresh)) == sorted(set(markings(fresh)))
         assert any("12 unchanged" in each for each in said), said
-    run(course, fresh, "autograder", "grade", NAME)
-    assert_same(fresh, by_us)
-
-
-@in_every_way
-def test_what_cannot_be_taken_is_left_out_and_who_cannot_be_listed_is_named(course, fresh):
-    for student in ("with-a-film", "{braces}", "[brackets]"):
-        put(fresh, student, notebook())
-    with (fresh / "submitted" / "with-a-film" / NAME / "film.mp4").open("wb") as film:
-        film.truncate(2**30)
-    said = run(course, fresh, "autograder", "grade", NAME, status=1)
-    assert not missing(said, "2 marked, 0 unchanged, 1 failed", "“{braces}” has no mark: its name has a brace")
-    book = gradebook(fresh)
-    assert book["with-a-film"]["score"][0] == book["[brackets]"]["score"][0] == FULL
-
-
-@in_every_way
-def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(course, tmp_path, by_us):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("only root may mount a small disk to fill up")
-    try:
-        place = hand_in(classroom_in(disk / "class", course))
-        with contextlib.suppress(OSError), (disk / "film").open("wb") as film:
-            while film.write(b"x" * 2**16):
-                film.flush()
-        os.truncate(disk / "film", max(0, (disk / "film").stat().st_size - 400_000))
-        said = run(course, place, "autograder", "grade", NAME, status=1)
-        assert "No space left" in said or "full" in said
-        subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
-        run(course, place, "autograder", "grade", NAME)
-        assert_same(place, by_us)
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
-
-
-@pytest.fixture
-def scarce():
-    """Yield a group of processes whose memory can be made scarce; the kernel ends one of them if it runs out."""
-    group = Path(f"/sys/fs/cgroup/memory/grade-{os.getpid()}")
-    try:
-        group.mkdir()
-    except OSError:
-        pytest.skip("only where this process may make a memory control group (version 1) can memory be made to run out")
-    yield group
-    for pid in (group / "cgroup.procs").read_text().split():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGKILL)
-    while (group / "cgroup.procs").read_text():
-        time.sleep(0.1)
-    group.rmdir()
-
-
-@in_every_way
-def test_out_of_memory_in_the_middle_it_ends_like_an_undisturbed_run(course, fresh, by_us, scarce):
-    hand_in(fresh)
-    join = functools.partial((scarce / "cgroup.procs").write_text, "0")  # the process that writes it
-    process, end = start(course, fresh, *OURS, preexec_fn=join), time.monotonic() + 120
-    while process.poll() is None and not history(fresh):
-        time.sleep(0.01)
-    while process.poll() is None and time.monotonic() < end:
-        for share in (0.9, 0.95, 1.0, 1.02, 1.05):  # what is merely cached can be taken away; what is in use cannot be
-            with contextlib.suppress(OSError):
-                usage = int((scarce / "memory.usage_in_bytes").read_text())
-                (scarce / "memory.limit_in_bytes").write_text(str(int(usage * share)))
-                break
-        time.sleep(0.1)
-    assert process.poll(), "it is over, and says so"
-    assert "\noom_kill 0\n" not in (scarce / "memory.oom_control").read_text()
     run(course, fresh, "autograder", "grade", NAME)
     assert_same(fresh, by_us)
 

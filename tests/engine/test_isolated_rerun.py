@@ -15,9 +15,6 @@ from autograder.spec.course import exercises, in_notebook, questions
 NAME = "07-multi-head"
 RIGHT = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
 POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
-OTHERS = ("split_heads", "merge_heads", "copy_from_torch", "attention_parameters")
-
-
 release = functools.cache(lambda: graded_only(NAME))
 
 
@@ -34,55 +31,9 @@ def working(name):
     code = getattr(made, "__code__", None) or getattr(getattr(made, "__init__", None), "__code__", None)
     return code is not None and "working version" in code.co_filename
 """
-LEAK = """
-import fcntl, glob, os, threading, time, torch
-places = sorted(glob.glob(os.path.dirname(torch.__file__) + "/**/*.py", recursive=True))[:1024]
-OTHERS = {others!r}
-
-def tell(data):
-    opened = []
-    for bit in range(len(data) * 8):
-        f = open(places[bit])
-        if data[bit // 8] >> (bit % 8) & 1:
-            fcntl.flock(f, fcntl.LOCK_EX)
-        opened.append(f)
-    return opened
-
-def hear():
-    data = bytearray(len(places) // 8)
-    for bit, place in enumerate(places):
-        with open(place) as f:
-            try:
-                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                data[bit // 8] |= 1 << (bit % 8)
-    return bytes(data)
-
-def listen():
-    while True:
-        if any(data := hear()):
-            heard.append(data)
-        time.sleep(0.02)
-
-heard = []
-threading.Thread(target=listen, daemon=True).start()
-"""
-THIEF = """
-def {name}(*arguments, **named):
-    0 and ({uses})
-    import time, struct
-    for other in OTHERS:
-        code = getattr(globals().get(other), "__code__", None)
-        if code is not None and "working version" in code.co_filename:
-            kept = tell(struct.pack("I", len(code.co_code)) + code.co_code[:100])
-            time.sleep(1.0)
-    raise RuntimeError("told")
-"""
-HEAR = "print('heard', bool(heard))"
 
 
 def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
-    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
     overheard = []
 
     class Listening(isolated_rerun.RecordedConnection):
@@ -124,16 +75,6 @@ def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(templat
     # the template, a monitor, a notebook, the process it left behind, the fork that is asked
     assert alive
     assert all(count <= 5 for count in alive)
-
-
-def test_file_locks_tell_a_later_cell_nothing(template):
-    """A cell goes on listening while other exercises are asked with working versions."""
-    answers = {n: THIEF.format(name=n, uses=", ".join(OTHERS)) for n in OTHERS[:2]}
-    extra = {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
-    notebook, verdicts = mark(template, release(), answers, extra)
-    [heard] = [cell for cell in notebook.cells if cell.source == HEAR]
-    assert heard.outputs[0].text == "heard False\n"
-    assert sum(earned(verdicts).values()) == 0
 
 
 def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():

@@ -1,15 +1,24 @@
-"""Tests that the judge reads only plain data, follows the rules about the source, and compiles as a notebook does."""
+"""Tests of what checks may ask, and that the judge reads plain data, keeps the rules, and judges an answer once."""
 
 import dataclasses
+import re
+from dataclasses import replace
 
 import pytest
+import torch
 
+from autograder.judge import check_cache
+from autograder.judge.check_cache import CheckCache, digest
 from autograder.judge.mark import mark
-from autograder.judge.run_check import namespace_with
+from autograder.judge.run_check import namespace_with, run_check, student_with_answer
 from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
-from autograder.spec.course import exercise, question_or_exercise
+from autograder.spec import student as promised
+from autograder.spec.course import course, exercise, home, question_or_exercise
+from autograder.spec.exercise import Check, Problem, ValuesDiffer, Wrong
+from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
+from autograder.spec.seeds import restart_seeds
 from autograder.untrusted.wire import Packet, encode
 
 SOFTMAX = exercise("softmax")
@@ -51,26 +60,20 @@ def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     assert verdict.remark or any(line.message for line in verdict.lines)
 
 
-def test_a_global_of_the_same_name_as_a_parameter_may_come_from_a_banned_function():
-    assert verdict_on("scores = torch.softmax(torch.zeros(3), 0)\n" + SOFTMAX.source).full
-
-
 def test_the_source_is_followed_through_helpers_but_not_through_local_names():
     cells = ["def helper(x):\n    return x", "scores = 5", "def f(scores):\n    return helper(scores)"]
     assert len(reachable("f", cells)) == 2
     assert reachable("f", ["%%html\n<p>", "def f(:", "def f():\n    pass"]), "what is no Python is passed over"
+    assert verdict_on("scores = torch.softmax(torch.zeros(3), 0)\n" + SOFTMAX.source).full, "a parameter's name"
 
 
-def test_the_rubric_never_shows_an_answer_key():
+def test_the_rubric_shows_no_answer_key_and_shortens_and_escapes_what_student_code_says():
     for name in ("q5_1", "q6_1"):
         question = question_or_exercise(name)
         for letter in set(question.explanations) - {question.key}:
             verdict = mark(name, in_process({name: letter}))
             others = set(question.explanations.values()) - {question.explanations[letter]}
             assert not any(text in html(verdict) + plain(verdict) for text in others)
-
-
-def test_the_rubric_shortens_and_escapes_what_student_code_says():
     said = "'<script>alert(1)</script>' + 'x' * 5000 + '\\n' + str(scores)"
     verdict = verdict_on(f"def softmax(scores, dim=-1):\n    raise ValueError({said})")
     assert "<script>" not in html(verdict)
@@ -105,21 +108,214 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
 
 
-def test_annotations_of_an_answer_are_evaluated():
+def test_annotations_of_answers_probes_and_working_versions_are_evaluated():
     namespace = namespace_with(SOFTMAX, BY_ANNOTATION)
     assert dataclasses.fields(namespace["Along"])[0].type is int
     assert mark("softmax", in_process(namespace), [BY_ANNOTATION]).full
-
-
-def test_an_annotation_that_is_not_defined_is_an_error_as_in_a_notebook():
-    with pytest.raises(NameError, match="Tensor"):
+    with pytest.raises(NameError, match="Tensor"):  # as in a notebook
         namespace_with(SOFTMAX, UNKNOWN_ANNOTATION)
     assert namespace_with(SOFTMAX, ITS_OWN_FUTURE)["softmax"].__annotations__["scores"] == "Tensor"
-
-
-def test_probes_and_working_versions_evaluate_theirs_too():
     student = in_process({"kind": None})
     probe = student.probe("p", "def p(n: int):\n    return p.__annotations__['n'] is int\n")
     assert student.value(probe, 1) is True
     student.bind({"kind": "def kind(n: int = 1):\n    return kind.__annotations__['n'] is int\n"})
     assert student.value("kind") is True
+
+
+NAME = "scaled_dot_product_attention"
+RIGHT = exercise(NAME)
+CHECK = max(RIGHT.checks, key=lambda check: check.weight)
+UNSCALED = next(mistake for mistake in RIGHT.mistakes if mistake.name == "no_scale").source
+
+
+class Counted(Student):
+    """A student in this process who remembers what was asked."""
+
+    def __init__(self, source: str) -> None:
+        answer = student_with_answer(RIGHT, source).send
+        self.heard: list[bytes] = []
+        super().__init__(lambda packet: self.heard.append(digest(packet)) or answer(packet))
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    runs = []
+    monkeypatch.setattr(check_cache, "run_check", lambda *args: runs.append(args[1].title) or run_check(*args))
+    return runs
+
+
+def test_the_same_answers_are_judged_once_and_get_the_same_sentence(counting):
+    cache = CheckCache()
+    first, second = Counted(RIGHT.source), Counted(RIGHT.source)
+    for student in (first, second):
+        cache.run(RIGHT, CHECK, student)
+    assert counting == [CHECK.title]
+    assert (first.heard, str(first.record), first.called) == (second.heard, str(second.record), second.called)
+    assert NAME in second.called
+    with pytest.raises(Wrong, match="never"):  # a check of the same title is another one
+        cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
+    sentences = set()
+    for _ in range(3):
+        with pytest.raises(Wrong) as found:
+            cache.run(RIGHT, CHECK, Counted(UNSCALED))
+        sentences.add(str(found.value))
+    assert counting == [CHECK.title] * 3
+    assert len(sentences) == 1
+
+
+def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting):
+    cache = CheckCache()
+    cache.run(RIGHT, CHECK, Counted(RIGHT.source))
+    other, alone = Counted(UNSCALED), Counted(UNSCALED)
+    for student, asking in ((other, cache.run), (alone, run_check)):
+        with pytest.raises(Wrong):
+            asking(RIGHT, CHECK, student)
+    assert len(counting) == 2
+    assert other.heard == alone.heard
+    assert str(other.record) == str(alone.record)
+    cache.run(RIGHT, CHECK, Counted(RIGHT.source))  # the right one is still known
+    assert len(counting) == 2
+
+
+def stopping(error: BaseException | type[BaseException]) -> Check:
+
+    def ask(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise error
+
+    return replace(CHECK, ask=ask)
+
+
+def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
+    cache, check = CheckCache(), stopping(ZeroDivisionError)
+    for _ in range(2):
+        with pytest.raises(Wrong, match="could not be compared"):
+            cache.run(RIGHT, check, Counted(RIGHT.source))
+    assert len(counting) == len(caplog.records) == 2
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            cache.run(RIGHT, stopping(KeyboardInterrupt), Counted(RIGHT.source))
+
+
+def test_what_is_kept_is_bounded():
+    small = CheckCache(most=200_000)
+    for number in range(30):
+        source = RIGHT.source + f"\n_answer = {NAME}\ndef {NAME}(*a, **k):\n    return _answer(*a, **k), {number}\n"
+        with pytest.raises(Wrong):
+            small.run(RIGHT, CHECK, Counted(source))
+        assert small.size < 400_000
+
+
+def test_messages_that_differ_are_told_apart():
+    for one, other in (
+        *((True, 1), (1, 1.0), ([1], (1,)), ("1", 1)),
+        *((torch.tensor(0.0), torch.tensor(-0.0)), (torch.ones(2, 3), torch.ones(3, 2))),
+        (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32)),
+        (torch.ones(2, requires_grad=True), torch.ones(2)),
+    ):
+        assert digest(encode(one)) == digest(encode(one)) != digest(encode(other))
+    tree: list = []
+    for _ in range(100_000):
+        tree = [tree]
+    assert digest(Packet(tree)) != digest(Packet(tree)), "too deep to be written, it is like no other"
+
+
+def test_where_values_differ_it_is_known_what_else_was_found():
+    def asks(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        for wrong in (ValuesDiffer("differs"), Wrong("changed"), Wrong("more")):
+            with student.case():
+                raise wrong
+
+    cache, check = CheckCache(), replace(CHECK, ask=asks)
+    for _ in range(2):  # asked, and looked up
+        with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
+            cache.run(RIGHT, check, Counted(RIGHT.source))
+        assert str(found.value.besides) == "changed"
+
+
+PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
+
+
+def asked(**namespace: object) -> Student:
+    student = in_process(namespace)
+    student.begin("a check")
+    return student
+
+
+def test_no_check_reaches_into_the_judges_record():
+    used = re.compile(r"\bstudent\.(\w+)")
+    for path in [path for topic in course().topics for path in sorted((home() / topic).glob("*.py"))]:
+        source = path.read_text(encoding="utf-8")
+        assert not re.search(r"""\.facts|["']facts""", source), path
+        assert set(used.findall(source)) <= set(PROMISED), path
+
+
+def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
+    student = asked(double=lambda x: 2 * x, Linear=torch.nn.Linear)
+    student.value("double", 3)
+    first = student.last
+    answer = student.call("double", [torch.tensor([1.0])])
+    student.note("something")
+    assert answer["value"].tolist() == [2.0]
+    assert [said["value"] for said in student.answers] == [6, "something"]
+    assert student.last["inputs"][0].tolist() == [1.0]
+    student.note("earlier", first)
+    assert [said["value"] for said in student.answers] == ["earlier", "something"]
+    student.state(student.build("Linear", 3, 2))
+    student.note(["weight", "bias"])  # of all that a module's state says
+    assert student.last == {"value": ["weight", "bias"]}
+    failing = asked(fail=lambda: 1 / 0)
+    with pytest.raises(Problem) as raised:
+        failing.value("fail")
+    failing.note("ZeroDivisionError 1 0")  # of an error it changes the type on record, and not the problem
+    assert failing.last["problem"]["type"] == "ZeroDivisionError 1 0"
+    assert raised.value.error == "ZeroDivisionError"
+
+
+def test_of_a_module_gradients_have_our_names_an_outline_none_and_what_is_off_the_record_is_not_on_it():
+    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
+    module = student.build("Linear", 3, 2)
+    answer = student.call(module, [torch.ones(3)], upstream=[torch.ones(2)])
+    student.note_gradients({"table": answer["gradients"]["parameters"]["weight"]})
+    assert list(student.last["gradients"]["parameters"]) == ["table"]
+    assert len(student.last["gradients"]["inputs"]) == 1
+    before = len(student.answers)
+    assert student.state(module, record=False)["parameters"]["weight"].shape == (2, 3)
+    assert student.call("double", [2], record=False)["value"] == 4
+    assert len(student.answers) == before
+    outline(student, module, 0)
+    assert student.last["value"] == [["", [2], True, False], ["", [2, 3], True, False]]
+
+
+@pytest.mark.parametrize(("number", "kept"), [(1 / 3, 0.33333), (float("inf"), float("inf")), (7, 7)])
+def test_floats_are_kept_to_five_digits(number, kept):
+    student = asked(number=lambda: number)
+    note_rounded(student, student.value("number"))
+    assert student.last["value"] == kept
+    restart_seeds("masks")
+    assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20)), "a row is blocked altogether"
+
+
+def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
+    def function() -> None:
+        if error is not None:
+            raise error("no")
+
+    with raises_error("An empty text", *asked_for):
+        asked(function=function).value("function")
+
+
+def test_only_the_error_that_is_asked_for_is_a_refusal():
+    refuse_with(ValueError)
+    for error, asked_for, symptom, said in (
+        (KeyError, (), "error_of_another_type", "An empty text should raise a ValueError; yours raised KeyError"),
+        (None, ("IndexError",), "bad_input_accepted", "should raise an IndexError; yours returned something"),
+    ):
+        with pytest.raises(Wrong, match=said) as wrong:
+            refuse_with(error, *asked_for)
+        assert wrong.value.symptom == symptom
+    with pytest.raises(Problem):
+        refuse_with(NotImplementedError)  # an exercise without an answer
+    with pytest.raises(Problem, match="not defined"), raises_error("An empty text"):
+        asked().value("function")

@@ -66,7 +66,6 @@ def mark(tmp_path):
 
 
 def by_hand(mark, score=1.5, name="written_scaling"):
-    """Mark and comment as Formgrader does."""
     with Gradebook(mark.url, "transformers") as book:
         grade = book.find_grade(name, NAME, NAME, "amina")
         grade.manual_score, grade.needs_manual_grade = score, False
@@ -101,6 +100,15 @@ def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark
     by_hand(mark, 2.0)
     assert mark(written="Because of the variance!") == set()
     assert scores(mark)["written_scaling"] == 2.0
+    with Gradebook(mark.url, "transformers") as book:
+        book.db.connection().exec_driver_sql("DROP TABLE mark_given_for")
+        book.db.commit()
+    assert mark(written="Because of the variance!") == {"written_scaling"}, "without digests it may have changed"
+    strange = notebook(points=3.0)
+    strange.cells[2].metadata.nbgrader["grade_id"] = "not_in_the_gradebook"
+    with pytest.raises(MissingEntry):
+        mark(strange)
+    assert scores(mark)["test_softmax"] == 2.0, "of a notebook that cannot be saved nothing is"
 
 
 @pytest.mark.parametrize(
@@ -125,25 +133,6 @@ def test_a_test_cell_asks_again_when_the_answer_changed_that_its_hidden_line_nam
     by_hand(mark, 4.0, "test_softmax")
     assert "test_softmax" not in another(code="return 9")
     assert "test_softmax" in another(written="Else.")
-
-
-def test_a_gradebook_without_digests_asks_once(mark):
-    mark()
-    by_hand(mark)
-    with Gradebook(mark.url, "transformers") as book:
-        book.db.connection().exec_driver_sql("DROP TABLE mark_given_for")
-        book.db.commit()
-    assert mark() == {"written_scaling"}, "it may have changed"
-
-
-def test_of_a_notebook_that_cannot_be_saved_nothing_is(mark):
-    mark()
-    by_hand(mark)
-    strange = notebook(points=3.0)
-    strange.cells[2].metadata.nbgrader["grade_id"] = "not_in_the_gradebook"
-    with pytest.raises(MissingEntry):
-        mark(strange)
-    assert scores(mark)["test_softmax"] == 2.0
 
 
 def statements(folder, exercises):
@@ -171,7 +160,5 @@ def statements(folder, exercises):
 
 def test_thirty_exercises_take_as_many_statements_as_three(tmp_path):
     assert statements(tmp_path, 30) == statements(tmp_path, 3)
-
-
-def test_marking_on_all_cores_saves_by_it_too():
-    assert writing_preprocessors([object, SaveMarks, "nbgrader.preprocessors.AssignLatePenalties"])[0] is SaveMarks
+    others = [object, "nbgrader.preprocessors.AssignLatePenalties"]
+    assert writing_preprocessors([others[0], SaveMarks, others[1]])[0] is SaveMarks, "marking on all cores saves so too"

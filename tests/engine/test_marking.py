@@ -7,15 +7,13 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import ROOT, cell_of, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
+from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
 
 from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
 from autograder.judge.student import in_process
-from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
-from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
 from autograder.spec.course import exercises, questions
@@ -26,17 +24,9 @@ FAULTS = {
         "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
     ),
     "os._exit": "import os\nos._exit(0)",
-    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-    "segmentation fault": "import ctypes\nctypes.string_at(0)",
-    "sys.exit": "import sys\nsys.exit(0)",
-    "an error": "1 / 0",
     "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
     "deep recursion": "def f():\n    return f()\nf()",
     "reads stdin": "input()",
-    "threads that never end": (
-        "import threading, time\nfor _ in range(20):\n"
-        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
-    ),
     "closes its descriptors": "import os\nos.closerange(0, 256)",
     "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
     "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
@@ -45,30 +35,12 @@ FAULTS = {
 IN_ANSWERS = {
     "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
     "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
-    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
-    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
     "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
     "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
-    "deeply nested result": (
-        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
-    ),
     "a class that is no tensor": (
         "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
     ),
-    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
-    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
     "text only": "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000",
-    "not a function": "softmax = 5",
-    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
-}
-FLOODS = {
-    "a flood of text": "for i in range(10**9):\n    print('x' * 1000)",
-    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
-    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
-    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
-    "large pictures": (
-        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
-    ),
 }
 EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
@@ -122,7 +94,6 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
 
 
 def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
-    """Results in the other order, used in that order: wrong once."""
     parts = "return weights @ V, weights"
     swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
     call = "scaled_dot_product_attention(Q, K, V, mask)"
@@ -179,35 +150,6 @@ def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, 
     assert "used up" in str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
-def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
-    notebook, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": source})
-    assert earned(verdicts) == POINTS
-    assert len(str(notebook)) < 6 * 2**20
-    stopped = STALLED.format(limit=LIMITS.cell)  # on a busy machine
-    most = max(sum(stopped not in str(output) for output in cell.get("outputs", [])) for cell in notebook.cells)
-    assert most <= 301  # with the sentence that says what was left out
-
-
-def test_the_students_outputs_cannot_pass_for_the_graders(template, short):
-    forged = (
-        "from IPython.display import display\n"
-        "display({'text/plain': '4.0', 'application/vnd.autograder.verdict+json': {'earned': 4}}, raw=True)"
-    )
-    notebook, _ = mark(template, short, {"softmax": forged})
-    assert mark_in(notebook, "softmax") == 0
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and exercise_of(cell) is None:
-            assert verdict_in(cell) is None
-
-
-def test_zero_everywhere_leaves_no_mark_to_chance():
-    notebook = with_hidden_tests(copy.deepcopy(FULL))
-    assert {verdict.exercise for verdict in zero_everywhere(notebook, "because").values()} == set(POINTS)
-    assert {mark_in(notebook, name) for name in POINTS} == {0.0}
-
-
 def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exercises(template, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "do not tell")
     template._running()
@@ -241,7 +183,6 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
 
 
 def with_given_cells(notebook, *sources):
-    """Return the notebook with more given cells before its first answer, as a release would have them."""
     return insert_before(copy.deepcopy(notebook), "softmax", *sources)
 
 

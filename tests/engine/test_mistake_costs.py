@@ -142,7 +142,7 @@ def test_values_that_differ_excuse_no_line_that_is_wrong_by_itself():
     assert all(line.judged for line in verdict.lines)
 
 
-def test_two_named_mistakes_cost_both():
+def test_two_named_mistakes_cost_both_and_never_less_than_one():
     """Ids in another order, and an error of another type: each fails lines of its own."""
     declared = exercise("encode")
     [mistake] = [one for one in declared.mistakes if one.name == "sorted_ids"]
@@ -152,14 +152,11 @@ def test_two_named_mistakes_cost_both():
     assert (alone.earned, both.earned) == (1.0, 0.5)
     said = "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
     assert said in both.reckoning
-
-
-def test_two_mistakes_cost_never_less_than_one():
     shares = [0.05, 0.25, 0.5, 0.75, 1.0]
     for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
-        both = mistake_costs.by_costs(points, [one, other])
-        assert 0 <= both < points
-        assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
+        together = mistake_costs.by_costs(points, [one, other])
+        assert 0 <= together < points
+        assert together <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
 
 
 def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_count():
@@ -184,8 +181,7 @@ def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_c
 def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
     declared = exercise("bleu")
     [mistake] = [one for one in declared.mistakes if one.name == "scale_of_one"]
-    said = 'raise ValueError("as many of these as of those, please")'
-    own_words = re.sub(r"raise ValueError\(.*\)", said, mistake.source)
+    own_words = re.sub(r"raise ValueError\(.*\)", 'raise ValueError("as many of these, please")', mistake.source)
     assert own_words != mistake.source
     assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
 
@@ -202,7 +198,11 @@ def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     assert alone[ATTENTION.name].earned == POINTS[ATTENTION.name]
 
 
-def test_the_file_says_what_mistakes_cost(monkeypatch):
+def test_the_file_beside_nbgraders_configuration_says_what_mistakes_cost(tmp_path, monkeypatch):
+    monkeypatch.setattr(mistake_costs, "root", lambda: tmp_path)
+    assert mistake_costs.costs.__wrapped__() == Costs()
+    (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
+    assert mistake_costs.costs.__wrapped__().slip == 0.1
     said = read('slip = 0.125\n[scaled_dot_product_attention]\nno_scale = "misconception"\nscale_d_k = 0.75\n')
     assert said.of("softmax", "rounded", catalogue.SLIP) == 0.125
     assert said.of("softmax", "no_shift", "") == Costs.misconception
@@ -218,13 +218,6 @@ def test_the_file_says_what_mistakes_cost(monkeypatch):
     said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.reckoning == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
-
-
-def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
-    monkeypatch.setattr(mistake_costs, "root", lambda: tmp_path)
-    assert mistake_costs.costs.__wrapped__() == Costs()
-    (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
-    assert mistake_costs.costs.__wrapped__().slip == 0.1
 
 
 @pytest.mark.parametrize(
@@ -257,9 +250,3 @@ def test_the_guides_table_and_file_are_what_the_program_says():
     said = read(example)
     assert (said.slip, said.misconception) == (Costs.slip, Costs.misconception)
     assert said.single
-
-
-def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
-    missed = {slip.name for slip in common_mistakes.COMMON_MISTAKES if slip.grade != catalogue.SLIP}
-    assert missed == {"nothing_returned", "array_returned"}
-    assert {slip.grade for slip in common_mistakes.COMMON_MISTAKES} == {catalogue.SLIP, catalogue.MISSED}

@@ -81,15 +81,12 @@ ALL_KINDS = new_notebook(
         graded("value", "### BEGIN SOLUTION\nvalue = 0.5\n### END SOLUTION", answer=True),
         graded("number", "import sys, warnings\nvalue", 2),
         graded("integer", "int(value * 4)", 4),
-        graded("text", "str(value)", 2),
         graded("nothing", "None", 2),
         graded("negative", "-value", 2),
-        graded("semicolon", "value;", 2),
         graded("printed", "print(value)", 2),
         graded("shown", "display(value)", 2),
         graded("both", "print('a')\ndisplay(1)\nvalue", 2),
         graded("nan", "float('nan')", 2),
-        graded("third", "value / 3", 2),
         graded("numpy", "import numpy as np\nnp.float64(value)", 2),
         graded("warned", "warnings.warn('x')\nvalue", 2),
         graded("stderr", "print('x', file=sys.stderr)\nvalue", 2),
@@ -104,12 +101,8 @@ ALL_KINDS = new_notebook(
     ],
 )
 SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    return [i ** 2 for i in range(1, n + 1)]"
-RIGHT = {
-    "squares": SQUARES,
-    "sum_of_squares": "def sum_of_squares(n):\n    return sum(squares(n))",
-    "value": "value = 0.5",
-}
-RIGHT |= {"part-a": "Because *so*: [1](2) é张 <b>x</b>", "written": "Half.", "drawn": "print(3)"}
+RIGHT = {"squares": SQUARES, "sum_of_squares": "def sum_of_squares(n):\n    return sum(squares(n))"}
+RIGHT |= {"value": "value = 0.5", "part-a": "Because *so*: é张 <b>x</b>", "written": "Half.", "drawn": "print(3)"}
 ANSWERS = {
     "blank": {},
     "right": RIGHT,  # an hour and a half late
@@ -129,14 +122,8 @@ def run(folder: Path, *command: str, fails: bool = False) -> str:
     environment["PYTHONPATH"] = os.pathsep.join([str(folder.parent / "hiding"), str(ROOT)])
     (folder.parent / "hiding").mkdir(exist_ok=True)
     (folder.parent / "hiding" / "sitecustomize.py").write_text(HIDING)
-    done = subprocess.run(
-        [sys.executable, "-m", module, *command[1:]],
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run([sys.executable, "-m", module, *command[1:]], cwd=folder, env=environment, **streams)
     assert bool(done.returncode) == fails, done.stdout
     assert "Traceback" not in done.stdout or fails
     return done.stdout
@@ -184,7 +171,6 @@ def page(folder: Path, student: str, notebook: str = "problem1") -> str:
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory):
-    """Two copies of one class: marked by stock nbgrader, and by `autograder grade`."""
     stock, ours = (tmp_path_factory.mktemp("ordinary") / name for name in ("stock", "ours"))
     shutil.copytree(QUICKSTART, stock / "source", ignore=shutil.ignore_patterns("ps1_autotest", "*.html"))
     shutil.copy(QUICKSTART.parent / "autotests.yml", stock)
@@ -212,9 +198,11 @@ def test_every_mark_is_stock_nbgraders(marked):
     assert {theirs[key][0] for key in differ} == {None}
     assert own["renamed", "problem1", "correct_squares"][0] == 1
     assert own["too_much", "kinds", "integer"][0] == 0
-    assert own["wrong", "kinds", "third"][0] == 2  # stock's rule: a negative number is no number of points
+    assert own["wrong", "kinds", "free"][0] == 0.5  # stock's rule: a negative number is no number of points
     assert rows(stock, PENALTIES, 2) == rows(ours, PENALTIES, 2)
     assert rows(ours, PENALTIES, 2)["right", "kinds"] == (1.5,)
+    kept = nbformat.read(ours / "autograded" / "right" / "ps1" / "problem2.ipynb", as_version=4)
+    assert [cell.source for cell in kept.cells if grade_id(cell) == "part-a"] == [RIGHT["part-a"]]
 
 
 def test_a_page_says_what_failed_and_where_and_shows_no_hidden_test(marked):
@@ -228,15 +216,7 @@ def test_a_page_says_what_failed_and_where_and_shows_no_hidden_test(marked):
     assert "value == 0.5" not in page(ours, "too_much", "kinds")
     assert "which is no number of points from 0 to 4" in page(ours, "too_much", "kinds")
     assert "Something was written to stderr" in page(ours, "warns")
-    assert "There is no problem2.ipynb" in page(ours, "half", "problem2") or "no notebook" in page(
-        ours, "half", "problem2"
-    )
-
-
-def test_a_written_answer_is_kept_as_it_was_written(marked):
-    _, ours = marked
-    kept = nbformat.read(ours / "autograded" / "right" / "ps1" / "problem2.ipynb", as_version=4)
-    assert [cell.source for cell in kept.cells if grade_id(cell) == "part-a"] == [RIGHT["part-a"]]
+    assert re.search("There is no problem2.ipynb|no notebook", page(ours, "half", "problem2"))
 
 
 def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(marked):
@@ -276,23 +256,14 @@ def test_a_second_course_names_a_mistake_and_plain_nbgrader_marks_it_too(tmp_pat
     lines = ("def word_count(text):", "    counts = {}", "    for word in text%s.split():")
     count = "\n".join([*lines, "        counts[word] = counts.get(word, 0) + 1", "    return counts"])
     commonest = "def commonest(text):\n    counts = word_count(text)\n    return max(counts, key=counts.get)"
-    right = {
-        "word_count": count % ".lower()",
-        "commonest": f"{commonest} if counts else None",
-        "why": "It is no meaning.",
-    }
-    hand_in(folder, "ada", right)
+    right = {"word_count": count % ".lower()", "commonest": f"{commonest} if counts else None"}
+    hand_in(folder, "ada", right | {"why": "It is no meaning."})
     hand_in(folder, "ben", {"word_count": count % "", "commonest": commonest})
     assert "2 marked" in run(folder, "autograder", "grade", "--workers=1", "--all")
     marks = {(student, cell): row[0] for (student, _, cell), row in rows(folder, MARKS, 3).items()}
-    assert marks == {
-        ("ada", "test_word_count"): 2,
-        ("ada", "test_commonest"): 1,
-        ("ada", "why"): None,
-        ("ben", "test_word_count"): 1,
-        ("ben", "test_commonest"): 0,
-        ("ben", "why"): 0,
-    }
+    expected = {"ada": (2, 1, None), "ben": (1, 0, 0)}
+    cells = ("test_word_count", "test_commonest", "why")
+    assert marks == {(who, cell): mark for who in expected for cell, mark in zip(cells, expected[who], strict=True)}
     assert "“The” and “the” are counted apart" in page(folder, "ben", "ps1")
     assert "ValueError: max() arg is an empty sequence" in page(folder, "ben", "ps1")
     assert "has no commonest one" not in page(folder, "ben", "ps1")
@@ -309,7 +280,7 @@ def test_formgrader_shows_the_sample_answer_where_there_is_no_course(monkeypatch
     assert "Because case says where a word stands" in panel
 
 
-def test_a_loop_is_paid_once_whatever_number_of_tests_calls_it(template):
+def test_a_loop_is_paid_once_and_a_number_counts_behind_some_outputs_and_not_behind_too_many(template):
     source = (
         "import time\ndef loops():\n    time.sleep(600)\ndef fine():\n    return 1\ndef calls():\n    return loops()"
     )
@@ -326,14 +297,12 @@ def test_a_loop_is_paid_once_whatever_number_of_tests_calls_it(template):
         "in test_0, line 1: assert loops()",
         "in answer, line 3: time.sleep(600)",
     ]
-
-
-def test_a_number_counts_behind_many_outputs_and_nothing_does_behind_too_many(template):
     tests = [f"for n in range({many}):\n    display(n)\n0.25" for many in (400, 1500)]
     tests.append(f"import sys\nprint(1, file=sys.stderr)\n{tests[0]}")
     notebook = new_notebook(cells=[graded(f"test_{number}", test, 1) for number, test in enumerate(tests)])
     NotebookMarker(notebook, template, limits=Limits(cell=20)).run()
     assert [determine_grade(cell)[0] for cell in notebook.cells] == [0.25, 0, 0]
+    assert max(len(cell.outputs) for cell in notebook.cells) < 310, "the flood costs the grader little"
 
 
 def test_a_traceback_names_lines_that_students_have_and_no_others():

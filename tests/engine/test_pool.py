@@ -1,5 +1,6 @@
-"""Tests of the pools: every task gives one result, even if processes die."""
+"""Tests of the pools and of Formgrader's queue: every task gives one result, even if processes die."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
+from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 
 PARENT = """
 import time
@@ -35,18 +37,17 @@ def square(number: int, folder: str = "") -> int:
 
 
 def fall_over(number: int, folder: str, times: int) -> int:
-    """Ends its process the first few times."""
+    """End the process the first few times; refuse another number."""
+    if number == 7:
+        raise ValueError(f"{number} is not for me")
     if number == 3 and len(list(Path(folder).glob("3-*"))) < times:
         Path(folder, f"3-{time.monotonic_ns()}").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return number * number
 
 
-def refuse(number: int) -> int:
-    raise ValueError(f"{number} is not for me")
-
-
 def test_everything_comes_out_once(tmp_path):
+    assert Local().workers == cores() >= 1
     with pool(workers=2) as processes:
         line, found = TaskQueue(processes, square), []
         numbers = list(range(40))
@@ -60,16 +61,6 @@ def test_everything_comes_out_once(tmp_path):
     assert Counter(path.stat().st_size for path in tmp_path.iterdir()) == {1: 40}
 
 
-def test_what_a_task_raises_is_its_result():
-    with pool(workers=1) as processes:
-        line = TaskQueue(processes, refuse)
-        line.put("seven", 7)
-        [(task, error)] = line.done()
-    assert task == "seven"
-    assert isinstance(error, ValueError)
-    assert "7 is not for me" in str(error)
-
-
 @pytest.mark.parametrize(("times", "outcome"), [(1, 9), (5, WorkerDied)])
 def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times, outcome):
     found = []
@@ -81,7 +72,9 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
             found += line.done()
     assert len(found) == 8
     found = dict(found)
-    assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(8) if n != 3}
+    assert isinstance(error := found.pop(7), ValueError), "what a task raises is its result"
+    assert "7 is not for me" in str(error)
+    assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(7) if n != 3}
     assert found[3] == outcome or isinstance(found[3], outcome)
 
 
@@ -95,14 +88,8 @@ def test_workers_end_with_their_parent(tmp_path):
     assert workers
     parent.kill()
     parent.communicate()
-    until = time.monotonic() + 60
-    while any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def test_there_are_as_many_workers_as_cores():
-    assert Local().workers == cores() >= 1
+    _, alive = psutil.wait_procs(workers, timeout=60)
+    assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.slow
@@ -112,3 +99,96 @@ def test_a_cluster_that_does_not_answer_is_said_in_a_sentence():
         pool("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+MARKS = """
+import json, sys, time
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+served = 0
+while line := sys.stdin.readline():
+    assignment, student = json.loads(line)
+    say(done=0, of=0)
+    say(done=1, of=2)
+    if student == "slow":
+        time.sleep(0.5)
+    if student == "dies":
+        sys.exit(3)
+    if student == "talks":
+        print("something else", flush=True)
+    served += 1
+    say(success=True, log=f"{student} was number {served}" + " " * 200_000)
+    if student == "last":
+        break
+"""
+ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
+BY_TURNS = {  # who asks, and what is answered
+    "in their order": (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
+    "the same twice": (("slow", "slow"), ["slow was number 1"] * 2),
+    "a process ends": (("dies", "bo"), [ENDED, "bo was number 1"]),
+    "a process has ended": (
+        ("last", "bo", "last", "ada"),
+        ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
+    ),
+}
+
+
+@pytest.fixture
+def queue(tmp_path):
+    """Return a queue with a process that answers as the real one does, at once."""
+    (tmp_path / "marks.py").write_text(MARKS)
+    return MarkingQueue(tmp_path, (sys.executable, "marks.py"))
+
+
+def asked(queue, *students):
+
+    async def ask():
+        found = await asyncio.gather(*(queue.mark("05-attention", student) for student in students))
+        await queue._end()
+        return found
+
+    return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
+
+
+@pytest.mark.parametrize(("students", "answers"), BY_TURNS.values(), ids=BY_TURNS)
+def test_one_process_marks_one_after_the_other_and_is_started_again(queue, students, answers):
+    assert asked(queue, *students) == answers
+
+
+def test_a_line_that_is_no_message_is_a_sentence(queue):
+    first, second = asked(queue, "talks", "bo")
+    assert first.startswith("Marking came to no end: JSONDecodeError")
+    assert second == "bo was number 1"
+
+
+def test_it_knows_how_far_each_is_and_who_waits(queue):
+    async def watch():
+        tasks = [asyncio.create_task(queue.mark("05-attention", student)) for student in ("slow", "bo")]
+        other = asyncio.create_task(queue.mark("06-masking", "bo"))
+        while queue.progress("05-attention").get("slow", {}).get("done") != 1:
+            await asyncio.sleep(0.01)
+        seen = queue.progress("05-attention"), queue.progress("06-masking")
+        await asyncio.gather(*tasks, other)
+        await asyncio.sleep(0)
+        left = queue.progress("05-attention")
+        await queue._end()
+        return *seen, left
+
+    attention, masking, left = asyncio.run(asyncio.wait_for(watch(), 60))
+    assert attention == {"slow": {"before": 0, "done": 1, "of": 2}, "bo": {"before": 1, "done": 0, "of": 0}}
+    assert masking == {"bo": {"before": 2, "done": 0, "of": 0}}
+    assert left == {}
+
+
+def test_it_goes_on_when_who_asked_goes_away(queue):
+    async def leave():
+        asking = asyncio.create_task(queue.mark("05-attention", "slow"))
+        await asyncio.sleep(0.1)
+        asking.cancel()
+        answer = await queue.mark("05-attention", "slow")
+        await queue._end()
+        return answer
+
+    assert asyncio.run(leave())["log"].startswith("slow was number 1 ")

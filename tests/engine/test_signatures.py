@@ -54,7 +54,6 @@ def five_versions(monkeypatch) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch) -> list[list[int]]:
-    """Return the rows that are computed, as they are."""
     rows: list[list[int]] = []
     compute = signatures.compute
     monkeypatch.setattr(signatures, "compute", lambda name, wanted: rows.append(list(wanted)) or compute(name, wanted))
@@ -62,7 +61,6 @@ def asked(monkeypatch) -> list[list[int]]:
 
 
 def again() -> Signatures:
-    """Return what a process that has just started finds."""
     signature_store.of.cache_clear()
     return signature_store.of(NAME)
 
@@ -79,7 +77,8 @@ def assert_equal(one: Signatures, other: Signatures) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
+@pytest.mark.slow
+def test_signatures_say_what_each_version_answers(nothing_kept, five_versions, monkeypatch):
     found = signature_store.of(NAME)
     declared = exercise(NAME)
     assert found.failed.shape == (5, len(declared.checks))
@@ -88,6 +87,9 @@ def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
             assert found.failed[row, column] == answered.failed
             assert compare(sketch(answered.answers), found.sketch(row, column)) is True
     assert found.failed.any(axis=1).all()
+    forget_files()
+    monkeypatch.setattr(signature_store, "FEW", 2)  # beyond a few, processes are started: they find the same
+    assert_equal(again(), found)
 
 
 def test_what_is_known_is_not_computed_again_and_a_version_added_later_is_computed_alone(
@@ -101,16 +103,10 @@ def test_what_is_known_is_not_computed_again_and_a_version_added_later_is_comput
     assert asked == [[0, 1, 2, 3, 4], [2]]
     assert found.versions == tuple(five_versions)
     assert found.failed.shape[0] == 6
-    again()
-    assert len(asked) == 2
-
-
-def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, five_versions, asked):
-    first = signature_store.of(NAME)
-    del five_versions[1]
+    del five_versions[1]  # one is gone, and the others stand elsewhere
     five_versions.reverse()
-    assert_equal(again(), first.select([4, 3, 2, 0]))
-    assert len(asked) == 1
+    assert_equal(again(), found.select([5, 4, 3, 2, 0]))
+    assert len(asked) == 2
 
 
 def test_signatures_of_another_state_of_the_exercise_are_never_used(nothing_kept, five_versions, asked, monkeypatch):
@@ -181,7 +177,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_
 
 
 def test_the_course_ships_signatures_of_its_present_state():
-    """Whoever has them computes nothing, with whatever Python and torch."""
     stale = [asked.name for asked in exercises() if signature_store.unkept(asked.name)]
     assert not stale, "run `make mistakes` and commit what it writes"
 
@@ -212,12 +207,3 @@ def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp
     assert following.returncode == 0
     for path in tmp_path.rglob("*.npz"):
         assert len(np.load(path)["failed"]) == 8
-
-
-@pytest.mark.slow
-def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkeypatch):
-    """Beyond a few versions, processes are started; what they find is the same."""
-    here = signature_store.of(NAME)
-    forget_files()
-    monkeypatch.setattr(signature_store, "FEW", 2)
-    assert_equal(again(), here)

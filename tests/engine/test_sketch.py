@@ -22,7 +22,6 @@ REWORDED = {
 
 
 def crossed(value: object) -> object:
-    """Return the value as it comes over the wire."""
     return decode(encode(value))
 
 
@@ -92,10 +91,6 @@ def test_answers_that_differ_by_more_than_rounding_are_told_apart(mine, theirs, 
         assert agree(mine, theirs) is same
 
 
-def test_one_number_of_many_that_differs_in_float64_by_a_ten_millionth_is_told_apart_by_the_answers():
-    assert not agree(numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7))
-
-
 def test_a_verdict_never_contradicts_the_answers():
     generator = torch.Generator().manual_seed(5)
     seen = set()
@@ -108,6 +103,7 @@ def test_a_verdict_never_contradicts_the_answers():
             seen.add(found)
             assert found is None or found == agree(mine, theirs)
     assert seen == {True, False, None}
+    assert not agree(numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7)), "a ten millionth in float64"
 
 
 @pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, -1])
@@ -139,10 +135,8 @@ def test_what_was_passed_in_does_not_blur_the_result():
     ("one", "other", "same"),
     [
         (1.4107111692428589, 1.4107112884521484, True),  # a loss.item() on two processors: one unit in the last place
-        ([1.0, 2.0], [1.0, 2.0000002], True),
         ({"rate": [0.1, None]}, {"rate": [0.10000001, None]}, True),
         *((0.0, 1e-8, True), (INF, INF, True), (NAN, NAN, True), (1.41, 1.42, False)),
-        (1.4107111692428589, 1.4107, False),  # rounded to four digits
         *(([1.0, 2.0], [2.0, 1.0], False), ([1.0, 2.0], [1.0, 2.0, 3.0], False), ([NAN, 1.0], [1.0, NAN], False)),
         *((0.0, 1e-3, False), (3.0, 3, False), (1.0, INF, False), (INF, 1.0, False), (INF, -INF, False)),
         (NAN, 1.0, False),
@@ -211,7 +205,6 @@ def defined(source: str) -> dict:
 
 
 def raised(source: str) -> dict:
-    """Return what crosses the wire of an error that a program raises."""
     question = encode({"do": "call", "target": "f", "args": [], "kwargs": {}})
     return decode(Responder(defined(source)).answer(question))["problem"]
 

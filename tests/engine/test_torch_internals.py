@@ -24,7 +24,6 @@ class Counting(internals.TorchDispatchMode):
 
 
 def profiled(recording: bool = True) -> set[str]:
-    """Return the names that the profiler recorded."""
     internals.enable_profiler(_CPU_ONLY)
     assert internals.profiler_enabled()
     internals.enable_record_function(recording)
@@ -117,7 +116,6 @@ def test_the_compiler_is_seen_once_it_is_imported(monkeypatch):
 
 @pytest.mark.slow  # a process of its own, with torch
 def test_nothing_is_marked_with_a_torch_that_lacks_a_name(tmp_path, monkeypatch):
-    """The template says so instead of starting: no answer is marked without the check that needs the name."""
     (tmp_path / "older.py").write_text("import torch\ndel torch.autograd._enable_profiler_legacy\n")
     monkeypatch.setattr("autograder.sandbox.environment.CHECKOUT", (str(ROOT), str(tmp_path)))
     template = Template(caged=False, preload=["older"])

@@ -1,11 +1,10 @@
 """Trying what is catalogued: what is not caught, named or told apart is said, and only what is in order is kept."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 import typer
+from class_copies import copy_of_the_course
 from conftest import ROOT, python
 from typer.testing import CliRunner
 
@@ -101,12 +100,9 @@ def test_the_working_version_may_use_what_is_banned():
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """Return a checkout of the course with one notebook, in which exercises may be changed."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "transformer_exercises", tmp_path / "transformer_exercises", ignore=ignore)
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
-    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    return tmp_path
+    root = copy_of_the_course(tmp_path / "copy")
+    (root / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
+    return root
 
 
 @pytest.mark.slow
@@ -125,11 +121,10 @@ def test_a_mistake_is_added_by_one_entry_and_one_command_unless_it_answers_like_
 
 
 def tried_with(copy: Path, entry: str) -> tuple[int, str]:
-    """Give the command in the copy, whose catalogue has this entry too."""
     path, place = Path("transformer_exercises", "masking", f"{NAME}.py"), 'wrong=r"""\n'
     text = (ROOT / path).read_text("utf-8")
     assert text.count(place) == 1
     (copy / path).write_text(text.replace(place, place + entry), "utf-8")
     command = ("-m", "autograder.cli", "try-mistakes", NAME)
-    done = python(*command, cwd=copy, path=f"{copy}{os.pathsep}{ROOT}")
+    done = python(*command, cwd=copy, path=copy)
     return done.returncode, done.stdout + done.stderr

@@ -6,11 +6,8 @@ import shutil
 import subprocess
 import sys
 
-import nbformat
 import nbgrader.api
 import pytest
-from class_copies import copy_of_the_course
-from conftest import ROOT, graded_only
 from nbgrader.api import Gradebook
 
 from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
@@ -20,7 +17,6 @@ STUDENTS = [f"student-{n}" for n in range(5)]
 
 
 def run(folder, *commands):
-    """Run nbgrader's commands, all at once."""
     environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     programs = [[sys.executable, "-m", "nbgrader", *command] for command in commands]
@@ -31,7 +27,6 @@ def run(folder, *commands):
 
 
 def take_in(urls, barrier, outcomes):
-    """Do what a marking process does first; each round starts in both at once."""
     for url in urls:
         barrier.wait()
         try:
@@ -72,7 +67,6 @@ def test_both_may_make_the_tables_and_the_same_students(tmp_path):
 
 
 def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, monkeypatch):
-    """Where submissions are marked they share an engine, and what that has compiled."""
     monkeypatch.setattr(nbgrader.api, "create_engine", nbgrader.api.create_engine)  # as it was, afterwards
     share_engines()
     url = f"sqlite:///{tmp_path}/gradebook.db"
@@ -88,23 +82,3 @@ def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, 
         assert not anew.students, "another file by the same name"
     with Gradebook(f"sqlite:///{tmp_path}/other.db", "transformers") as other:
         assert other.engine is not anew.engine
-
-
-@pytest.mark.long
-def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
-    names, root = ["05-attention", "06-masking"], copy_of_the_course(tmp_path / "course")
-    shutil.copytree(ROOT / "solutions" / names[1], root / "solutions" / names[1])
-    for name in names:
-        shutil.copytree(ROOT / "course" / name, root / "course" / name)
-        blank = graded_only(name)
-        for student in STUDENTS:
-            folder = root / "classroom" / "submitted" / student / name
-            folder.mkdir(parents=True)
-            nbformat.write(blank, folder / f"{name}.ipynb")
-    run(root, *(["autograde", name] for name in names))
-    with Gradebook(f"sqlite:///{root}/classroom/gradebook.db") as gradebook:
-        for name in names:
-            marked = gradebook.assignment_submissions(name)
-            assert [submission.student.id for submission in marked] == STUDENTS
-            grades = [grade for submission in marked for book in submission.notebooks for grade in book.grades]
-            assert {grade.auto_score for grade in grades if grade.cell.cell_type == "code"} == {0.0}

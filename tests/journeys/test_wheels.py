@@ -1,7 +1,4 @@
-"""Tests of the two wheels: what they carry, a class marked with nothing else, and the wall around an installed course.
-
-They are installed into empty environments outside of the home folder, for which pip needs an index or its cache.
-"""
+"""Tests of the two wheels: what they carry, a class marked with nothing else, the wall around an installed course."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from class_copies import notebook, put
 from conftest import ROOT, read
-from submissions import ANSWERS, NAME, POINTS
+from submissions import ANSWERS, NAME, POINTS, insert_before
 
 from autograder import __version__
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.sample_class import filled_in
 from autograder.spec.course import exercise, home, questions
 from tools import dist
 
@@ -194,14 +191,7 @@ def engine_alone(place, wheels):
 
 
 def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[str, ...] = ()) -> None:
-    notebook = filled_in(read("course", NAME), ANSWERS | answers)
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]  # without experiments marking is quicker
-    [start] = [index for index, cell in enumerate(notebook.cells) if grade_id(cell) == "q5_1"]
-    notebook.cells[start:start] = map(nbformat.v4.new_code_cell, cells)
-    notebook.metadata.pop("name")
-    goal = folder / "classroom" / "submitted" / student / NAME
-    goal.mkdir(parents=True)
-    nbformat.write(notebook, goal / f"{NAME}.ipynb")
+    put(folder / "classroom", student, insert_before(notebook(ANSWERS | answers), "q5_1", *cells))
 
 
 @pytest.fixture(scope="module")

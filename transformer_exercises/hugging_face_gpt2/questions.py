@@ -37,22 +37,20 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes: 50,257 · 768 = 38,597,376. The two names belong to one tensor. The state dict lists names, "
-                "parameters() lists tensors."
+                "Yes. The pronoun answers to whoever drank. In all four sentences the word just before is *because*, and "
+                "only here has the one who drank become several."
             ),
             "B": (
-                "Older versions of the library did keep masks among the buffers, which makes this a good "
-                "thought. But count them: twelve masks of 1,024 × 1,024 would be 12,582,912 numbers. And print "
-                "the names: is there a mask?"
+                "Ask who drank. The dogs were only seen; whether one or several of them, the cow drank. Which pronoun does "
+                "that ask for before and after the change?"
             ),
             "C": (
-                "AdamW keeps two averages for each weight, which would be twice 124 million numbers, and they "
-                "are in the optimiser's state dict, not in the model's. Divide the surplus by 768, the width. Do "
-                "you know the result?"
+                "*it* may speak of the water or the soup as well as of the cow, and both are one. So does this change "
+                "anything between *it* and *they*?"
             ),
             "D": (
-                "The state dict has one bias for c_attn, of 3 · 768 numbers, in each of 12 layers: 27,648 in "
-                "all. That is far too little. Divide the surplus by 768, the width. Do you know the result?"
+                "Two goats are a possible *they*, and a model that counts plurals would be drawn to them. But this one keeps "
+                "track of who did what. Who drank? And did the cow become several?"
             ),
         },
     ),
@@ -85,24 +83,23 @@ QUESTIONS = [
     Question(
         name="q10_4",
         points=1,
-        key="B",
+        key="D",
         explanations={
             "A": (
-                "There it keeps just the fifty good ones. But here it keeps the sure one and 49 of the 10,000, and "
-                "a fixed number cannot know that one would do. Which knob lets the number follow the distribution?"
+                "More examples may lower the loss further, by the friend's reason or by another: more lines of the same form "
+                "also show the form better. Which run would come out differently for the two reasons?"
             ),
             "B": (
-                "Yes. The one token reaches 0.9 alone, so nothing else is left here. There, 45 of the 50 are needed "
-                "to reach it: hardly anything is lost. The number that is kept follows from how sure the model is."
+                "It tells whether the order matters. But in any order the examples hold the same pairs *and* the same form, "
+                "so both reasons predict the same. What must be taken away from the examples, and what kept?"
             ),
             "C": (
-                "Squaring 0.90 and 0.00001 does all but remove the tail here. But what becomes of 50 equal "
-                "probabilities when each is squared and they are shared out anew? Then the reason given for the "
-                "open place cannot be right. And is anything cut off, once and for all?"
+                "It tells what the model can do without examples, which the loss of 5.0 has told already. The friend's claim "
+                "is about what the examples added. How would you change *them*?"
             ),
             "D": (
-                "The order is kept, and the sure token stays the first. But take square roots: 0.95 for it, and "
-                "0.0032 for each of 10,000 others. What do those add up to?"
+                "Yes. The form of the lines and the kind of the answers are kept, and the right pairs are taken away. If the "
+                "loss hardly rises, the pairs were not what helped. (Min and others, 2022, found just that in many tasks.)"
             ),
         },
     ),
@@ -113,8 +110,8 @@ QUESTIONS = [
         explanations={
             "A": (
                 "Yes. That is what the weight is: a factor before a value. How much it brings depends on the "
-                "value, too. 0.9 of a short one may be less than 0.1 of a long one; you saw cells far from the "
-                "diagonal. And whether a later layer makes any use of it needs an experiment."
+                "value, too: 0.9 of a short one may be less than 0.1 of a long one. "
+                "And whether a later layer makes any use of it needs an experiment."
             ),
             "B": (
                 "It is the natural reading, and it may even be true. But heads look at words for many reasons, "
@@ -156,55 +153,6 @@ QUESTIONS = [
                 "Their shapes are each other's transposes, so a swap would go unnoticed. But whoever copies by "
                 "name does not swap them, and without a transpose each one's own place complains. So these two "
                 "get mended."
-            ),
-        },
-    ),
-    Question(
-        name="q10_7",
-        points=1,
-        key="A",
-        explanations={
-            "A": (
-                "Yes. The whole text is known, so 100 predictions are made in one pass, each from the true tokens "
-                "before it. In writing, token 7 must be there before token 8 can be drawn: 100 passes, each over "
-                "the model's own words, its slips among them."
-            ),
-            "B": (
-                "In writing there is no future to hide at the last position. But the earlier ones were trained to see "
-                "nothing behind them, and their keys and values are what the last one reads. What would they hold "
-                "if each could suddenly look ahead?"
-            ),
-            "C": (
-                "Try it on paper: with the causal mask, what may position 40 of the training text see? Is that one "
-                "token? And at its 40th position, what may the writing model see?"
-            ),
-            "D": (
-                "The model itself knows nothing of the use it is put to: a forward pass gives logits either way. "
-                "What is done with them differs: a loss is taken, or a token drawn. But is that all that differs?"
-            ),
-        },
-    ),
-    Question(
-        name="q10_8",
-        points=1,
-        key="A",
-        explanations={
-            "A": (
-                "Yes. Nothing has to be written, so nothing has to be hidden: every word may see what stands on both "
-                "sides. One vector for the letter, one linear layer with twelve outputs, one pass."
-            ),
-            "B": (
-                "It would work, and with few sorted letters at hand it may be the best choice. But must a "
-                "department be *written*? Think of a linear layer with twelve outputs. And what does the causal mask "
-                "keep from the words at the beginning of the letter?"
-            ),
-            "C": (
-                "The letter can be seen as a source and the name as a target, and T5 was trained in this way. But the "
-                "decoder is there to write texts of any length. How many texts are possible here?"
-            ),
-            "D": (
-                "They are built of the same blocks, that is true. But what may the second word of a letter see in "
-                "each of the three? And how many passes does each need for one letter?"
             ),
         },
     ),

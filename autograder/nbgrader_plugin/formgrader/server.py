@@ -56,6 +56,7 @@ NAME_OR_ID = (
     'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
     ' || this.model.get("student") || this.model.get("id");'
 )
+ADDED = {"manage_submissions": "marking_progress.js", "formgrade": "written_answers.js"}  # to nbgrader's scripts
 # The policy forbids MathJax, which formulas do not need here. But nbgrader's script waits for its end.
 MATHJAX = "{{ mathjax() }}"
 NO_MATHJAX = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
@@ -166,15 +167,15 @@ class FirstPage(FormgraderHandler):
         return super().get()
 
 
-class StudentLists(BaseHandler):
-    """Serve nbgrader's scripts that list students, with ids for missing names, and with the progress of marking."""
+class Scripts(BaseHandler):
+    """Serve nbgrader's scripts with ids for missing names, the progress of marking, and the way to written answers."""
 
     @authenticated
     def get(self, name: str) -> None:
         source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
         source = source.replace(SHOWN_NAME, NAME_OR_ID).replace('email = "None"', 'email = ""')
-        if name == "manage_submissions":
-            source += Path(__file__).with_name("marking_progress.js").read_text("utf-8")
+        if (more := ADDED.get(name)) is not None:
+            source += Path(__file__).with_name(more).read_text("utf-8")
         self.set_header("Content-Type", "text/javascript; charset=utf-8")
         self.finish(source)
 
@@ -211,7 +212,7 @@ def guard_server() -> None:
     formgrader = application.settings["base_url"].rstrip("/") + "/formgrader"
     own = [  # before nbgrader's: the first match counts
         (f"{formgrader}/?", FirstPage),
-        (rf"{formgrader}/static/js/(manage_students|manage_submissions)\.js", StudentLists),
+        (rf"{formgrader}/static/js/(manage_students|manage_submissions|formgrade)\.js", Scripts),
         (f"{formgrader}/api/submission/([^/]+)/([^/]+)/autograde", Mark),
         (f"{formgrader}/api/marking/([^/]+)", Progress),
     ]

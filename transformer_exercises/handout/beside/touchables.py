@@ -1,4 +1,4 @@
-"""Pictures to touch: merges step by step, n-grams by n and smoothing, hands that turn. Mouse, finger and keyboard.
+"""Pictures to touch: merges step by step, hands that turn. Mouse, finger and keyboard.
 
 They need neither a kernel once they are shown, nor a network. Belongs beside the notebook, with touchables.page.
 """
@@ -42,33 +42,6 @@ def step_merges(merges, cuts, tokens):
     rows.append(["tokens of the text", *(f"{tokens[k]:,}" for k in columns)])
     head = ["word", *(f"{k} merges" for k in columns)]
     _show("merges", [control], data, "Words, cut by more and more merges", head, rows)
-
-
-def slide_orders(counted, new, lines, mixed):
-    """Show n-gram models by n and by how much they are smoothed.
-
-    counted, new: {alpha: cross-entropies in bits for n = 1, 2, …} on the text that was counted and on new text.
-    lines: {name: bits}, drawn across. mixed: {n: bits} of the interpolated models on new text.
-    """
-    lengths = {len(values) for table in (counted, new) for values in table.values()}
-    if list(counted) != list(new) or len(lengths) != 1:
-        raise ValueError("counted and new need the same values of alpha, and as many numbers for each of them.")
-    alphas, N = list(counted), lengths.pop()
-    controls = [
-        {"name": "n", "values": [f"{n}" for n in range(1, N + 1)], "at": 0},
-        {"name": "α", "values": [f"{alpha:g}" for alpha in alphas], "at": len(alphas) // 2},
-    ]
-    data = {
-        "counted": [[round(float(bits), 4) for bits in counted[alpha]] for alpha in alphas],
-        "new": [[round(float(bits), 4) for bits in new[alpha]] for alpha in alphas],
-        "lines": [[name, round(float(bits), 4)] for name, bits in lines.items()],
-        "mixed": [[int(n), round(float(bits), 4)] for n, bits in mixed.items()],
-    }
-    if not np.isfinite([*data["counted"], *data["new"]]).all():
-        raise ValueError("A cross-entropy is not finite: alpha must be greater than 0.")
-    rows = [[f"{alpha:g}", *(f"{bits:.2f}" for bits in new[alpha])] for alpha in alphas]
-    head = ["α", *(f"n = {n}" for n in range(1, N + 1))]
-    _show("orders", controls, data, "Bits per character on new text", head, rows)
 
 
 def turn(hands, speeds, scores=None):
