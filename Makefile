@@ -13,7 +13,7 @@ READY := $(VENV)/ready
 .PHONY: help demo test test-all check bench fuzz lab hub hub-clean dist students mistakes notebooks corpus model translate \
     say grow release site format lint clean empty-classroom
 
-help: ## say what can be made
+help: ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
@@ -22,21 +22,21 @@ $(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e transformer_exercises
 	touch $@
 
-demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
+demo: $(READY) ## release the course, mark a made-up class, write feedback, print the marks, all in classroom/demo (two minutes)
 	$(BIN)/autograder demo
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
-test: $(READY) ## one version of every mistake, every right answer, release, marking, cheats; solutions by nbval
+test: $(READY) ## test one version of every mistake, every right answer, release, marking, cheats; run solutions by nbval
 	$(PYTEST) tests/engine tests/course
 	$(NBVAL) solutions --ignore-glob='*-further'
 
-test-all: $(READY) ## the rest as well: every version of every mistake, browser, hub, database, kills, trainings, companions
+test-all: $(READY) ## test the rest too: every version of every mistake, browser, hub, database, kills, trainings, companions
 	$(PYTEST) --all tests
 	$(NBVAL) solutions
 
-check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
+check: lint ## check format, style, types and imports, and run the tests that are not slow (two minutes)
 	$(PYTEST) -m "not slow" tests/engine tests/course
 
 # Sentence pairs of your own, if there are any: make translate PAIRS=news/
@@ -47,12 +47,12 @@ SOURCE ?= english
 TARGET ?= igbo
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
-bench: $(READY) ## what marking a class and naming a mistake cost
+bench: $(READY) ## measure what marking a class and naming a mistake cost
 	$(BIN)/python tools/benchmarks/naming.py
 	$(BIN)/python tools/benchmarks/grading.py
 
 fuzz: MINUTES = 3
-fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES, and see that nothing gives way
+fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES; nothing may break
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); ulimit -v 12582912; \
 	while [ $$(date +%s) -lt $$end ]; do HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis tests/engine || exit 1; done
 
@@ -83,12 +83,12 @@ students: $(READY) ## write students.zip: the notebooks with their data, the sta
 # Exercises or notebooks, if not all are meant: make mistakes NAMES="softmax 06-masking"
 NAMES ?=
 
-mistakes: $(READY) ## try the catalogued mistakes (of NAMES, or all); keep their answers if all are caught, named, told apart
+mistakes: $(READY) ## test the catalogued mistakes (of NAMES, or all); save their answers if each is caught, named and told apart
 	$(BIN)/autograder try-mistakes $(NAMES)
 
-notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
+notebooks: $(READY) ## run all solution notebooks, save their outputs, and release them
 	$(BIN)/autograder run-solutions
-	$(BIN)/autograder release
+	$(MAKE) release
 
 corpus: $(READY) ## write the stories into the assignments' folders
 	$(BIN)/python -m transformer_exercises.stories
@@ -96,24 +96,25 @@ corpus: $(READY) ## write the stories into the assignments' folders
 model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
 	$(BIN)/python -m tools.training.stories_gpt2
 
-translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; keep it in OUT
+translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; save it in OUT
 	$(BIN)/python -m tools.training.translate $(PAIRS) --source $(SOURCE) --target $(TARGET) --minutes $(MINUTES) --out $(OUT)
 
 # By the environment and not by $(TEXT): a sentence may hold quotation marks
 export TEXT
-say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
+say: $(READY) ## translate TEXT with the translator that make translate saved in OUT
 	@$(BIN)/python tools/training/say.py --model $(OUT) "$$TEXT"
 
 # A size of its table (.venv/bin/python -m tools.training.grow --list), if not the machine's usual one
 SIZE ?=
 
 grow: OUT =
-grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; keep it in OUT (grown-NAME)
+grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; save it in OUT (grown-NAME)
 	@$(BIN)/python -m tools.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
 	    $(if $(OUT),--out "$(OUT)")
 
-release: $(READY) ## tidy solutions/ and generate course/ from them; refuses where somebody wrote in course/
+release: $(READY) ## tidy solutions/, generate course/, fill in the guides' minutes; refuse if somebody wrote in course/
 	$(BIN)/autograder release
+	$(BIN)/python -m tools.fill_guides
 
 # The website's environment is its own, with a lock of its own: what builds pages marks nothing. REPOSITORY=owner/name, where
 # the built site is published on GitHub, adds links that open a notebook on Colab or Binder.
@@ -125,14 +126,14 @@ $(SITE)/ready: tools/website/requirements.txt tools/website/constraints.txt
 	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/website/requirements.txt
 	touch $@
 
-site: $(SITE)/ready ## build the website to read, website/build/html, from the release (REPOSITORY=owner/name: with Colab, Binder)
+site: $(SITE)/ready ## build the website, website/build/html: course and guides (REPOSITORY=owner/name adds links to Colab, Binder)
 	$(SITE)/bin/python -m tools.website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lint: $(READY) ## check format, style, types, and who imports whom
+lint: $(READY) ## check format, style, types and imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

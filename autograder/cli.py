@@ -256,16 +256,17 @@ def _answer_in(file: Path, name: str) -> str:
 
 @app.command()
 def plan(wanted: Notebooks = None) -> None:
-    """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
-    from .workload import markdown, notebook
+    """Print the expected minutes and the points of all notebooks, or of those that are named and of their exercises."""
+    from .workload import answers_table, notebook, notebooks_table
 
-    _print(markdown([notebook(_notebook(name)) for name in wanted or course.notebooks()]))
+    found = [notebook(_notebook(name)) for name in wanted or course.notebooks()]
+    _print("\n\n".join([notebooks_table(found), *(answers_table(one) for one in found if wanted)]))
 
 
 @app.command()
 def mistakes(
     name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
-    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,
+    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its checks alone and as marked")] = False,
 ) -> None:
     """List an exercise's catalogued mistakes: each one's name, number of versions, and feedback.
 
@@ -284,7 +285,7 @@ def mistakes(
         from .judge.cost_table import prices, span
 
         title += f", and what it earns of {declared.points:g} points"
-        table = _table(title, "mistake", "grade", "by its lines", "marked", text=("mistake", "grade"))
+        table = _table(title, "mistake", "grade", "by its checks", "marked", text=("mistake", "grade"))
         for price in prices(name):
             table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
     else:

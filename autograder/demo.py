@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 from rich.console import Console
+from rich.progress import Progress
 
 from .cluster.grade import Classroom, grade, progress
 from .cluster.pool import pool
@@ -40,24 +41,12 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     """Run the demo; return True if every mark is deserved. Raise WouldOverwrite if somebody wrote in classroom/demo."""
     root = course.root()
     classroom = root / CLASSROOM
-    bar = progress(console)
-    wrong = 0
-    with bar:
-        task = bar.add_task("releasing the course", total=None, failures="")
-        prepare(classroom, course.course().notebooks)
-        bar.remove_task(task)
-    with bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
-        task = bar.add_task("the sample class hands in", total=None, failures="")
-        classes = {notebook: sample_class(notebook) for notebook in course.course().notebooks}
-        for notebook, submissions in classes.items():
-            hand_in(classroom, notebook, submissions)
-        bar.remove_task(task)
+    prepare(classroom)
+    with progress(console) as bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
+        for _ in range(processes.workers):
+            processes.executor().submit(os.getpid)  # starts a worker while the first notebook is released
         with contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking:
-            for notebook, submissions in classes.items():
-                outcome = grade(marking, notebook, bar=bar)
-                [marked] = collect_class(classroom, [notebook]).assignments
-                bar.console.print(marks_table(marked))
-                wrong += compare(submissions, marked.answers, bar.console) + len(outcome.failed)
+            wrong = sum(mark_sample_class(marking, notebook, bar) for notebook in course.course().notebooks)
     pages = sorted(classroom.glob("feedback/*/*/*.html"))
     console.print(f"{len(pages)} feedback pages are in {CLASSROOM}/feedback/. Look at these first:")
     for student, notebook, why in WORTH_A_LOOK:
@@ -67,12 +56,24 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     return not wrong
 
 
-def prepare(classroom: Path, wanted: Sequence[str]) -> None:
-    """Remove an earlier demo's files and release the notebooks into the demo's own folder."""
+def prepare(classroom: Path) -> None:
+    """Remove an earlier demo's files and make the demo's own folder the one to release into."""
     os.environ["COURSE_RELEASE"] = RELEASE  # for nbgrader_config.py, here and in the processes that mark
     clear(classroom)
     write_manifest(classroom / MARK, {})
-    release(CLASSROOM, wanted)
+
+
+def mark_sample_class(marking: Classroom, notebook: str, bar: Progress) -> int:
+    """Release a notebook, submit and mark the sample class, print the marks. Return how many of them are wrong."""
+    task = bar.add_task(f"{notebook}: the sample class submits", total=None, failures="")
+    release(CLASSROOM, [notebook])
+    submissions = sample_class(notebook)
+    hand_in(marking.folder, notebook, submissions)
+    bar.remove_task(task)
+    outcome = grade(marking, notebook, bar=bar)
+    [marked] = collect_class(marking.folder, [notebook]).assignments
+    bar.console.print(marks_table(marked))
+    return compare(submissions, marked.answers, bar.console) + len(outcome.failed)
 
 
 def clear(classroom: Path) -> None:

@@ -32,7 +32,7 @@ class Submission:
 
 
 def sample_class(notebook: str) -> list[Submission]:
-    """Return at least eight submissions: right, blank, wrong in catalogued ways, and damaged."""
+    """Return seven submissions: right, blank, wrong in catalogued ways, and damaged."""
     best = {e.name: e.source for e in exercises(notebook)}
     best |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
@@ -41,18 +41,15 @@ def sample_class(notebook: str) -> list[Submission]:
     return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
-        Submission("alternative", best | _alternatives(notebook, 0), full),
-        Submission("other-alternative", best | _alternatives(notebook, 1), full),
-        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(3)),
-        Submission("guesser", best | guessed, full | dict.fromkeys(guessed, 0.0)),
+        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(2)),
+        Submission("guesser", best | _alternatives(notebook) | guessed, full | dict.fromkeys(guessed, 0.0)),
         Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
         Submission("test-cell-deleted", best, full, damage=partial(_delete, f"test_{first.name}")),
-        Submission("cell-copied", best, full, damage=partial(_copy_cell, f"test_{first.name}")),
     ]
 
 
-def _alternatives(notebook: str, number: int) -> dict[str, str]:
-    return {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
+def _alternatives(notebook: str) -> dict[str, str]:
+    return {e.name: e.alternatives[0].source for e in exercises(notebook)}
 
 
 def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
@@ -76,13 +73,6 @@ def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str,
 
 def _delete(name: str, notebook: NotebookNode) -> None:
     notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != name]
-
-
-def _copy_cell(name: str, notebook: NotebookNode) -> None:
-    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name]
-    twin = copy.deepcopy(notebook.cells[index])
-    twin["id"] = "a-copied-cell"
-    notebook.cells.insert(index + 1, twin)
 
 
 def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:

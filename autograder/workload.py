@@ -1,8 +1,8 @@
 """Reads the points and expected minutes of each notebook and exercise from the solution notebooks.
 
 An exercise's minutes are in the box above it, and its points in the metadata of the cell that earns them. A notebook's
-minutes are computed: those of its boxes, and what reading, running and deciding take. `autograder plan` prints the
-table, which the instructor's guide shows; the notebook's first cell, the start page and the website say the same.
+minutes are computed: those of its boxes, and what reading, running and deciding take. `autograder plan` prints them;
+the notebook's first cell, the start page, the README and the website say the same.
 """
 
 from __future__ import annotations
@@ -139,18 +139,23 @@ def _tasks(name: str, cells: list[NotebookNode], points: dict[str, float]) -> li
     return found
 
 
-def markdown(wanted: list[Notebook]) -> str:
-    """Return the table of the instructor's guide."""
-    lines = ["| notebook | to read and try | to answer | points | of these: points in minutes |", "| --- " * 5 + "|"]
+def notebooks_table(wanted: list[Notebook]) -> str:
+    """Return a Markdown table of notebooks with their minutes and points."""
+    lines = ["| notebook | to read and try | to answer | points |", "| --- | --- | --- | --- |"]
     for one in wanted:
-        tasks = [f"`{task.name}` {task.points:g} in {task.minutes}" for task in one.tasks]
-        tasks.append(f"{one.questions} question{'s' * (one.questions != 1)} of 1")
         looking, doing = map(rounded, one.minutes)
         name = f"`{one.name}`, optional" if is_companion(one.name) else f"`{one.name}`"
-        lines.append(f"| {name} | {looking} | {doing} | {one.points:g} | {', '.join(tasks)} |")
+        lines.append(f"| {name} | {looking} | {doing} | {one.points:g} |")
     for optional, title in ((False, "together"), (True, "optional, together")):
         if some := [one for one in wanted if is_companion(one.name) == optional]:
             looking, doing = (sum(rounded(one.minutes[column]) for one in some) for column in (0, 1))
             points, hours = sum(one.points for one in some), round((looking + doing) / 60)
-            lines.append(f"| {title} | {looking} | {doing} | {points:g} | about {hours} hour{'s' * (hours != 1)} |")
+            lines.append(f"| {title}, about {hours} hour{'s' * (hours != 1)} | {looking} | {doing} | {points:g} |")
     return "\n".join(lines)
+
+
+def answers_table(one: Notebook) -> str:
+    """Return a Markdown table of a notebook's exercises and written answers with their minutes and points."""
+    lines = [f"| {one.name} | minutes | points |", "| --- | --- | --- |"]
+    lines += [f"| `{task.name}` | {task.minutes} | {task.points:g} |" for task in one.tasks]
+    return "\n".join([*lines, f"| {one.questions} question{'s' * (one.questions != 1)} | | {one.questions} |"])

@@ -40,7 +40,7 @@ def prices(name: str) -> list[Price]:
 
 def markdown(wanted: Iterable[tuple[str, str]]) -> str:
     """Return a Markdown table of these mistakes, each an exercise and a name."""
-    lines = ["| exercise | mistake | grade | points | by its lines | now |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| exercise | mistake | grade | points | by its checks | now |", "| --- | --- | --- | --- | --- | --- |"]
     for name, mistake in wanted:
         [one] = [price for price in prices(name) if price.mistake == mistake]
         cells = (f"`{name}`", f"`{mistake}`", one.grade, number(one.points), span(one.by_lines), span(one.marked))

@@ -363,7 +363,7 @@ def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path,
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_work(made, tmp_path):
+def test_the_commands_of_the_guides_work(made, tmp_path):
     for name in ("autograder", "transformer_exercises", "course"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("nbgrader_config.py", "students.example.csv"):
@@ -376,9 +376,11 @@ def test_the_commands_of_the_readme_work(made, tmp_path):
     shutil.copy(made, classroom / "gradebook.db")
     canvas_roster(classroom / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
     save(classroom / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena Late", "late@example.edu")])
-    readme = [line.split("#")[0].strip() for line in (ROOT / "README.md").read_text().splitlines()]
+    pages = ("instructors", "canvas-and-moodle")
+    text = "".join((ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in pages)
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
     starts = ("nbgrader export", "nbgrader db student import", "nbgrader zip_collect", "cp students")
-    commands = [line for line in readme if line.startswith(starts)]
+    commands = [line for line in lines if line.startswith(starts)]
     assert len(commands) == 7
     hidden = ("COURSE_CLASSROOM", "PYTHONPATH")
     environment = {key: value for key, value in os.environ.items() if key not in hidden}

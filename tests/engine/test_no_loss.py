@@ -39,7 +39,8 @@ from autograder.spec.course import root
 from autograder.sample_class import Submission
 classroom = root() / demo.CLASSROOM
 try:
-    demo.prepare(classroom, [{NAME!r}])
+    demo.prepare(classroom)
+    demo.release(demo.CLASSROOM, [{NAME!r}])
     demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
 except demo.WouldOverwrite as reason:
     sys.exit(str(reason))

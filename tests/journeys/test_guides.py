@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,10 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.spec.course import exercise, exercises, notebooks
-from autograder.workload import Unannounced, markdown, notebook
+from autograder.workload import Unannounced, answers_table, notebook, notebooks_table
+
+sys.path.insert(0, str(ROOT))  # tools are no part of the package
+from tools import fill_guides
 
 INSTRUCTORS = ROOT / "docs" / "instructors.md"
 PAGES = [
@@ -72,6 +77,8 @@ def test_a_term_goes_by_the_guide(tmp_path):
             (term / folder / name).symlink_to(ROOT / folder / name)
     book, said = term / "classroom", {}
     for words in commands(INSTRUCTORS):
+        if words[0] == "cp":
+            shutil.copy(ROOT / words[1], term / words[2])
         if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
             said[" ".join(words)] = run(term, book, *words)
         if words[:2] == ["nbgrader", "collect"]:
@@ -124,9 +131,30 @@ def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):
         assert late.late_submission_penalty(who, 20.0, days * day) == pytest.approx(taken)
 
 
-def test_the_guides_table_is_what_the_notebooks_say():
-    assert markdown([notebook(name) for name in notebooks()]) in INSTRUCTORS.read_text("utf-8")
-    assert CliRunner().invoke(app, ["plan", "05-attention"]).output.strip() == markdown([notebook("05-attention")])
+@pytest.mark.parametrize("page", fill_guides.PAGES)
+def test_the_minutes_in_the_guides_are_those_of_the_notebooks(page):
+    """After a change: python -m tools.fill_guides"""
+    text = (ROOT / page).read_text("utf-8")
+    assert fill_guides.BLOCK.search(text)
+    assert text == fill_guides.filled(ROOT / page)
+
+
+def test_the_plan_has_the_minutes_and_points_of_notebooks_and_of_their_answers():
+    said = CliRunner().invoke(app, ["plan"]).output.strip()
+    assert said == notebooks_table([notebook(name) for name in notebooks()])
+    one = notebook("05-attention")
+    said = CliRunner().invoke(app, ["plan", "05-attention"]).output.strip()
+    assert said == f"{notebooks_table([one])}\n\n{answers_table(one)}"
+    assert "| `softmax` | 10 | 4 |" in said
+
+
+def test_the_readme_is_read_in_two_minutes():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 800
+    assert len(text.splitlines()) <= 110
+    pictures = re.findall(r"^!\[(.{40,})\]\((\S+)\)$", text, re.MULTILINE)  # with what is to be seen on them
+    assert [path for _, path in pictures] == ["docs/pictures/notebook.png", "docs/pictures/feedback.png"]
+    assert all(0 < (ROOT / path).stat().st_size < 100_000 for _, path in pictures)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -163,9 +191,13 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere_and_the_readme_to_both_guides(page):
+def test_every_link_leads_somewhere_and_the_readme_to_the_three_guides(page):
     links = LINK.findall(FENCE.sub("", page.read_text("utf-8")))
-    assert page.stem != "README" or page.parent != ROOT or {"docs/instructors.md", "docs/students.md"} <= set(links)
+    assert (
+        page.stem != "README"
+        or page.parent != ROOT
+        or {f"docs/{name}.md" for name in ("instructors", "students", "learning-alone")} <= set(links)
+    )
     for target in (link for link in links if not link.startswith("https://")):
         path, _, anchor = target.partition("#")
         goal = (page.parent / path).resolve() if path else page

@@ -3,6 +3,7 @@
 # ruff: noqa: F811
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import hashlib
@@ -27,16 +28,18 @@ from test_browser import browser, page, without_findings  # noqa: F401 (fixtures
 from test_browser import pytestmark as where_there_is_a_browser
 
 from autograder.files import LEFT
+from autograder.handout import FOLDER
 from autograder.nbgrader_plugin.release import student_version
 from autograder.spec.course import questions
 
 sys.path.insert(0, str(ROOT))  # the website is no part of the package
-from tools.website import colab_binder, sources
+from tools.website import colab_binder, guides, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
 WEBSITE = "tools/website/"
 ADDRESS = colab_binder.Address("somebody/course")
+GUIDES = [*guides.pages(ROOT).values()]
 WITHHELD = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", re.DOTALL)
 
 
@@ -52,7 +55,8 @@ def secrets() -> tuple[str, ...]:
     """Lines of solutions, model answers and hidden tests that no student reads; keys; explanations."""
     cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
     beside = [path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")]
-    handed_out = squeezed("\n".join(cells + beside))
+    rendered = [re.sub(r"</?code>", "", cell) for cell in cells]
+    handed_out = squeezed("\n".join(cells + rendered + beside))
     solved = "\n".join(cell.source for name in NOTEBOOKS for cell in read("solutions", name).cells)
     lines = {squeezed(line.split("  # ")[0]) for block in WITHHELD.findall(solved) for line in block.splitlines()}
     asked = [question for name in NOTEBOOKS for question in questions(name)]
@@ -93,9 +97,9 @@ def cells_of(folder: Path, name: str) -> list[nbformat.NotebookNode]:
     return nbformat.read(folder / f"{name}.ipynb", as_version=4).cells
 
 
-def figures_of(cells):
+def images_of(cells) -> list[str]:
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    return sum("image/png" in output.get("data", {}) for output in outputs)
+    return [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -107,7 +111,7 @@ def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, na
     for cell in shown:
         assert released[cell.id].source == solved[cell.id].source, f"{cell.id} is not what students get"
         assert "### BEGIN" not in solved[cell.id].source
-    assert figures_of(made) == figures_of(solved.values()) >= 4
+    assert len(images_of(made)) == len(images_of(solved.values())) >= 4
     assert not given_away(json.dumps([cell.outputs for cell in shown], ensure_ascii=False))
 
 
@@ -120,10 +124,36 @@ def test_tests_are_folded_under_their_names(written):
 
 def test_figures_are_described_and_no_page_links_to_an_address_that_there_is_not(written):
     figures = json.loads((written / sources.ALTS).read_text("utf-8"))
-    assert len(figures) >= 4 * len(NOTEBOOKS)
+    images = [base64.b64decode(data) for name in NOTEBOOKS for data in images_of(cells_of(written, name))]
+    assert {hashlib.sha256(image).hexdigest() for image in images} == set(figures)
     assert all(len(alt) > 40 for alt in figures.values())
     for path in written.glob("*"):
         assert not re.search(r"colab\.research|mybinder\.org", path.read_text("utf-8")), path.name
+
+
+def test_every_guide_is_a_page_whose_links_lead_to_pages(written):
+    assert {f"{name}.md" for name in [*GUIDES, "index"]} == {path.name for path in written.glob("*.md")}
+    assert {"learning-alone", "students", "instructors", "canvas-and-moodle", "contributing", "security"} <= set(GUIDES)
+    for source in written.glob("*.md"):
+        text = source.read_text("utf-8")
+        targets = [path for _, path, _ in guides.LINK.findall(text) if path]
+        assert [path for path in targets if not (written / path).is_file()] == [], source.name
+    assert "(canvas-and-moodle.md)" in (written / "instructors.md").read_text("utf-8")
+
+
+def test_the_front_page_says_where_to_start(written):
+    start = (written / "index.md").read_text("utf-8")
+    for words in (
+        "## Start here",
+        'href="download/students.zip"',
+        "(students.md#install)",
+        "make learn",
+        "(instructors.md)",
+    ):
+        assert words in start
+    shown = re.findall(r'<img src="_static/pictures/(\S+)" alt="(.{40,}?)">', start)
+    assert [name for name, _ in shown] == ["notebook.png", "feedback.png"]
+    assert all((ROOT / guides.PICTURES / name).is_file() for name, _ in shown)
 
 
 @pytest.mark.parametrize("wrong", ["course", "https://github.com/a/b", "a/b/c", "a/b?x", ""])
@@ -275,10 +305,12 @@ def test_nothing_that_marks_is_in_any_built_file(built):
     seen = set()
     for path in (path for path in built.rglob("*") if path.is_file() and not path.is_relative_to(built / "course")):
         if path.suffix == ".zip":
+            inside = f"{FOLDER}/" if path.stem == "students" else ""
             with zipfile.ZipFile(path) as archive:
-                assert f"{path.stem}/{path.stem}.ipynb" in archive.namelist()
+                packed = [path.stem] if not inside else NOTEBOOKS
+                assert {f"{inside}{name}/{name}.ipynb" for name in packed} <= set(archive.namelist())
                 for name in archive.namelist():
-                    only_handed_out(name, archive.read(name))
+                    only_handed_out(name.removeprefix(inside), archive.read(name))
         elif not path.is_relative_to(built / "_images"):
             assert not given_away(readable(path)), path.name
         seen.add(path.suffix)
@@ -303,7 +335,7 @@ def test_every_exercise_is_on_its_page_with_box_and_stub(built):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
+@pytest.mark.parametrize("name", ["index", *NOTEBOOKS, *GUIDES])
 def test_pictures_have_words_and_formulas_are_set(built, name):
     page = soup(built / f"{name}.html")
     for image in page.select("article img"):
@@ -349,13 +381,16 @@ def opened(page, host):
 @seen
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [("index", "dark"), ("05-attention", "dark"), *((name, "light") for name in ("index", *NOTEBOOKS))],
+    [
+        *((name, "dark") for name in ("index", "05-attention", "instructors")),
+        *((name, "light") for name in ("index", *NOTEBOOKS, *GUIDES)),
+    ],
 )
 def test_pages_have_no_serious_finding_by_day_and_by_night_and_are_no_wider_than_a_phone(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
     # All pages take their colours from the same styles, and to look at every word takes a minute
-    without_findings(page, **{"color-contrast": {"enabled": name in ("index", "05-attention")}})
+    without_findings(page, **{"color-contrast": {"enabled": name in ("index", "05-attention", "instructors")}})
     page = opened(f"{name}.html", width=390)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
 

@@ -1,7 +1,7 @@
 """Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
 
 It runs in its own environment (requirements.txt beside this file), which `make site` creates. Its result,
-`build/website/html`, is complete: it can be opened from the folder, put on any server, or given to students.
+`website/build/html`, is complete: it can be opened from the folder, put on any server, or given to students.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sphinx.cmd.build import main as sphinx
 from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.handout import NotReady
 
-from . import colab_binder, sources
+from . import colab_binder, guides, sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -43,6 +43,7 @@ def build(goal: Path, address: colab_binder.Address | None) -> Path:
     (pages / ".nojekyll").touch()  # otherwise GitHub Pages skips folders such as _static
     shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, because of conf.py
     shutil.copytree(ROOT / "course" / "start", pages / "_static" / "start")
+    shutil.copytree(ROOT / guides.PICTURES, pages / "_static" / "pictures")
     sources.write_downloads(ROOT, pages / "download")
     if address:
         colab_binder.write(ROOT, pages, address)
@@ -53,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the website of the course from the released notebooks.")
     parser.add_argument("--repository", help="owner/name on GitHub, if pages are to link to Colab and Binder")
     parser.add_argument("--branch", default="gh-pages", help="the branch on which the built site is published")
-    parser.add_argument("--goal", type=Path, default=HERE / "build", help="the folder to write into")
+    parser.add_argument("--goal", type=Path, default=ROOT / "website" / "build", help="the folder to write into")
     given = parser.parse_args()
     try:
         address = colab_binder.Address(given.repository, given.branch) if given.repository else None

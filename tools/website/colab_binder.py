@@ -91,6 +91,14 @@ class Address:
         path = quote(f"course/{name}/{name}.ipynb", safe="")
         return f"https://mybinder.org/v2/gh/{self.repository}/{quote(self.branch, safe='')}?labpath={path}"
 
+    @property
+    def repository_url(self) -> str:
+        return f"https://github.com/{self.repository}"
+
+    def file(self, path: str) -> str:
+        """Return the URL of a file in the repository's default branch."""
+        return f"{self.repository_url}/blob/HEAD/{path}"
+
     def raw(self, name: str) -> str:
         """Return the URL of the folder with the files beside a notebook."""
         return f"https://raw.githubusercontent.com/{self.repository}/{self.branch}/course/{name}/"

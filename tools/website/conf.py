@@ -20,6 +20,7 @@ language = "en"  # with en_GB, Sphinx 9 lacks plural rules, and the search fails
 extensions = ["myst_nb"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True
+myst_heading_anchors = 3  # guides link to headings as on GitHub
 # Jupyter shows this syntax unchanged; MyST would interpret it.
 myst_disable_syntax = ["myst_role", "myst_target", "myst_line_comment", "myst_block_break"]
 nb_execution_mode = "off"

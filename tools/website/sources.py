@@ -1,4 +1,4 @@
-"""Writes the sources of the website's pages: released notebooks, with the figures of given cells.
+"""Writes the sources of the website's pages: a front page, the guides, and released notebooks with figures.
 
 Text and code come from course/, so they contain no solution and no hidden test. A cell's outputs come from solutions/
 if students get exactly the same cell; answer cells and their tests have none. No notebook is run.
@@ -22,7 +22,7 @@ from nbformat.v4 import new_output
 from autograder import handout
 from autograder.spec.course import course, notebooks
 
-from . import colab_binder
+from . import colab_binder, guides
 
 READY = "ready"  # grade_id of the environment check; importing it from nbgrader_plugin.release would need nbgrader
 TITLE = re.compile(r"# @title (.+)\n")  # Colab's title of a folded cell
@@ -39,9 +39,13 @@ def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
         page = page_of(_read(root / "course", name), _read(root / "solutions", name))
         title, _, rest = page.cells[0].source.partition("\n")
         page.cells[0].source = f"{title}\n\n{_ways_in(name, address)}\n\n{rest}"
+        for cell in page.cells:
+            if cell.cell_type == "markdown":
+                cell.source = guides.relinked(cell.source, root, f"course/{name}", address)
         figures |= dict(described(page))
         nbformat.write(page, goal / f"{name}.ipynb")
     (goal / ALTS).write_text(json.dumps(figures, ensure_ascii=False, indent=1), "utf-8")
+    guides.write(root, goal, address)
     (goal / "index.md").write_text(_start(root, address), "utf-8")
 
 
@@ -122,7 +126,7 @@ def _start(root: Path, address: colab_binder.Address | None) -> str:
         f"<span>{chapter.minutes} minutes{', optional' if chapter.optional else ''}. Builds on: {built_on}.</span></li>"
         for chapter, built_on in zip(chapters, needs, strict=True)
     )
-    online = " Or open it in Colab or Binder, where nothing has to be installed." if address else ""
+    online = " At the top of its page you can also open it in Colab or Binder and install nothing." if address else ""
     return f"""# {course().title}
 
 You build a language model, from counting letters to a GPT that writes stories and a machine that translates. These
@@ -130,9 +134,19 @@ pages are the course to read, with its figures. In its notebooks you write each 
 is wrong and why. {len(cores)} notebooks take about {hours} hours in all; Python and a little PyTorch are enough to
 begin.
 
-**How to use it.** Read here, or download a notebook at the top of its page and open it in Jupyter.{online} Where it
-says `YOUR CODE HERE`, write your answer and run the test below it. Pictures that answer to mouse and keyboard do so
-here, too.
+{guides.pictures(root)}
+
+## Start here
+
+- **Read**: begin with [notebook 1]({chapters[0].name}.ipynb). Pictures that answer to mouse and keyboard do so here,
+  too.{online}
+- **Write the answers yourself**: download <a href="download/students.zip">students.zip</a>, all notebooks with their
+  data, and [install it](students.md#install). One notebook alone can be downloaded at the top of its page.
+- **Have every answer checked, alone**: {guides.clone(address)}, then `make learn`. It opens your own copy of the
+  course and names your mistakes: [learning alone](learning-alone.md).
+- **Teach it**: the [instructor's guide](instructors.md).
+
+## The notebooks
 
 <ul class="chapters">
 {cards}
@@ -142,14 +156,22 @@ Each notebook needs its own folder and nothing else: none needs your answers to 
 
 ```{{toctree}}
 :hidden:
+:caption: Notebooks
 {chr(10).join(chapter.name for chapter in chapters)}
+```
+
+```{{toctree}}
+:hidden:
+:caption: Guides
+{chr(10).join(guides.pages(root).values())}
 ```
 """
 
 
 def write_downloads(root: Path, goal: Path) -> None:
-    """Write a zip of each notebook with its data, environment and licences. Raise NotReady if it contains an answer."""
+    """Write students.zip, and a zip of each notebook with its data. Raise NotReady if one contains an answer."""
     goal.mkdir(parents=True)
+    handout.write_zip(root, goal / "students.zip")
     found = {key.removeprefix(f"{handout.FOLDER}/"): path for key, path in handout.contents(root).items()}
     for name in notebooks():
         wanted = {key: path for key, path in found.items() if key.startswith(f"{name}/") or key in handout.ENVIRONMENT}
