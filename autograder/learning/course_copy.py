@@ -1,0 +1,131 @@
+"""Lay out a learner's own copy of the course, and bring it up to date without changing what the learner wrote.
+
+`.learning/course.json` in the copy holds what was laid out (hashes by file) and what the start page and hints need.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .. import files
+from ..handout import SETTINGS, chapters, start_page
+from ..nbgrader_plugin.release import released_notebook
+from ..new_folder import released
+from ..spec.course import in_notebook, sources
+from .progress import FOLDER, NEW, Answer, Copy
+
+FIRST = """\
+from autograder.learning import check, hint, solution
+
+# The folded cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
+IN_CLASS = (  # what a test says in a class, and here
+    (re.compile(r"( tests that you can see pass\.) More run when you hand in\."), r"\1"),
+    (re.compile(r'\nprint\("● \w+ is answered\.[^\n]*\)'), ""),
+)
+HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
+
+
+def lay_out(place: Path) -> list[Path]:
+    """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
+
+    A notebook's folder in which the learner changed anything stays as it is. The new version goes into a folder beside
+    it, once. Raises files.WouldOverwrite if `place` holds something else.
+    """
+    files.refuse_foreign(place, [FOLDER], "course of yours")
+    course, home, found = Copy(place), released(), chapters(sources().parent)
+    laid = course.laid if course.path.exists() else {}
+    offered = []
+    for name in [chapter.name for chapter in found]:
+        fresh = dict(_for_learners(home / name))
+        new = files.manifest_of(fresh)
+        goal = place / name
+        if laid.get(name) != new and goal.exists() and not _untouched(goal, laid.get(name, {})):
+            goal = place / f"{name}{NEW}"
+            while goal.exists() and not _untouched(goal, laid.get(goal.name, {})):
+                goal = goal.with_name(f"{goal.name}{NEW}")
+            offered.append(goal / f"{name}.ipynb")
+            laid[goal.name] = new
+        if goal.name != name or laid.get(name) != new:
+            shutil.rmtree(goal, ignore_errors=True)
+        laid[name] = new
+        for file, content in fresh.items():
+            if not (goal / file).exists():
+                files.write_with_folders(goal / file, content)
+    for path in files.files(home / SETTINGS):
+        files.write_with_folders(place / path.relative_to(home), path.read_bytes())
+    for chapter in found:
+        files.write_with_folders(place / "start" / f"{chapter.name}.png", chapter.picture)
+    about = {chapter.name: {"title": chapter.title, "answers": answers_in(home / chapter.name)} for chapter in found}
+    text = start_page(found, {name: f"[[{name}]]" for name in about})
+    content = {"laid": laid, "start": text, "notebooks": about}
+    files.write_with_folders(course.path, json.dumps(content, indent=1, ensure_ascii=False).encode())
+    Copy(place).write_start()
+    return offered
+
+
+def _untouched(folder: Path, laid: dict[str, list[str]]) -> bool:
+    """Return whether every file in a folder has the bytes that were laid out."""
+    there = list(files.files(folder))
+    return files.manifest_of({path.relative_to(folder).as_posix(): path.read_bytes() for path in there}).items() <= (
+        laid.items()
+    )
+
+
+def _for_learners(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the files of a released notebook's folder, the notebook with its first cell added."""
+    for path in files.files(folder):
+        content = path.read_bytes()
+        yield path.relative_to(folder).as_posix(), _with_first_cell(content) if path.suffix == ".ipynb" else content
+
+
+def _with_first_cell(content: bytes) -> bytes:
+    notebook = json.loads(content)
+    answer = next(name for cell in notebook["cells"] if (name := _answer_of(cell)) and name[:1] != "q")
+    first = {"cell_type": "code", "execution_count": None, "id": "learning", "metadata": {}, "outputs": []}
+    notebook["cells"].insert(1, first | {"source": FIRST.format(name=answer).splitlines(keepends=True)})
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
+            source = "".join(cell["source"])
+            for pattern, here in IN_CLASS:
+                source = pattern.sub(here, source)
+            cell["source"] = source.splitlines(keepends=True)
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _answer_of(cell: dict[str, Any]) -> str:
+    about = cell["metadata"].get("nbgrader", {})
+    return about["grade_id"] if cell["cell_type"] == "code" and about.get("solution") else ""
+
+
+def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what the start page and hints say of each answer that is marked, in the notebook's order, by its name."""
+    path = folder / f"{folder.name}.ipynb"
+    spots = released_notebook.read(path).spots
+    points = {declared.name: declared.points for declared in in_notebook(folder.name)}
+    found: dict[str, dict[str, Any]] = {}
+    hints: list[str] = []
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        name = _answer_of(cell)
+        if cell["cell_type"] == "markdown":
+            hints += [f"**{title}**\n\n{text}" for title, text in HELP.findall("".join(cell["source"]))]
+        elif name in points:
+            found[name] = asdict(Answer(points[name], spots[name].title, spots[name].section, hints))
+            hints = []
+    return found
+
+
+def open_lab(place: Path, options: list[str]) -> None:
+    """Start JupyterLab in a copy of the course, with its settings."""
+    os.chdir(place)
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [SETTINGS, os.environ.get("JUPYTER_CONFIG_PATH")]))
+    os.environ["PYTHONHASHSEED"] = "0"  # as where the catalogued mistakes were tried: the order of a set is the same
+    from jupyterlab.labapp import main
+
+    main(options)
