@@ -24,7 +24,7 @@ from .progress import FOLDER, NEW, Answer, Copy
 FIRST = """\
 from autograder.learning import check, hint, solution
 
-# The folded cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
+# The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
 IN_CLASS = (  # what a test says in a class, and here
     (re.compile(r"( tests that you can see pass\.) More run when you hand in\."), r"\1"),
     (re.compile(r'\nprint\("● \w+ is answered\.[^\n]*\)'), ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from IPython import get_ipython
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
 from ..judge.formatting import number, prose
 from ..judge.mark import Verdict
@@ -137,12 +138,8 @@ def _say(sentence: str) -> None:
 # --- the cell below an answer -----------------------------------------------------------------------------------------
 
 
-def _import_slow_parts() -> None:
-    """Import what PyTorch imports when first asked about a second device: a second, while the learner reads."""
-    import torch._dynamo
-
-
-_slow_parts = threading.Thread(target=_import_slow_parts, daemon=True)
+# PyTorch imports this when it is first asked about a second device: a second, in which the learner reads.
+_slow_parts = threading.Thread(target=importlib.import_module, args=("torch._dynamo",), daemon=True)
 
 
 def _before(info: Any) -> None:

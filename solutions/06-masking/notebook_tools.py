@@ -98,7 +98,7 @@ def _plain(kind, error, steps):
     if not _code(test, 1).startswith("# @title Test"):
         return []
     if isinstance(error, AssertionError) and last is test:
-        return [_wrapped(f"✗ {error}")] if str(error) else []
+        return [_wrapped(f"{'○' if 'is not answered yet' in str(error) else '✗'} {error}")] if str(error) else []
     lines = [_wrapped(f"✗ {kind.__name__}: {error}")]
     if last is test:
         return [*lines, f"  in the test, line {line}:  {_code(test, line)}"]
