@@ -25,10 +25,7 @@ FIRST = """\
 from autograder.learning import check, hint, solution
 
 # The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
-IN_CLASS = (  # what a test says in a class, and here
-    (re.compile(r"( tests that you can see pass\.) More run when you hand in\."), r"\1"),
-    (re.compile(r'\nprint\("● \w+ is answered\.[^\n]*\)'), ""),
-)
+SAID = re.compile(r'\nprint\("[✓●][^\n]*\Z')  # by a test that passes; here the verdict says it
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
@@ -60,6 +57,9 @@ def lay_out(place: Path) -> list[Path]:
                 files.write_with_folders(goal / file, content)
     for path in files.files(home / SETTINGS):
         files.write_with_folders(place / path.relative_to(home), path.read_bytes())
+    config = place / SETTINGS / "labconfig" / "page_config.json"
+    disabled = json.loads(config.read_text("utf-8"))["disabledExtensions"] | {"@jupyter/nbgrader": True}
+    config.write_text(json.dumps({"disabledExtensions": disabled}), "utf-8")
     for chapter in found:
         files.write_with_folders(place / "start" / f"{chapter.name}.png", chapter.picture)
     about = {chapter.name: {"title": chapter.title, "answers": answers_in(home / chapter.name)} for chapter in found}
@@ -92,10 +92,7 @@ def _with_first_cell(content: bytes) -> bytes:
     notebook["cells"].insert(1, first | {"source": FIRST.format(name=answer).splitlines(keepends=True)})
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
-            source = "".join(cell["source"])
-            for pattern, here in IN_CLASS:
-                source = pattern.sub(here, source)
-            cell["source"] = source.splitlines(keepends=True)
+            cell["source"] = SAID.sub("", "".join(cell["source"])).splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -111,12 +108,14 @@ def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
     points = {declared.name: declared.points for declared in in_notebook(folder.name)}
     found: dict[str, dict[str, Any]] = {}
     hints: list[str] = []
+    above = ""
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         name = _answer_of(cell)
         if cell["cell_type"] == "markdown":
+            above = cell["id"]
             hints += [f"**{title}**\n\n{text}" for title, text in HELP.findall("".join(cell["source"]))]
         elif name in points:
-            found[name] = asdict(Answer(points[name], spots[name].title, spots[name].section, hints))
+            found[name] = asdict(Answer(points[name], spots[name].title, spots[name].section, above, hints))
             hints = []
     return found
 

@@ -63,7 +63,7 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
     if course and (home := course.home(verdict.exercise)):
         answer = course.notebooks[home][verdict.exercise]
         if not verdict.full:
-            helps = f' or <code>hint("{verdict.exercise}")</code>' if answer.hints else ""
+            helps = f', or ask <code>hint("{verdict.exercise}")</code>' if answer.hints else ""
             parts.append(f"<p>Reread “{prose(answer.section)}”{helps}.</p>")
         following = course.following(home)
         then = course.notebooks[following[0]][following[1]].title if following and verdict.full else ""

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from .. import files
 
@@ -28,6 +26,7 @@ class Answer:
     points: float
     title: str  # "Exercise: softmax"
     section: str  # "2. A weighted sum"
+    cell: str  # the id of the text cell above it
     hints: list[str]  # in Markdown
 
 
@@ -122,8 +121,7 @@ class Copy:
         if (found := self.following(self.home(last.stem) if last else "")) is None:
             return "Everything is answered, with full points."
         notebook, name = found
-        title, link = self.notebooks[notebook][name].title, f"{notebook}/{notebook}.ipynb"
+        answer, link = self.notebooks[notebook][name], f"{notebook}/{notebook}.ipynb"
         if last is None:
             return f"**Next:** [begin with “{self.title(notebook)}”]({link})."
-        heading = quote(re.sub(r"\s", "-", title))
-        return f"**Next:** [{title} in “{self.title(notebook)}”]({link}#{heading})."
+        return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."

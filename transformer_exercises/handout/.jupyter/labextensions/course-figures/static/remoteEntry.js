@@ -17,7 +17,7 @@
   async function start() {
     const { ILauncher } = await take("@jupyterlab/launcher");
     const { INotebookTracker } = await take("@jupyterlab/notebook");
-    const { markdownIcon } = await take("@jupyterlab/ui-components");
+    const { markdownIcon, notebookIcon } = await take("@jupyterlab/ui-components");
     const START = "START.md";
 
     function readAnew(_, { newValue: shown }) {
@@ -49,8 +49,9 @@
         app.shell.currentChanged?.connect(readAnew);
         const execute = () => app.commands.execute("docmanager:open", { path: START, factory: "Markdown Preview" });
         const caption = "All notebooks of the course";
-        app.commands.addCommand("course:start", { label: "Start page", caption, icon: markdownIcon, execute });
-        launcher?.add({ command: "course:start", category: "Notebook", rank: -1 });
+        app.commands.addCommand("course:start", { label: "Start page", caption, icon: notebookIcon, execute });
+        const kernelIconUrl = `data:image/svg+xml,${encodeURIComponent(markdownIcon.svgstr)}`;
+        launcher?.add({ command: "course:start", category: "Notebook", rank: -1, kernelIconUrl });
       },
     };
   }
