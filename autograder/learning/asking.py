@@ -36,7 +36,8 @@ def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
     with _undisturbed(namespace, declared):
         student = _student(namespace)
         verdict = mark(name, student, sources, own_parts=True)
-        if not verdict.full and depends_on_others(name, sources, student.called):
+        cells = [*sources, *map(str, namespace.get("In", ()))]  # IPython's list of the cells that have run
+        if not verdict.full and depends_on_others(name, cells, student.called):
             isolated = mark(name, _student(namespace), sources)
             verdict = isolated if isolated.earned >= verdict.earned else verdict
     return verdict
