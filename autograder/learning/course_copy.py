@@ -14,11 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nbformat.v4 import new_code_cell
+
 from .. import files
 from ..handout import SETTINGS, chapters, start_page
 from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
-from ..spec.course import in_notebook, sources
+from ..spec.course import in_notebook, names_in, sources
 from .progress import FOLDER, NEW, Answer, Copy
 
 FIRST = """\
@@ -40,21 +42,9 @@ def lay_out(place: Path) -> list[Path]:
     laid = course.laid if course.path.exists() else {}
     offered = []
     for name in [chapter.name for chapter in found]:
-        fresh = dict(_for_learners(home / name))
-        new = files.manifest_of(fresh)
-        goal = place / name
-        if laid.get(name) != new and goal.exists() and not _untouched(goal, laid.get(name, {})):
-            goal = place / f"{name}{NEW}"
-            while goal.exists() and not _untouched(goal, laid.get(goal.name, {})):
-                goal = goal.with_name(f"{goal.name}{NEW}")
+        goal = _lay_folder(place, name, dict(_for_learners(home / name)), laid)
+        if goal.name != name:
             offered.append(goal / f"{name}.ipynb")
-            laid[goal.name] = new
-        if goal.name != name or laid.get(name) != new:
-            shutil.rmtree(goal, ignore_errors=True)
-        laid[name] = new
-        for file, content in fresh.items():
-            if not (goal / file).exists():
-                files.write_with_folders(goal / file, content)
     for path in files.files(home / SETTINGS):
         files.write_with_folders(place / path.relative_to(home), path.read_bytes())
     config = place / SETTINGS / "labconfig" / "page_config.json"
@@ -64,10 +54,24 @@ def lay_out(place: Path) -> list[Path]:
         files.write_with_folders(place / "start" / f"{chapter.name}.png", chapter.picture)
     about = {chapter.name: {"title": chapter.title, "answers": answers_in(home / chapter.name)} for chapter in found}
     text = start_page(found, {name: f"[[{name}]]" for name in about})
-    content = {"laid": laid, "start": text, "notebooks": about}
-    files.write_with_folders(course.path, json.dumps(content, indent=1, ensure_ascii=False).encode())
+    written = {"laid": laid, "start": text, "notebooks": about}
+    files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
     Copy(place).write_start()
     return offered
+
+
+def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
+    """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
+    new, goal = files.manifest_of(fresh), place / name
+    if laid.get(name) != new:
+        while goal.exists() and not _untouched(goal, laid.get(goal.name, {})):
+            goal = goal.with_name(f"{goal.name}{NEW}")
+        shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
+    laid[name] = laid[goal.name] = new
+    for file, content in fresh.items():
+        if not (goal / file).exists():
+            files.write_with_folders(goal / file, content)
+    return goal
 
 
 def _untouched(folder: Path, laid: dict[str, list[str]]) -> bool:
@@ -82,14 +86,19 @@ def _for_learners(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files of a released notebook's folder, the notebook with its first cell added."""
     for path in files.files(folder):
         content = path.read_bytes()
-        yield path.relative_to(folder).as_posix(), _with_first_cell(content) if path.suffix == ".ipynb" else content
+        if path.suffix == ".ipynb":
+            content = _with_first_cell(content, names_in(folder.name))
+        yield path.relative_to(folder).as_posix(), content
 
 
-def _with_first_cell(content: bytes) -> bytes:
+def _with_first_cell(content: bytes, names: set[str]) -> bytes:
+    """Return a notebook's file with the cell that switches marking on; `names` are its exercises, for the example."""
     notebook = json.loads(content)
-    answer = next(name for cell in notebook["cells"] if (name := _answer_of(cell)) and name[:1] != "q")
-    first = {"cell_type": "code", "execution_count": None, "id": "learning", "metadata": {}, "outputs": []}
-    notebook["cells"].insert(1, first | {"source": FIRST.format(name=answer).splitlines(keepends=True)})
+    answers = [name for cell in notebook["cells"] if (name := _answer_of(cell))]
+    example = next((name for name in answers if name in names), answers[0])
+    source = FIRST.format(name=example).splitlines(keepends=True)
+    first = new_code_cell(id="learning") | {"source": source}
+    notebook["cells"].insert(1, first)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
             cell["source"] = SAID.sub("", "".join(cell["source"])).splitlines(keepends=True)

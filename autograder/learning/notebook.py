@@ -33,7 +33,7 @@ ENDED = (
 
 def check(name: str) -> None:
     """Mark an answer of this notebook, and show what is right and wrong about it."""
-    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+    shell: Any = get_ipython()
     if name not in names():
         _say(_unknown(name))
         return
@@ -178,5 +178,5 @@ def _begin(shell: Any) -> None:
         _say(f"{course.title(home)}: {course.done(home)}.")
 
 
-if (_shell := get_ipython()) is not None:  # type: ignore[no-untyped-call]
+if (_shell := get_ipython()) is not None:
     _begin(_shell)
