@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -16,7 +16,7 @@ import pytest
 import test_touchables
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from conftest import ROOT, read, wait_for
+from conftest import NOTEBOOKS, ROOT, read, wait_for
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
@@ -75,19 +75,35 @@ def listens(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
+    """JupyterLab in a fresh copy of what students get. Its address."""
     place = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", place)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
     small = {"05-attention/typed": TYPED, "04-positional-encoding/touch": TOUCH}
     for name, source in small.items():  # the course's own wait for an hour's work
         nbformat.write(new_notebook(cells=[new_code_cell(source)], metadata=kernel), place / f"{name}.ipynb")
-    port, home = free_port(), tmp_path_factory.mktemp("home")
-    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    with served(["jupyter", "lab"], place, tmp_path_factory.mktemp("home"), JUPYTER_CONFIG_PATH=".jupyter") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def learners(tmp_path_factory):
+    """JupyterLab as `make learn` starts it, in a fresh copy of the course. Its address."""
+    place = tmp_path_factory.mktemp("alone")
+    command = [sys.executable, "-m", "autograder.cli", "learn", "--folder", str(place / "learn")]
+    with served(command, ROOT, place) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(command: list[str], folder: Path, home: Path, **variables: str) -> Iterator[str]:
+    """Run a JupyterLab in a folder, with a home of its own; yield its address."""
+    port = free_port()
+    command = [*command, "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"JUPYTER_CONFIG_PATH": ".jupyter", "HOME": str(home), "PATH": path}
+    environment = os.environ | {"HOME": str(home), "PATH": path} | variables
     with (home / "log").open("w") as log:
-        server = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
     address = f"http://127.0.0.1:{port}"
     try:
         wait_for(lambda: listens(port))
@@ -142,13 +158,7 @@ def opened(page: Page, address: str) -> None:
 
 def answered(page: Page, returned: str, said: str) -> None:
     """Write an answer to shift_targets, run it and its test, and wait for what the test says."""
-    editor = page.locator(".jp-CodeCell", has_text="def shift_targets(").locator(".cm-content").first
-    editor.scroll_into_view_if_needed()
-    editor.click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(f"def shift_targets(ids):\n    return {returned}")
-    page.keyboard.press("Shift+Enter")
-    page.keyboard.press("Shift+Enter")
+    wrote(page, "def shift_targets(", f"def shift_targets(ids):\n    return {returned}")
     expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
 
 
