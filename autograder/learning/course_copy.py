@@ -38,6 +38,7 @@ def lay_out(place: Path) -> list[Path]:
     it, once. Raises files.WouldOverwrite if `place` holds something else.
     """
     files.refuse_foreign(place, [FOLDER], "course of yours")
+    (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated
     course, home, found = Copy(place), released(), chapters(sources().parent)
     laid = course.laid if course.path.exists() else {}
     offered = []
@@ -64,7 +65,7 @@ def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str,
     """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
     new, goal = files.manifest_of(fresh), place / name
     if laid.get(name) != new:
-        while goal.exists() and not _untouched(goal, laid.get(goal.name, {})):
+        while goal.exists() and not _untouched(goal, laid.get(goal.name, new)):
             goal = goal.with_name(f"{goal.name}{NEW}")
         shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
     laid[name] = laid[goal.name] = new

@@ -123,6 +123,10 @@ def test_a_notebook_that_somebody_works_in_stays_and_the_new_one_lies_beside_it(
     assert "Soon you" in other.read_text("utf-8"), "nobody had worked in it"
     assert f"[{NAME}-new]({NAME}-new/{NAME}.ipynb)" in (place / "START.md").read_text("utf-8")
     assert lay_out(place) == [], "it is offered once"
+    Copy(place).path.unlink()
+    monkeypatch.undo()
+    offered = {path.parent.name for path in lay_out(place)}
+    assert offered == {f"{NAME}-new-new", "06-masking-new"}, "without its list, what differs counts as the learner's"
     assert mine.read_bytes() == kept
 
 
