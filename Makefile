@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz lab hub hub-clean dist students mistakes notebooks corpus model translate \
+.PHONY: help demo test test-all check bench fuzz learn hub hub-clean dist students mistakes notebooks corpus model translate \
     say grow release site format lint clean empty-classroom
 
 help: ## list these commands
@@ -56,8 +56,8 @@ fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MI
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); ulimit -v 12582912; \
 	while [ $$(date +%s) -lt $$end ]; do HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis tests/engine || exit 1; done
 
-lab: $(READY) ## open the course in JupyterLab, as students see it
-	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab
+learn: $(READY) ## learn alone: open a copy of the course that is yours, learn/, where each answer is marked at once
+	$(BIN)/autograder learn
 
 HUB_READY := $(VENV)/hub-ready
 HUB ?= classroom/hub

@@ -471,6 +471,24 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def learn(
+    others: typer.Context,
+    folder: Annotated[Path, typer.Option(help="Where your copy of the course is, or is to be")] = Path("learn"),
+) -> None:
+    """Open your own copy of the course in JupyterLab: learn alone. Other options are JupyterLab's (--no-browser).
+
+    The copy is yours: a newer version of a notebook that you have worked in is laid beside it.
+    """
+    from .files import WouldOverwrite
+    from .learning.course_copy import lay_out, open_lab
+
+    with _stopping(WouldOverwrite):
+        for notebook in lay_out(folder):
+            _print(f"There is a newer version beside a notebook of yours: {notebook}")
+    open_lab(folder, others.args)
+
+
 @app.command()
 def demo(no_sandbox: Uncaged = False) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""

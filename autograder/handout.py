@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -87,16 +87,21 @@ def _beginning(alt: str) -> str:
     return words
 
 
+def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> str:
+    """Return the start page. For a learner alone, `done` says what is done in each notebook."""
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
+    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
+    return page.render(title=course().title, cores=cores, companions=companions, done=done)
+
+
 def write_start(root: Path, replaced: Path | None = None) -> None:
     """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
 
     Raise files.WouldOverwrite if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
     """
     place, found = root / "course", chapters(root)
-    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
-    page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
-    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
-    text = page.render(title=course().title, cores=cores, companions=companions)
+    text = start_page(found)
     fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = home() / "handout" / SETTINGS
     for path in files.files(settings):

@@ -22,12 +22,16 @@ c.CourseDirectory.course_id = "{package}"
 '''
 
 
+def released() -> Path:
+    """Return the folder of the course's released notebooks: inside the installed package, or beside the solutions."""
+    return next(place for place in (home() / "course", sources().parent / "course") if place.is_dir())
+
+
 def lay_out(folder: Path) -> None:
     """Write `solutions/`, `course/` and nbgrader_config.py into an empty or new folder; else raise WouldOverwrite."""
     if folder.exists() and any(folder.iterdir()):
         raise WouldOverwrite(f"{folder} is not empty, so nothing was written: name a new folder.")
-    released = next(place for place in (home() / "course", sources().parent / "course") if place.is_dir())
     folder.mkdir(parents=True, exist_ok=True)
-    for place, name in ((sources(), "solutions"), (released, "course")):
+    for place, name in ((sources(), "solutions"), (released(), "course")):
         shutil.copytree(place, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
     (folder / "nbgrader_config.py").write_text(CONFIGURATION.format(package=course().package), "utf-8")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -75,23 +76,38 @@ def listens(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
+    """JupyterLab in a fresh copy of what students get. Its address."""
     place = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", place)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
     small = {"05-attention/typed": TYPED, "04-positional-encoding/touch": TOUCH}
     for name, source in small.items():  # the course's own wait for an hour's work
         nbformat.write(new_notebook(cells=[new_code_cell(source)], metadata=kernel), place / f"{name}.ipynb")
-    port, home = free_port(), tmp_path_factory.mktemp("home")
-    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    with served(["jupyter", "lab"], place, tmp_path_factory.mktemp("home"), JUPYTER_CONFIG_PATH=".jupyter") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def learners(tmp_path_factory):
+    """JupyterLab as `make learn` starts it, in a fresh copy of the course. Its address."""
+    place = tmp_path_factory.mktemp("alone")
+    command = [sys.executable, "-m", "autograder.cli", "learn", "--folder", str(place / "learn")]
+    with served(command, ROOT, place) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(command: list[str], folder: Path, home: Path, **variables: str) -> Iterator[str]:
+    """Run a JupyterLab in a folder, with a home of its own; yield its address."""
+    port = free_port()
+    command = [*command, "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"JUPYTER_CONFIG_PATH": ".jupyter", "HOME": str(home), "PATH": path}
+    environment = os.environ | {"HOME": str(home), "PATH": path} | variables
     with (home / "log").open("w") as log:
-        server = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    address = f"http://127.0.0.1:{port}"
+        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
         wait_for(lambda: listens(port))
-        yield address
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(30)
@@ -142,14 +158,17 @@ def opened(page: Page, address: str) -> None:
 
 def answered(page: Page, returned: str, said: str) -> None:
     """Write an answer to shift_targets, run it and its test, and wait for what the test says."""
-    editor = page.locator(".jp-CodeCell", has_text="def shift_targets(").locator(".cm-content").first
-    editor.scroll_into_view_if_needed()
-    editor.click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(f"def shift_targets(ids):\n    return {returned}")
-    page.keyboard.press("Shift+Enter")
-    page.keyboard.press("Shift+Enter")
+    wrote(page, "def shift_targets(", f"def shift_targets(ids):\n    return {returned}")
     expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+
+
+def wrote(page: Page, old: str, new: str) -> None:
+    """Replace the cell with these words, run it and the test below it."""
+    found = in_view(page, page.locator(".jp-CodeCell", has_text=old))
+    found.locator(".cm-content").first.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(new)
+    press(page, "Shift+Enter", "Shift+Enter")
 
 
 def run(page: Page, what: str) -> None:
@@ -182,6 +201,45 @@ def in_view(page: Page, found: Locator) -> Locator:
         page.wait_for_timeout(200)
     found.first.scroll_into_view_if_needed()
     return found.first
+
+
+def test_the_launcher_leads_to_the_start_page_and_opening_a_notebook_changes_nothing(lab, page):
+    page.goto(f"{lab}/lab?reset")
+    page.locator(".jp-LauncherCard", has_text="Start page").click()
+    expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
+    page.locator(".jp-MarkdownViewer a", has_text="Masking").first.click()
+    expect(page.get_by_text("| Idle")).to_be_visible()
+    page.wait_for_timeout(3000)  # JupyterLab notes the kernel's version in the notebook
+    assert page.locator(".jp-mod-dirty").count() == 0
+    assert "Validate" not in page.locator(".jp-NotebookPanel-toolbar").first.inner_text()
+    in_view(page, page.locator(".jp-CodeCell", has_text="def shift_targets(")).locator(".cm-content").click()
+    page.keyboard.insert_text("x")
+    expect(page.locator(".jp-mod-dirty").first).to_be_visible()
+    assert not ours(page.errors)
+
+
+def test_a_learner_alone_reads_the_mistake_by_its_name_and_what_comes_next(learners, page):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(learners)
+    page.locator(".jp-MarkdownViewer a", has_text="Attention: every word").first.click()
+    expect(page.locator(".jp-NotebookPanel h1")).to_be_visible()
+    expect(page.get_by_text("| Idle")).to_be_visible()
+    page.wait_for_timeout(2000)
+    page.locator(".jp-NotebookPanel .jp-Cell").first.click()
+    press(page, *["Shift+Enter"] * 4)
+    wrote(page, "q5_1 = None", 'q5_1 = "B"')
+    expect(cell(page, "Test of q5_1").locator(".jp-OutputArea")).to_contain_text("The order is no hindrance")
+    shared = "    exps = torch.exp(scores - scores.max())\n    return exps / exps.sum(dim=dim, keepdim=True)"
+    wrote(page, "def softmax(", f"def softmax(scores, dim=-1):\n{shared}")
+    said = cell(page, "Test of softmax").locator(".jp-OutputArea")
+    expect(said).to_contain_text("The maximum of the whole tensor is subtracted")
+    expect(said).to_contain_text("Reread “2. A weighted sum”")
+    kept(page, "a_learner_alone_reads_the_mistake_by_its_name")
+    page.locator(".lm-TabBar-tab", has_text="START.md").first.click()
+    expect(page.locator(".jp-MarkdownViewer table").first).to_contain_text("2 of 12 answered, 3.25 of 34 points")
+    page.locator(".jp-MarkdownViewer a", has_text="Question 5.1 in").click()
+    expect(page.locator(".jp-NotebookPanel h3", has_text="Question 5.1")).to_be_in_viewport()
+    assert not ours(page.errors)
 
 
 def test_figures_have_their_description_in_jupyterlab(lab, page):

@@ -345,7 +345,7 @@ def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
         )
     console.print(f"Kept in {folder}: the model, its curve (curve.png, curve.csv) and what it wrote (samples.txt).")
     place = shlex.quote(str(folder.resolve()))
-    console.print(f"Notebook 10 looks inside it: COURSE_GPT2={place} make lab", soft_wrap=True, markup=False)
+    console.print(f"Notebook 10 looks inside it: COURSE_GPT2={place} make learn", soft_wrap=True, markup=False)
     return run
 
 

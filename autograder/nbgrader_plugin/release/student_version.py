@@ -1,8 +1,7 @@
-"""Add to a release a first cell that checks the installation, fold its tests, and leave out what is not for students.
+"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students.
 
-All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is of the course's
-`handout/beside/notebook_tools.py`, with a call that names the notebook's libraries and files. A notebook that imports
-these tools needs no such cell.
+All of it works in plain Jupyter, VS Code and Colab, without this package. Where a notebook does not import the course's
+`handout/beside/notebook_tools.py`, the first cell has their code, too, with a call that names the notebook's libraries.
 """
 
 from __future__ import annotations
@@ -23,12 +22,35 @@ from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
 FIRST = "# @title Run this cell first: it looks whether everything is here, and lets tests speak plainly\n\n"
+FILES = """# @title Run this cell first: it looks whether this notebook's files are beside it
+def look_beside(names):
+    import os
+
+    class FilesMissing(Exception):
+        def _render_traceback_(self):
+            return [str(self)]  # one sentence, and no steps that led here
+
+    if absent := [name for name in names if not os.path.exists(name)]:
+        advice = "Open it in its own folder; on Colab, upload them, too (the folder icon at the left)."
+        raise FilesMissing(f"✗ Not beside this notebook: {', '.join(absent)}. " + advice)
+
+
+"""
 TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
-INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped")  # functions of these tools
+INSERTED = (
+    "look_around",
+    "_online",
+    "plainly",
+    "_plain",
+    "_is_cell",
+    "_code",
+    "_wrapped",
+    "text_bars",
+)  # functions of these tools
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
-ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
+ANSWERED = 'print("● {name} is answered, and not marked yet.")'
 NETWORK = {"transformers"}  # notebooks that import these can download files
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
@@ -59,12 +81,14 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
         if TOOLS.name in beside:
-            return nb, resources
-        call = (
-            "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
-            f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
-        )
-        source = f"{FIRST}{plain_errors()}\n\n\n{call}"
+            source = f"{FILES}look_beside({beside!r})"
+        else:
+            call = (
+                "text_bars()\nget_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
+                f"look_around({sorted(imported - SELDOM)!r},\n"
+                f"            {beside!r}, network={bool(NETWORK & imported)})"
+            )
+            source = f"{FIRST}{plain_errors()}\n\n\n{call}"
         own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
         folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
         nb.cells.insert(1, new_code_cell(id=NAME, source=source, metadata=folded))

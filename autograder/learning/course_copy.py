@@ -1,0 +1,140 @@
+"""Lay out a learner's own copy of the course, and bring it up to date without changing what the learner wrote.
+
+`.learning/course.json` in the copy holds what was laid out (hashes by file) and what the start page and hints need.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nbformat.v4 import new_code_cell
+
+from .. import files
+from ..handout import SETTINGS, chapters, start_page
+from ..nbgrader_plugin.release import released_notebook
+from ..new_folder import released
+from ..spec.course import in_notebook, names_in, sources
+from .progress import FOLDER, NEW, Answer, Copy
+
+FIRST = """\
+from autograder.learning import check, hint, solution
+
+# The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
+SAID = re.compile(r'\nprint\("[✓●][^\n]*\Z')  # by a test that passes; here the verdict says it
+HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
+
+
+def lay_out(place: Path) -> list[Path]:
+    """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
+
+    A notebook's folder in which the learner changed anything stays as it is. The new version goes into a folder beside
+    it, once. Raises files.WouldOverwrite if `place` holds something else.
+    """
+    files.refuse_foreign(place, [FOLDER], "course of yours")
+    (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated
+    course, home, found = Copy(place), released(), chapters(sources().parent)
+    laid = course.laid if course.path.exists() else {}
+    offered = []
+    for name in [chapter.name for chapter in found]:
+        goal = _lay_folder(place, name, dict(_for_learners(home / name)), laid)
+        if goal.name != name:
+            offered.append(goal / f"{name}.ipynb")
+    for path in files.files(home / SETTINGS):
+        files.write_with_folders(place / path.relative_to(home), path.read_bytes())
+    config = place / SETTINGS / "labconfig" / "page_config.json"
+    disabled = json.loads(config.read_text("utf-8"))["disabledExtensions"] | {"@jupyter/nbgrader": True}
+    config.write_text(json.dumps({"disabledExtensions": disabled}), "utf-8")
+    for chapter in found:
+        files.write_with_folders(place / "start" / f"{chapter.name}.png", chapter.picture)
+    about = {chapter.name: {"title": chapter.title, "answers": answers_in(home / chapter.name)} for chapter in found}
+    text = start_page(found, {name: f"[[{name}]]" for name in about})
+    written = {"laid": laid, "start": text, "notebooks": about}
+    files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
+    Copy(place).write_start()
+    return offered
+
+
+def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
+    """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
+    new, goal = files.manifest_of(fresh), place / name
+    if laid.get(name) != new:
+        while goal.exists() and not _untouched(goal, laid.get(goal.name, new)):
+            goal = goal.with_name(f"{goal.name}{NEW}")
+        shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
+    laid[name] = laid[goal.name] = new
+    for file, content in fresh.items():
+        if not (goal / file).exists():
+            files.write_with_folders(goal / file, content)
+    return goal
+
+
+def _untouched(folder: Path, laid: dict[str, list[str]]) -> bool:
+    """Return whether every file in a folder has the bytes that were laid out."""
+    there = list(files.files(folder))
+    return files.manifest_of({path.relative_to(folder).as_posix(): path.read_bytes() for path in there}).items() <= (
+        laid.items()
+    )
+
+
+def _for_learners(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the files of a released notebook's folder, the notebook with its first cell added."""
+    for path in files.files(folder):
+        content = path.read_bytes()
+        if path.suffix == ".ipynb":
+            content = _with_first_cell(content, names_in(folder.name))
+        yield path.relative_to(folder).as_posix(), content
+
+
+def _with_first_cell(content: bytes, names: set[str]) -> bytes:
+    """Return a notebook's file with the cell that switches marking on; `names` are its exercises, for the example."""
+    notebook = json.loads(content)
+    answers = [name for cell in notebook["cells"] if (name := _answer_of(cell))]
+    example = next((name for name in answers if name in names), answers[0])
+    source = FIRST.format(name=example).splitlines(keepends=True)
+    first = new_code_cell(id="learning") | {"source": source}
+    notebook["cells"].insert(1, first)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
+            cell["source"] = SAID.sub("", "".join(cell["source"])).splitlines(keepends=True)
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _answer_of(cell: dict[str, Any]) -> str:
+    about = cell["metadata"].get("nbgrader", {})
+    return about["grade_id"] if cell["cell_type"] == "code" and about.get("solution") else ""
+
+
+def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what the start page and hints say of each answer that is marked, in the notebook's order, by its name."""
+    path = folder / f"{folder.name}.ipynb"
+    spots = released_notebook.read(path).spots
+    points = {declared.name: declared.points for declared in in_notebook(folder.name)}
+    found: dict[str, dict[str, Any]] = {}
+    hints: list[str] = []
+    above = ""
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        name = _answer_of(cell)
+        if cell["cell_type"] == "markdown":
+            above = cell["id"]
+            hints += [f"**{title}**\n\n{text}" for title, text in HELP.findall("".join(cell["source"]))]
+        elif name in points:
+            found[name] = asdict(Answer(points[name], spots[name].title, spots[name].section, above, hints))
+            hints = []
+    return found
+
+
+def open_lab(place: Path, options: list[str]) -> None:
+    """Start JupyterLab in a copy of the course, with its settings."""
+    os.chdir(place)
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [SETTINGS, os.environ.get("JUPYTER_CONFIG_PATH")]))
+    os.environ["PYTHONHASHSEED"] = "0"  # as where the catalogued mistakes were tried: the order of a set is the same
+    from jupyterlab.labapp import main
+
+    main(options)

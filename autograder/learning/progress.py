@@ -1,0 +1,127 @@
+"""Remember what a learner has answered, and write it on the start page.
+
+Each answer has a file of its own in `.learning/answers`: several notebooks may be open at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import files
+
+FOLDER = ".learning"  # in a copy of the course
+ABOUT = "course.json"
+START = "START.md"
+NEW = "-new"  # how the name of a folder ends in which a newer version of a notebook lies
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that is marked: what a notebook says of it."""
+
+    points: float
+    title: str  # "Exercise: softmax"
+    section: str  # "2. A weighted sum"
+    cell: str  # the id of the text cell above it
+    hints: list[str]  # in Markdown
+
+
+@dataclass
+class State:
+    """What a learner did about one answer."""
+
+    tries: int = 0
+    earned: float = 0.0  # by the last try
+    hints: int = 0  # that were opened
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A learner's copy of the course."""
+
+    place: Path
+
+    @property
+    def path(self) -> Path:
+        return self.place / FOLDER / ABOUT
+
+    @functools.cached_property
+    def _about(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
+        return found
+
+    @property
+    def laid(self) -> dict[str, dict[str, list[str]]]:
+        found: dict[str, dict[str, list[str]]] = self._about["laid"]
+        return found
+
+    @functools.cached_property
+    def notebooks(self) -> dict[str, dict[str, Answer]]:
+        """Return the answers of each notebook, by name."""
+        return {
+            notebook: {name: Answer(**about) for name, about in one["answers"].items()}
+            for notebook, one in self._about["notebooks"].items()
+        }
+
+    def title(self, notebook: str) -> str:
+        return str(self._about["notebooks"][notebook]["title"])
+
+    def home(self, name: str) -> str:
+        """Return the notebook of an answer; "" if there is none of this name."""
+        return next((notebook for notebook, answers in self.notebooks.items() if name in answers), "")
+
+    def state(self, name: str) -> State:
+        try:
+            return State(**json.loads(self._path(name).read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return State()
+
+    def remember(self, name: str, state: State) -> None:
+        files.write_with_folders(self._path(name), json.dumps(asdict(state)).encode())
+        self.write_start()
+
+    def _path(self, name: str) -> Path:
+        return self.place / FOLDER / "answers" / f"{name}.json"
+
+    def done(self, notebook: str) -> str:
+        """Return what is done in a notebook: "7 of 13 answered, 21 of 28 points"."""
+        answers = self.notebooks[notebook]
+        states = {name: self.state(name) for name in answers}
+        answered, earned = sum(state.tries > 0 for state in states.values()), sum(s.earned for s in states.values())
+        points = sum(answer.points for answer in answers.values())
+        return f"{answered} of {len(answers)} answered, {earned:.4g} of {points:.4g} points"
+
+    def following(self, notebook: str) -> tuple[str, str] | None:
+        """Return (notebook, name) of the first answer without full points, in this notebook if it has one."""
+        for home in sorted(self.notebooks, key=lambda one: one != notebook):
+            for name, answer in self.notebooks[home].items():
+                if self.state(name).earned < answer.points:
+                    return home, name
+        return None
+
+    def write_start(self) -> None:
+        """Write the start page, with what is done and what comes next."""
+        text = str(self._about["start"]).replace("[[next]]", self._next() + self._newer())
+        for notebook in self.notebooks:
+            text = text.replace(f"[[{notebook}]]", self.done(notebook))
+        files.write_with_folders(self.place / START, text.encode())
+
+    def _newer(self) -> str:
+        """Return a sentence about the newer versions that lie beside notebooks in use; "" if there are none."""
+        paths = sorted(path.relative_to(self.place).as_posix() for path in self.place.glob(f"*{NEW}/[0-9]*.ipynb"))
+        links = ", ".join(f"[{path.split('/')[0]}]({path})" for path in paths)
+        return f"\n\n**Newer versions**, beside those that you have worked in: {links}." if links else ""
+
+    def _next(self) -> str:
+        last = max(self._path("x").parent.glob("*.json"), key=lambda path: path.stat().st_mtime, default=None)
+        if (found := self.following(self.home(last.stem) if last else "")) is None:
+            return "Everything is answered, with full points."
+        notebook, name = found
+        answer, link = self.notebooks[notebook][name], f"{notebook}/{notebook}.ipynb"
+        if last is None:
+            return f"**Next:** [begin with “{self.title(notebook)}”]({link})."
+        return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."

@@ -1,0 +1,179 @@
+"""Tests of learning alone: a copy that updates leave alone, and notebooks that mark answers themselves."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from conftest import ROOT
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.files import WouldOverwrite
+from autograder.learning import asking, course_copy
+from autograder.learning.course_copy import lay_out
+from autograder.learning.progress import Copy, State
+from autograder.spec.course import exercise, questions
+
+NAME = "05-attention"
+ONE_MAXIMUM = """def softmax(scores, dim=-1):
+    exps = torch.exp(scores - scores.max())
+    return exps / exps.sum(dim=dim, keepdim=True)"""
+LOOPS = "def softmax(scores, dim=-1):\n    while True: pass"
+
+
+@pytest.fixture
+def place(tmp_path):
+    lay_out(tmp_path / "learn")
+    return tmp_path / "learn"
+
+
+def notebook_in(place: Path, folder: str = NAME) -> Path:
+    return place / folder / f"{NAME}.ipynb"
+
+
+def cells_of(path: Path) -> dict[str, str]:
+    return {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
+
+
+def shown(place: Path, sources: list[str]) -> list[str]:
+    """Run these cells in a kernel in the copy's notebook folder; return what each shows, as text."""
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    where = {"metadata": {"path": str(place / NAME)}}
+    NotebookClient(notebook, allow_errors=True, timeout=120, resources=where).execute()
+    return ["\n".join(map(_text, cell.outputs)) for cell in notebook.cells]
+
+
+def _text(output) -> str:
+    if output.output_type == "error":
+        return re.sub(r"\x1b\[[\d;]*m", "", "\n".join(output.traceback))
+    data = output.get("data", {})
+    return output.get("text") or data.get("text/html") or data.get("text/markdown") or data.get("text/plain")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["", "import os\nif hasattr(os, 'fork'): del os.fork"], ids=["any", "without fork"])
+def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, first):
+    cells = cells_of(notebook_in(place))
+    [question] = [question for question in questions(NAME) if question.name == "q5_1"]
+    wrong = min(set(question.explanations) - {question.key})
+    said = shown(
+        place,
+        [
+            *(first, cells["learning"], cells["ready"], cells["setup"]),
+            *(cells["q5_1"], cells["test_q5_1"], f'q5_1 = "{wrong}"', cells["test_q5_1"]),
+            *(cells["softmax"], cells["test_softmax"], 'solution("softmax")', 'hint("softmax")', 'hint("softmax")'),
+            *(ONE_MAXIMUM, cells["test_softmax"], 'solution("softmax")', 'solution("q5_1")', 'hint("sofmax")'),
+            *(exercise("softmax").source, cells["test_softmax"], "softmax.__name__"),
+        ],
+    )
+    assert "0 of 12 answered" in said[1]
+    assert not said[2], "nothing is missing, and nothing is said of it"
+    assert said[5].startswith("○ q5_1 is not answered yet")
+    assert "✗ q5_1: 0 of 1 points" in said[7]
+    assert question.explanations[wrong][:30] in said[7]
+    assert said[9].startswith("○ softmax: Not answered yet")
+    assert "<strong>" not in said[9], "what is not answered is not marked"
+    assert said[10].startswith("<p>Try <code>softmax</code> first")
+    assert "Hint 1" in said[11]
+    assert "Hint 2" not in said[11]
+    assert "Hint 2" in said[12]
+    assert "✗ softmax: 3.25 of 4 points" in said[14]
+    assert "The maximum of the whole tensor is subtracted" in said[14]
+    assert "Reread “2. A weighted sum”" in said[14]
+    assert "amax" in said[15]
+    assert f"{question.key} is right" in said[16]
+    assert "There is no exercise or question" in said[17]
+    assert "✓ softmax: 4 of 4 points" in said[19]
+    start = (place / "START.md").read_text("utf-8")
+    assert "2 of 12 answered, 4 of 34 points" in start
+    assert f"{NAME}.ipynb#cell-id=q5-1-question" in start, "what is not right yet comes next"
+
+
+@pytest.mark.slow
+def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(place):
+    note = place / ".learning" / "running" / "softmax"
+    note.parent.mkdir()
+    note.touch()
+    first, again = (shown(place, [cells_of(notebook_in(place))["learning"]])[0] for _ in range(2))
+    assert "Python ended while the test of <code>softmax</code> ran" in first
+    assert "Python ended" not in again
+
+
+def test_a_notebook_that_somebody_works_in_stays_and_the_new_one_lies_beside_it(place, tmp_path, monkeypatch):
+    mine = notebook_in(place)
+    notebook = json.loads(mine.read_text("utf-8"))
+    notebook["cells"][0]["source"] = "my notes"
+    mine.write_text(json.dumps(notebook), "utf-8")
+    kept, other = mine.read_bytes(), place / "06-masking" / "06-masking.ipynb"
+    assert lay_out(place) == [], "the course has not changed"
+    newer = shutil.copytree(ROOT / "course", tmp_path / "newer")
+    for name in (NAME, "06-masking"):
+        path = newer / name / f"{name}.ipynb"
+        path.write_text(path.read_text("utf-8").replace("You will be able to", "Soon you will be able to"), "utf-8")
+    monkeypatch.setattr(course_copy, "released", lambda: newer)
+    assert lay_out(place) == [notebook_in(place, f"{NAME}-new")]
+    assert mine.read_bytes() == kept
+    assert "Soon you" in other.read_text("utf-8"), "nobody had worked in it"
+    assert f"[{NAME}-new]({NAME}-new/{NAME}.ipynb)" in (place / "START.md").read_text("utf-8")
+    assert lay_out(place) == [], "it is offered once"
+    Copy(place).path.unlink()
+    monkeypatch.undo()
+    offered = {path.parent.name for path in lay_out(place)}
+    assert offered == {f"{NAME}-new-new", "06-masking-new"}, "without its list, what differs counts as the learner's"
+    assert mine.read_bytes() == kept
+
+
+def test_a_folder_with_something_else_is_refused_and_what_was_answered_is_kept(place, tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").touch()
+    with pytest.raises(WouldOverwrite, match="photos"):
+        lay_out(tmp_path / "photos")
+    Copy(place).remember("softmax", State(tries=2, earned=3.25))
+    lay_out(place)
+    assert Copy(place).state("softmax") == State(tries=2, earned=3.25)
+    assert "1 of 12 answered, 3.25 of 34 points" in (place / "START.md").read_text("utf-8")
+
+
+# --- in the notebook's process ----------------------------------------------------------------------------------------
+
+
+def namespace(*sources: str) -> dict:
+    found = {"__name__": "notebook", "torch": torch, "In": ["", *sources]}
+    for source in sources:
+        exec(source, found)
+    return found
+
+
+def test_marking_leaves_the_notebook_as_it_was():
+    simple = "def simple_attention(x):\n    return softmax(x @ x.transpose(-2, -1)) @ x"
+    here = namespace(ONE_MAXIMUM, simple)
+    before, states = dict(here), (random.getstate(), torch.get_rng_state())
+    verdict = asking.verdict_on("simple_attention", here)
+    assert verdict.full, "the mistake in softmax costs nothing here"
+    assert here == before
+    assert random.getstate() == states[0]
+    assert torch.equal(torch.get_rng_state(), states[1])
+
+
+def test_an_answer_that_never_ends_is_stopped(monkeypatch):
+    monkeypatch.setattr(asking, "SECONDS", 0.2)
+    verdict = asking.verdict_on("softmax", namespace(LOOPS))
+    assert verdict.earned == 0
+    assert "did not come back" in verdict.lines[0].message
+
+
+def test_the_learner_can_stop_an_answer():
+    stops = "def softmax(scores, dim=-1):\n    raise KeyboardInterrupt"
+    with pytest.raises(KeyboardInterrupt):
+        asking.verdict_on("softmax", namespace(stops))
+
+
+def test_git_ignores_the_copy():
+    assert "/learn/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
