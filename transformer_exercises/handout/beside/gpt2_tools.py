@@ -37,7 +37,7 @@ def load_gpt2(wanted="gpt2"):
             print(f"{wanted} is not in the cache, and the hub does not answer, so here is the small model.")
         elif not found:
             try:
-                found = _from_folder(snapshot_download(wanted, allow_patterns=FILES, local_files_only=cached))
+                found = _from_folder(snapshot_download(wanted, allow_patterns=list(FILES), local_files_only=cached))
                 _loaded = wanted
             except Exception as error:  # not in the cache; or cut off, which must not stop the notebook
                 if not cached:
@@ -73,7 +73,9 @@ def _from_folder(folder):
     logging.set_verbosity_error()
     logging.disable_progress_bar()  # loading takes a second; the download keeps its bar
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
+    if torch.cuda.is_available():
+        model.cuda()
+    return model.eval(), tokenizer
 
 
 def tell(small, published):
