@@ -93,8 +93,8 @@ def draw_lines(panels, labels, levels=None, scale="linear", **limits):
             ax.legend(frameon=False)
     for name, height in (levels or {}).items():
         axes[0][0].axhline(height, color=GREY, ls=":", lw=1)
-        axes[0][0].annotate(f"{name} {height:.2f}", (1, height), (-2, 2), ("axes fraction", "data"), "offset points",
-                            ha="right", size=9)  # fmt: skip
+        axes[0][0].annotate(f"{name} {height:.2f}", (1, height), (4, 0), ("axes fraction", "data"), "offset points",
+                            va="center", size=9)  # fmt: skip
     axes[0][0].set(**limits)
     show(fig, f"Line plots; {'; '.join(about)}.")
 
