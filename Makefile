@@ -43,8 +43,8 @@ check: lint ## check format, style, types and imports, and run the tests that ar
 PAIRS ?=
 MINUTES ?= 10
 # The languages, or the names of the columns, from and to; and the folder that keeps the translator
-SOURCE ?= english
-TARGET ?= igbo
+SOURCE ?= igbo
+TARGET ?= english
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
 bench: $(READY) ## measure what marking a class and naming a mistake cost

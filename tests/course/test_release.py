@@ -21,8 +21,8 @@ from autograder.nbgrader_plugin.preprocessors import STUB
 SHORTER = {
     "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 1200": "STEPS, BATCH, WARMUP, PEAK = 40", "else 200": "else 40"},
     "11-translation": {
-        "STEPS, BATCH, WARMUP = 900": "STEPS, BATCH, WARMUP = 40",
-        "train_data, 300, BATCH": "train_data, 40, BATCH",
+        "STEPS, WARMUP, EPSILON = 900": "STEPS, WARMUP, EPSILON = 40",
+        "train(narrow, 300": "train(narrow, 40",
     },
 }
 

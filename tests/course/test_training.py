@@ -180,7 +180,7 @@ def test_two_files_that_do_not_belong_together_are_refused(opus):
     assert "no wikimedia.en-ig.french in" in refused(opus / "wikimedia.en-ig", "--target", "french")
     with (opus / "wikimedia.en-ig.ig").open("a", encoding="utf-8") as file:
         file.write("Otu ọzọ.\n")
-    assert "have 60 and 61 lines" in refused(opus)
+    assert "have 61 and 60 lines" in refused(opus), "of the source and the target"
 
 
 def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(opus):

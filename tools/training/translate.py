@@ -1,12 +1,12 @@
 """Trains notebook 11's translator on any file of sentence pairs, for as long as you like.
 
-    python -m tools.training.translate                                 the course's own English–Igbo sentences
+    python -m tools.training.translate                                 the course's own sentences, Igbo to English
     python -m tools.training.translate news-train.tsv --minutes 60     real sentences
     python -m tools.training.translate FOLDER                          every *-train.tsv in it
-    python -m tools.training.translate wikimedia.en-ig --source igbo --target english       a pair of OPUS files
+    python -m tools.training.translate wikimedia.en-ig       a pair of OPUS files
 
 A table is UTF-8 text with one pair of sentences per line and a tab between them. The first line names the columns
-(english and igbo, or en and ibo, or any with --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and
+(igbo and english, or ibo and en, or any with --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and
 X-test.tsv beside it, if they exist, are used to choose the weights and to score; otherwise pairs are held out at
 random. OPUS provides two files, NAME.en and NAME.ig, whose lines match: name one of them, NAME, or their folder.
 
@@ -553,13 +553,13 @@ PAIRS = "A table of sentence pairs, two files of lines (OPUS: the name they shar
 def main(
     tsv: Annotated[Path, typer.Argument(help=PAIRS, show_default="the course's sentences")] = STORIES,
     minutes: Annotated[float, Option(min=0.001, help="How long to train, measuring not counted.")] = 10.0,
-    source: Annotated[str, Option(help="The column to translate from.")] = "english",
-    target: Annotated[str, Option(help="The column to translate into.")] = "igbo",
+    source: Annotated[str, Option(help="The column to translate from.")] = "igbo",
+    target: Annotated[str, Option(help="The column to translate into.")] = "english",
     paper: Annotated[bool, Option("--paper", help="The base model of 2017; large.")] = False,
     precision: Annotated[Precision | None, Option(help="Usually float32, on a GPU bfloat16.")] = None,
     out: Annotated[Path | None, Option(help="Folder to keep.", show_default="translator-SOURCE-TARGET")] = None,
 ) -> None:
-    """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
+    """Train notebook 11's translator on sentence pairs; report BLEU beside the published Igbo–English run."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     own = OWN if tsv != STORIES and device == "cpu" else {}
     settings: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1, "dropout": 0.1} | USUAL[device] | own

@@ -16,12 +16,12 @@ QUESTIONS = [
                 "weights were not zero, and they were useful."
             ),
             "B": (
-                "Right. Word t may now look at the source words 0 to t only. A language that puts a word earlier "
-                "than English does could not read it in time, and a question mark or a negation at the end would "
-                "come too late. The source holds no answers, so nothing needs to be hidden in it."
+                "Right. Word t may now look at the source words 0 to t only. English writes `the` before its noun, "
+                "and Igbo's `ahụ` comes after it: it could not be read in time, nor could a question mark at the "
+                "end. The source holds no answers, so nothing needs to be hidden in it."
             ),
             "C": (
-                "A leak needs a way to the answers, and those are Igbo words. The source is English, and "
+                "A leak needs a way to the answers, and those are English words. The source is Igbo, and "
                 "blocking part of it can only take knowledge away. Ask yourself in which direction the loss "
                 "would move then."
             ),
@@ -65,23 +65,21 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Right. The target gives every other token the weight 0.1 / V. As the right one nears 1, the "
-                "others near 0 and their −ln p grows without bound. The minimum lies near p = 0.9, and beyond it "
-                "certainty costs more than it brings."
+                "Right. The loss is lowest where the probabilities equal the target. The right answer keeps 0.9 and "
+                "gets half of the 0.1 that is spread over two answers: 0.95. With hundreds of tokens that share is "
+                "next to nothing, and 0.9 is left."
             ),
             "B": (
-                "With ε = 0 it would be so, and the first term of the formula does vanish. But there is a second "
-                "term, which asks about all the other tokens. What becomes of their logarithms when the right "
-                "one takes nearly everything?"
+                "With hundreds of tokens it looks so. But the share ε is spread over all V tokens, and the right one "
+                "is among them. How much of it comes back when there are only two?"
             ),
             "C": (
-                "You have found the place where the curve is lowest. But a loss that stays level would mean no "
-                "gradient beyond it. Put p = 0.9999 into both terms of the formula and compare the sum with the "
-                "one for 0.9."
+                "The share is 0.1 for any V, and the other answer gets its part of it. Put p = 1 into the formula: "
+                "what is the logarithm of the probability that is left for the other answer?"
             ),
             "D": (
-                "Whether a word is counted as correct is a matter of the argmax. The loss looks at "
-                "probabilities: it changes whenever they do, for right words as well as for wrong ones."
+                "Only the share ε is spread evenly, and the rest of the target stays with the right answer. Write "
+                "down the two numbers of the target. Where would you want the probabilities to be?"
             ),
         },
     ),
@@ -91,22 +89,21 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "The four precisions are indeed all 1, since whatever it says is right. If that were everything, "
-                "one safe word per sentence would be a perfect translation. Which factor of the formula is there "
-                "to stop that?"
+                "All n-grams of the references are found, and a measure of recall would be content. But BLEU divides "
+                "by the n-grams that the system says, and each counts at most as often as the reference holds it."
             ),
             "B": (
-                "Half of the reference is found, and a measure of recall would say so. But BLEU divides by the "
-                "n-grams of the hypothesis, not of the reference, and treats what is missing in another way."
+                "The factor for the length is there for translations that are too short. Which of h and r is larger "
+                "here, and what does the minimum in the formula make of it?"
             ),
             "C": (
-                "Right. Every p is 1 and so is their mean. The hypotheses are half as long as the references, so "
-                "the brevity penalty is e^(1 − 2) = 0.368. BLEU rewards precision, and the penalty stands in for "
-                "the recall that it does not measure."
+                "Right. Of 40 words 20 count, as each agrees at most as often as the reference holds it; of 39 pairs "
+                "19, and so on. The mean of four numbers of a little under one half is a little under one half, and "
+                "too long a text has no other penalty."
             ),
             "D": (
-                "The 4-grams of the second half are missing, but who counts them? Only n-grams that the system "
-                "has said are looked up. Those of the first half are all there, the 4-grams too."
+                "The four numbers are right, and their product is about 0.06. But look at the exponent behind the "
+                "product: what kind of mean of the four is taken?"
             ),
         },
     ),
@@ -116,22 +113,22 @@ QUESTIONS = [
         key="B",
         explanations={
             "A": (
-                "A larger beam found sentences with a higher log-probability: that is exactly what it is asked "
-                "for, so the search did its work. BLEU was not what it searched for. Why should the two agree?"
+                "It is divided by the smallest number, that is so. But the scores are negative: does a negative "
+                "number rise more when it is divided by a small number or by a large one? Compute the divisor for "
+                "one token."
             ),
             "B": (
-                "Right. The search got better and showed what the model believes: some poor sentences, often too "
-                "short or even empty, have the largest probability of all. A small beam never comes across them. "
-                "It is an error of the model, hidden by an error of the search."
+                "Right. For the empty translation the length is 1, its eos, so the divisor is (6/6)² = 1. The longer "
+                "a sentence, the more its negative score is divided, here by nearly the square of the length, while "
+                "ln p falls about in step with the length. So α is a balance: 0 wants short, 2 wants long."
             ),
             "C": (
-                "Unlikely words may enter a wide beam, but at the end the best of all is taken, and here its "
-                "log-probability was even higher than before. A sentence full of unlikely words would not have "
-                "won."
+                "All are divided, but by different numbers: the divisor grows with the length. Compute it for "
+                "lengths 1 and 13 with α = 2, and compare scores of −2 and −6 afterwards."
             ),
             "D": (
-                "A wide beam does hold more sentences, but one is returned, and BLEU compares its words with "
-                "those of the reference. No probability enters that count, whatever the width of the beam."
+                "The length counts the new tokens with eos, so the empty translation has the length 1, and nothing "
+                "is divided by zero. What is ((5 + 1)/6)²?"
             ),
         },
     ),
