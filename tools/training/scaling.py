@@ -31,7 +31,7 @@ from transformer_exercises.stories import sample, true_nll
 from .checkpoints import write_text
 from .gpt2 import TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe, fit, gpt2_config, start_as_copier
 
-KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"
+KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt-further" / "scaling.json"
 WIDTHS = (16, 28, 48, 80, 128)
 TOKENS = (250_000, 500_000, 1_000_000, 2_000_000)
 RATES = (0.1, 0.05)  # times 1 / √width: small models need larger rates
