@@ -31,7 +31,7 @@ sys.meta_path.insert(0, _NotInstalled())
 
 # Trainings that are run in full with the solutions (nbval) need not be run in full a second time.
 SHORTER = {
-    "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 1200": "STEPS, BATCH, WARMUP, PEAK = 40", "else 200": "else 40"},
+    "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 900": "STEPS, BATCH, WARMUP, PEAK = 40"},
     "11-translation": {
         "STEPS, BATCH, WARMUP = 900": "STEPS, BATCH, WARMUP = 40",
         "train_data, 300, BATCH": "train_data, 40, BATCH",

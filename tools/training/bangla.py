@@ -1,4 +1,4 @@
-"""Trains a published small GPT for Bangla for as long as a CPU allows, for section 13 of notebook 09.
+"""Trains a published small GPT for Bangla for as long as a CPU allows, for 09-gpt-further.
 
     python -m tools.training.bangla                          train both models, measure them, save the results;
                                                 resumes after a kill

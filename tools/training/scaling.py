@@ -1,4 +1,4 @@
-"""Measures how a GPT's loss falls with model size and data, above a known floor: notebook 09's experiment.
+"""Measures how a GPT's loss falls with model size and data, above a known floor, for 09-gpt-further.
 
     python -m tools.training.scaling            about 15 minutes of one core; resumes where it was stopped
     python -m tools.training.scaling --show     print the table of saved results only
