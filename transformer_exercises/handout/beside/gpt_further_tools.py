@@ -30,8 +30,9 @@ def draw_grid(grid, floor):
     ax.set_yticks([0.15, 0.2, 0.3, 0.5, 1, 2], ["0.15", "0.2", "0.3", "0.5", "1", "2"], minor=False)
     ax.minorticks_off()
     ax.legend(frameon=False)
-    show(fig, "Loss above the floor against parameters, both logarithmic, a line for each amount of text. " + "; ".join(
-              f"{N:,} parameters, {D / 1e6:.2g} million tokens: {grid[N, D] - floor:.2f}" for N, D in sorted(grid)))  # fmt: skip
+    about = (f"{N:,} parameters, {D / 1e6:.2g} million tokens: {grid[N, D] - floor:.2f}" for N, D in sorted(grid))
+    show(fig, "Loss above the floor against parameters, both logarithmic, a line for each amount of text. "
+              + "; ".join(about))  # fmt: skip
 
 
 def fitted_floor(grid):
@@ -71,7 +72,8 @@ def draw_published(models, floor):
         label = f"{name}, {sum(one['parts'].values()) / 1e6:.1f} million parameters"
         ax.plot(minutes, left, style, color=colour, marker=mark, ms=4, label=label)
     ax.set(title="What is left to learn: a published size and a small one", xscale="log", yscale="log",
-           xlabel="minutes on one core (logarithmic)", ylabel="nats per token above\nthe floor (logarithmic)")  # fmt: skip
+           xlabel="minutes on one core (logarithmic)",
+           ylabel="nats per token above\nthe floor (logarithmic)")  # fmt: skip
     ax.set_xticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"], minor=False)
     ax.set_yticks([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2], ["0.02", "0.05", "0.1", "0.2", "0.5", "1", "2"], minor=False)
     ax.minorticks_off()

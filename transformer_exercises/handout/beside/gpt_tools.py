@@ -27,9 +27,9 @@ def draw_machine():
     ax.text(-3.2, -4, "one matrix,\nif the weights\nare tied", ha="right", va="center", color=RED)
     ax.set(xlim=(-4.5, 5), ylim=(-7.6, 0.6), title="A GPT from top to bottom, and the shape after each part")
     ax.axis("off")
-    show(fig, "Boxes from top to bottom: ids [B, T]; token_embedding, plus position_embedding, and a stack of blocks, all "
-              "[B, T, C]; final_norm; lm_head [B, T, V]. Inside a block: x, x + attention(norm1(x)), x + feed_forward("
-              "norm2(x)). A line joins token_embedding and lm_head: one matrix, if the weights are tied.")  # fmt: skip
+    show(fig, "Boxes from top to bottom: ids [B, T]; token_embedding, plus position_embedding, and a stack of blocks, "
+              "all [B, T, C]; final_norm; lm_head [B, T, V]. Inside a block: x, x + attention(norm1(x)), x + feed_forward"
+              "(norm2(x)). A line joins token_embedding and lm_head: one matrix, if the weights are tied.")  # fmt: skip
 
 
 def draw_shares(sizes):
@@ -42,8 +42,8 @@ def draw_shares(sizes):
             if number > 0.05 * whole:
                 ax.text(left + number / whole / 2, i, f"{number / whole:.0%}", ha="center", va="center")
             left += number / whole
-    ax.set(title="Where the parameters of GPT-2 are (norms: too few to see)", xlim=(0, 1), ylim=(3.5, -0.5),
-           yticks=range(4), yticklabels=[f"{name}\n{sum(p.values()) / 1e6:,.0f} M" for name, p in sizes.items()])  # fmt: skip
+    ax.set(title="Where the parameters of GPT-2 are (norms: too few to see)", xlim=(0, 1), ylim=(3.5, -0.5))
+    ax.set_yticks(range(4), [f"{name}\n{sum(p.values()) / 1e6:,.0f} M" for name, p in sizes.items()])
     ax.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.17), frameon=False, fontsize=10)
     show(fig, "Stacked bars. " + " ".join(f"{name}: " + ", ".join(f"{part} {n / sum(p.values()):.1%}" for part, n in
               p.items()) + "." for name, p in sizes.items()))  # fmt: skip
