@@ -210,7 +210,7 @@ def test_parallel_sentences_are_distinct_and_in_step():
     assert all(cell == cell.strip() != "" and not set(cell) & set("\t\n") for row in rows for cell in row)
 
 
-NUMBERS = [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
+NUMBERS = [pytest.param(one, marks=pytest.mark.long if one in ("09", "12") else ()) for one in write.ASSIGNMENTS]
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_assignments_hold_what_the_script_writes(number: str, root):
 
 def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
     (tmp_path / "11-translation").mkdir()
-    (tmp_path / "12-other").mkdir()
+    (tmp_path / "13-other").mkdir()
     written = write.write(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in written] == ["11-translation/stories-parallel.tsv"]
     rows = written[0].read_text(encoding="utf-8").splitlines()

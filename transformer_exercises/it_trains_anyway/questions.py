@@ -11,51 +11,43 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "Tempting, because in model A earlier answers do move when a later token changes. But look how: "
-                "every earlier position moves, each a little, as through a softmax. A wrong reshape follows the "
-                "memory layout: some positions strongly, others not at all."
+                "With −4, a hidden key keeps a small weight, wherever it stands, so that every earlier answer moves. "
+                "Answer 0 does not move at all when token 3 changes. How far ahead does this model see?"
             ),
             "B": (
-                "Its answers move everywhere, so its picture looks full. But they move even if no token is "
-                "changed: ask model B the same question twice. Mixed-up positions would give the same wrong "
-                "answer each time."
+                "A wrong reshape follows the layout in memory: its picture is ragged, and some tokens of the past are "
+                "not seen. Here all of the past is, and what is seen of the future has the same width in every row."
             ),
             "C": (
-                "Right. In the influence picture of model C single later tokens move an earlier answer strongly "
-                "while others do not move it at all, and some past tokens are never seen. Each row after the "
-                "reshape holds neighbouring positions of one head instead of all heads of one position."
+                "Right. In each block, place t reads place t + 1 as well. After the second block it has what place "
+                "t + 1 had read in the first one, which is token t + 2. Each block lets the future in by one more place."
             ),
             "D": (
-                "Model D does give odd answers. But its influence picture is a clean triangle: no answer moves "
-                "when a later token changes, and all past tokens are seen. With rows of mixed positions that "
-                "could not be."
+                "Then the first block would bring token t + 1 to place t, and the second, with its correct mask, "
+                "nothing from later places. How many cells beyond the diagonal are filled in each row?"
             ),
         },
     ),
     Question(
         name="q12_2",
         points=1,
-        key="A",
+        key="B",
         explanations={
             "A": (
-                "Right. Model A gives the same answer twice, and when a token changes every earlier answer "
-                "moves, only a little: the softmax gives blocked keys a small weight instead of none. The cells "
-                "above the diagonal are not zero, at any distance."
+                "The floor holds for new text, and on average. This text was read 60 times, and there a loss can fall "
+                "as far as the memory goes. What would a leak have done to the loss on new stories?"
             ),
             "B": (
-                "In model B the cells above the diagonal are not zero, which looks like a leak. But measure what "
-                "happens if you change nothing at all: the answers move just as much. A finite number in the "
-                "mask is the same at every call."
+                "Right. It has read its text 60 times, and foresees only what it has read. New stories go through the "
+                "same code, so an answer that leaks in would lower their loss too. At 1.58 they have not been given away."
             ),
             "C": (
-                "The future does leak in model C. But a finite mask lets every later token through, a little "
-                "each. Here some later tokens have a strong influence and others exactly none, so the softmax is "
-                "not where it comes in."
+                "The floor is the entropy of the grammar, and no model's losses change it. The loss on new text is "
+                "above it, as it must be. Is anything said about text that was read many times?"
             ),
             "D": (
-                "Perhaps its small loss made you think that it sees the future. Change a later token: no earlier "
-                "answer of model D moves, to the last digit. A finite mask could not hold back the future so "
-                "completely."
+                "With such targets the task is to say the token just read. That is as easy on new stories as on old "
+                "ones, so that both losses would be near 0. Only one of them is low."
             ),
         },
     ),
@@ -65,48 +57,43 @@ QUESTIONS = [
         key="D",
         explanations={
             "A": (
-                "Model A peeks, but what does it say? Its likeliest token is far more often the next one than "
-                "the one just read. A model trained on targets that are not shifted would repeat its input."
+                "It is far more than rounding, but two calls differed by 0.33 with nothing changed. What moves anyway "
+                "tells nothing about the token that was changed. Look at the measurement in which nothing else moves."
             ),
             "B": (
-                "Ask model B for its likeliest tokens and compare them with the input: it tries to say what "
-                "follows, though it is never quite sure of itself. Targets that are not shifted would have "
-                "taught it to say what it has just read."
+                "Most of the movement has gone, and what is left is not noise: two calls agree now. A sound model's "
+                "earlier answers do not move at all, however small the number looks beside an older one."
             ),
             "C": (
-                "Something in model C goes to the wrong position, and a missing shift sounds like that. But its "
-                "targets were the next tokens: compare its likeliest tokens with both rows. The mix-up is inside "
-                "the model, which its influence picture shows."
+                "Rounding does not depend on what else was once measured. In float32, numbers of the size of logits "
+                "are rounded in the sixth or seventh digit, so that differences stay far below 0.0001."
             ),
             "D": (
-                "Right. At most positions the likeliest token of model D is the one it has just read, and almost "
-                "never the next one; when it writes, it says the same token again and again. Nothing leaks and "
-                "nothing is random: it learnt the wrong task perfectly well."
+                "Right. Where two calls agree, a movement has one possible cause: the token that was changed. 0.004 is "
+                "far above rounding. Under the noise this leak could not be seen, so noise is looked for first."
             ),
         },
     ),
     Question(
         name="q12_4",
         points=1,
-        key="B",
+        key="A",
         explanations={
             "A": (
-                "Small changes everywhere look like noise. But call model A twice in eval mode with the same "
-                "ids: the answers are identical to the last digit. The small changes appear only when a token is "
-                "changed."
+                "Right. Without padding no row is left without a key, and no loss can count padding. −10⁹ is a number "
+                "that bfloat16 has, so that nothing overflows. The others are ill in every batch."
             ),
             "B": (
-                "Right. In eval mode, two calls of model B with the same ids give different answers. That is the "
-                "one experiment that shows it, and it must come first: against such noise, every other "
-                "comparison seems to fail."
+                "Both need padding, so both go home. But look at the second type of numbers: −10⁹ is too large for "
+                "float16, which ends at 65,504. Where does bfloat16 end?"
             ),
             "C": (
-                "Its influence picture is ragged, which can look random. Draw it a second time: it comes out the "
-                "same. With dropout left on, not even two calls with the same ids would agree."
+                "It does go home, since −10⁹ fits into bfloat16. Now look at the batch: which other findings can be "
+                "seen only where something is padding, or where a row has no key at all?"
             ),
             "D": (
-                "Model D answers oddly, but it always gives the same odd answer: call it twice in eval mode and "
-                "compare. Dropout that was left on would show at once as a difference."
+                "Three of these do. To find a copy, one row of the table is changed, for a token that does not occur "
+                "in the batch. 16 windows leave many of the 904 tokens out, with or without padding."
             ),
         },
     ),
