@@ -28,8 +28,8 @@ def draw_machine():
     ax.set(xlim=(-4.5, 5), ylim=(-7.6, 0.6), title="A GPT from top to bottom, and the shape after each part")
     ax.axis("off")
     show(fig, "Boxes from top to bottom: ids [B, T]; token_embedding, plus position_embedding, and a stack of blocks, "
-              "all [B, T, C]; final_norm; lm_head [B, T, V]. Inside a block: x, x + attention(norm1(x)), x + feed_forward"
-              "(norm2(x)). A line joins token_embedding and lm_head: one matrix, if the weights are tied.")  # fmt: skip
+              "all [B, T, C]; final_norm; lm_head [B, T, V]. Inside a block: x, x + attention(norm1(x)), x + feed_"
+              "forward(norm2(x)). A line joins token_embedding and lm_head: one matrix, if they are tied.")  # fmt: skip
 
 
 def draw_shares(sizes):
