@@ -134,8 +134,8 @@ def library_gpt(config):
     from torch.nn.functional import cross_entropy
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    sizes = {"n_embd": config.n_embd, "n_layer": config.n_layer, "n_head": config.n_head, "bos_token_id": 0}
-    off = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "eos_token_id": 0, "use_cache": False}
+    sizes: dict = {"n_embd": config.n_embd, "n_layer": config.n_layer, "n_head": config.n_head, "bos_token_id": 0}
+    off: dict = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "eos_token_id": 0, "use_cache": False}
     model = GPT2LMHeadModel(GPT2Config(vocab_size=config.vocab_size, n_positions=config.block_size, **sizes, **off))
     called, model.blocks, model.config.block_size = model.forward, model.transformer.h, config.block_size
 
