@@ -42,7 +42,7 @@ CONTRACT = """
 06 causal_mask padding_mask attention_mask masked_softmax shift_targets sees_the_future q6_1 q6_2 q6_3 written_no_mask
 07 split_heads merge_heads MultiHeadAttention copy_from_torch attention_parameters q7_1 q7_2 q7_3 written_heads
 08 LayerNorm FeedForward TransformerBlock block_parameters q8_1 q8_2 q8_3 written_residual
-09 count_parameters GPT get_batch learning_rate train_step next_token_distribution generate
+09 count_parameters GPT get_batch learning_rate train_step next_token_distribution generate q9_1 q9_2 q9_3
 09 written_no_positions
 10 describe_model top_next_tokens text_perplexity load_gpt2_weights attention_maps q10_1 q10_2 q10_3 q10_5 q10_6
 11 noam_rate label_smoothed_loss DecoderBlock greedy_decode beam_search bleu q11_1 q11_2 q11_3 q11_4 q11_5

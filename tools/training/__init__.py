@@ -4,7 +4,7 @@
     python -m tools.training.translate       the translator of notebook 11, on any file of sentence pairs
     python -m tools.training.inspected_models   the models that notebook 07 inspects
     python -m tools.training.grow            a GPT on any text, of any size (sizes, texts)
-    python -m tools.training.scaling         notebook 09's experiment on sizes and amounts of data
+    python -m tools.training.scaling         09-gpt-further's experiment on sizes and amounts of data
     python -m tools.training.patients        packs the broken models of notebook 12
 
 gpt2, checkpoints and device hold what these share. Neither marking nor reading a notebook needs them. Their results are

@@ -1,4 +1,4 @@
-"""Trains a published small GPT for Bangla for as long as a CPU allows, for section 13 of notebook 09.
+"""Trains a published small GPT for Bangla for as long as a CPU allows, for 09-gpt-further.
 
     python -m tools.training.bangla                          train both models, measure them, save the results;
                                                 resumes after a kill
@@ -34,7 +34,7 @@ from .grow import SEED, Recipe, grow
 from .sizes import Size, size_named
 from .texts import stories
 
-KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
+KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt-further" / "bangla.json"
 FOLDER = Path("grown-bangla")
 MINUTES = {"bangla": 36.0, "laptop": 9.0}  # by size; the second is the control
 PRECISION = "bfloat16"  # under autocast: several times as fast on CPUs that support it

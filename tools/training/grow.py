@@ -9,8 +9,8 @@
 The folder --out gets a model that transformers can read (so notebook 10 can open it), its loss curve and samples
 written during training. After a kill, the same command resumes the run.
 
-The model is transformers' GPT-2. Its schedule and its parameter groups are the answers to notebook 09's exercises. A
-CUDA GPU is used if there is one, or Apple's (MPS).
+The model is transformers' GPT-2. Its schedule and its parameter groups are answers to exercises of notebook 09 and its
+companion. A CUDA GPU is used if there is one, or Apple's (MPS).
 """
 
 from __future__ import annotations

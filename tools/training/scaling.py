@@ -1,4 +1,4 @@
-"""Measures how a GPT's loss falls with model size and data, above a known floor: notebook 09's experiment.
+"""Measures how a GPT's loss falls with model size and data, above a known floor, for 09-gpt-further.
 
     python -m tools.training.scaling            about 15 minutes of one core; resumes where it was stopped
     python -m tools.training.scaling --show     print the table of saved results only
@@ -31,7 +31,7 @@ from transformer_exercises.stories import sample, true_nll
 from .checkpoints import write_text
 from .gpt2 import TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe, fit, gpt2_config, start_as_copier
 
-KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"
+KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt-further" / "scaling.json"
 WIDTHS = (16, 28, 48, 80, 128)
 TOKENS = (250_000, 500_000, 1_000_000, 2_000_000)
 RATES = (0.1, 0.05)  # times 1 / √width: small models need larger rates

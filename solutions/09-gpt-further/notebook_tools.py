@@ -1,0 +1,179 @@
+"""What every notebook has beside it: a look at the machine, plain words for errors in tests, and figures with words.
+
+Importing it looks whether everything is here, and lets tests speak plainly. It holds nothing that an answer needs.
+Libraries are imported where they are used, so that a missing one is named before anything stops.
+"""
+
+import builtins
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"  # Okabe and Ito: seen by the colour-blind, too
+BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
+LIBRARIES = ("matplotlib", "numpy", "torch", "tqdm")  # that all notebooks use
+
+
+def look_around(packages, files, network=False):
+    """Print one line about this machine, and a sentence for each thing that is in the way.
+
+    packages: libraries that this notebook imports; files: what must lie beside it; network: whether it can use one.
+    """
+    import importlib.util
+    import os
+    import platform
+    import re
+    import shutil
+    import sys
+    from pathlib import Path
+
+    found, wrong = [f"Python {platform.python_version()}"], []
+    if sys.version_info < (3, 11):  # noqa: UP036 (this runs on students' machines)
+        wrong.append(f"Python {platform.python_version()} is too old for this course: install 3.11 or newer.")
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        names = " ".join(missing)
+        wrong.append(f"Not installed here: {names}. Run %pip install {names} in a cell, then restart the kernel.")
+    found.append(f"{os.cpu_count()} CPU cores")
+    if "torch" not in missing:
+        import torch
+
+        found.insert(1, f"torch {torch.__version__}")
+        mps = torch.backends.mps.is_available()
+        found.append(torch.cuda.get_device_name() if torch.cuda.is_available() else "Apple GPU" if mps else "no GPU")
+    memory = Path("/proc/meminfo")  # Windows and macOS do not tell without a library
+    available = re.search(r"MemAvailable:\s+(\d+)", memory.read_text()) if memory.exists() else None
+    if available:
+        free = int(available[1]) / 2**20
+        found.append(f"{free:.0f} GiB of memory free")
+        if free < 1:
+            wrong.append("Less than 1 GiB of memory is free: close other notebooks (Kernel → Shut Down All Kernels).")
+    if shutil.disk_usage(".").free < 2**28:
+        wrong.append("The disk is nearly full, so the notebook may not be saved: make room first.")
+    if not os.access(".", os.W_OK):
+        wrong.append("This folder cannot be written to, so nothing is saved: copy the course to a folder of your own.")
+    absent = [name for name in files if not Path(name).exists()]
+    if absent:
+        names = ", ".join(absent)
+        wrong.append(f"Not beside this notebook: {names}. Open it in its own folder; on Colab, upload them, too.")
+    if network:
+        found.append("online" if _online() else "offline, which is enough")
+    print(" · ".join(found))
+    print("\n".join(f"✗ {sentence}" for sentence in wrong) or "Everything is here.")
+    print("Run All Cells goes on where an exercise is not answered yet; its test says so.")
+
+
+def _online():
+    import contextlib
+    import urllib.request
+
+    answer = None
+    with contextlib.suppress(OSError):
+        answer = urllib.request.urlopen(urllib.request.Request("https://huggingface.co", method="HEAD"), timeout=3)
+        answer.close()
+    return answer is not None
+
+
+def plainly(shell, kind, error, trace, tb_offset=None):
+    """Show what went wrong: in a test its sentence and the line of the student's code, elsewhere what Python says."""
+    import traceback
+
+    steps = [(step, line) for step, line in traceback.walk_tb(trace) if _is_cell(step)]
+    if issubclass(kind, SyntaxError) and not steps:
+        shell.showsyntaxerror()
+        return
+    said = _plain(kind, error, steps)
+    if not said:
+        said = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
+    shell._showtraceback(kind, error, said)
+
+
+def _plain(kind, error, steps):
+    """What a test cell shows of an error, and any cell that is stopped or not answered yet. Else nothing."""
+    if not steps:
+        return []
+    test, line = steps[0]
+    last, last_line = steps[-1]
+    if isinstance(error, KeyboardInterrupt):
+        return [f"■ Stopped, in line {last_line}:  {_code(last, last_line)}", "  Run the cell again when you like."]
+    if isinstance(error, NotImplementedError) and str(error).startswith("Not answered yet"):
+        return [_wrapped(f"○ {getattr(last.f_code, 'co_qualname', last.f_code.co_name)}: {error}")]
+    if not _code(test, 1).startswith("# @title Test"):
+        return []
+    if isinstance(error, AssertionError) and last is test:
+        return [_wrapped(f"✗ {error}")] if str(error) else []
+    lines = [_wrapped(f"✗ {kind.__name__}: {error}")]
+    if last is test:
+        return [*lines, f"  in the test, line {line}:  {_code(test, line)}"]
+    return [*lines, f"  in your code, line {last_line}:  {_code(last, last_line)}"]
+
+
+def _is_cell(step):
+    """Whether this code stands in a cell: then it is in no file."""
+    import linecache
+    from pathlib import Path
+
+    name = step.f_code.co_filename
+    return not name.startswith("<frozen") and not Path(name).exists() and bool(linecache.getline(name, 1))
+
+
+def _code(step, line):
+    import linecache
+
+    return linecache.getline(step.f_code.co_filename, line).strip()
+
+
+def _wrapped(text):
+    import textwrap
+
+    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in text.splitlines())
+
+
+def subplots(*shape, **options):
+    """Return a new figure and its axes, as `plt.subplots` does, in the course's style."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    return plt.subplots(*shape, **options)
+
+
+def show(fig, alt):
+    """Display the figure as a PNG with the alternative text `alt`, and close it."""
+    import io
+
+    import matplotlib.pyplot as plt
+    from IPython.display import Image, display
+    from PIL import Image as Picture
+    from PIL import ImageChops, ImageFilter
+
+    drawn, kept = io.BytesIO(), io.BytesIO()
+    fig.savefig(drawn, format="png", dpi=200, bbox_inches="tight")
+    plt.close(fig)
+    # Twice the pixels that it is shown with, so that fine screens are sharp, and 256 colours where these are enough.
+    full = Picture.open(drawn).convert("RGB")
+    few = full.quantize(256, Picture.Quantize.MAXCOVERAGE, kmeans=1000)
+    lost = ImageChops.difference(full, few.convert("RGB")).filter(ImageFilter.MinFilter(3))  # in areas, not along edges
+    pixels = few if max(lost.tobytes()) <= 4 else full
+    pixels.crop((0, 0, full.width // 2 * 2, full.height // 2 * 2)).save(kept, format="png")  # even, to be halved
+    display(Image(data=kept.getvalue(), format="png", alt=alt, retina=True))
+
+
+def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
+    """Draw a table of numbers as colours. `words(number)` is written into each cell, black or white, as it can be read.
+
+    rows and columns are labels. `colours` names a colour map, and `limits` are `vmin` and `vmax` of `imshow`.
+    """
+    image = ax.imshow(values, cmap=colours, **limits)
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            red, green, blue, _ = image.cmap(float(image.norm(float(value))))
+            light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
+            ax.text(j, i, words(value), ha="center", va="center", color=BLACK if light else "white")
+    ax.set_xticks(range(len(columns)), columns, rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(rows)), rows)
+    return image
+
+
+_shell = getattr(builtins, "get_ipython", None)
+if _shell and getattr(
+    _shell(), "kernel", None
+):  # in a notebook, and not where answers are marked or this file is tested
+    _shell().set_custom_exc((Exception, KeyboardInterrupt), plainly)
+    look_around(LIBRARIES, ())
