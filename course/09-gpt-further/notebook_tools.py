@@ -98,7 +98,7 @@ def _plain(kind, error, steps):
     if not _code(test, 1).startswith("# @title Test"):
         return []
     if isinstance(error, AssertionError) and last is test:
-        return [_wrapped(f"✗ {error}")] if str(error) else []
+        return [_wrapped(f"{'○' if 'is not answered yet' in str(error) else '✗'} {error}")] if str(error) else []
     lines = [_wrapped(f"✗ {kind.__name__}: {error}")]
     if last is test:
         return [*lines, f"  in the test, line {line}:  {_code(test, line)}"]
@@ -171,9 +171,23 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
     return image
 
 
+def text_bars():
+    """Make `tqdm.auto` print its bars as text: a widget is not there when the notebook is opened again."""
+    import sys
+
+    import tqdm.auto
+
+    class TextBar(tqdm.std.tqdm):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **{"file": sys.stdout, "ncols": 100, **options})
+
+    tqdm.auto.tqdm = TextBar
+
+
 _shell = getattr(builtins, "get_ipython", None)
 if _shell and getattr(
     _shell(), "kernel", None
 ):  # in a notebook, and not where answers are marked or this file is tested
     _shell().set_custom_exc((Exception, KeyboardInterrupt), plainly)
     look_around(LIBRARIES, ())
+    text_bars()

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenizer*.json", "vocab.json", "merges.txt")
 SMALL = "gpt2-stories"
@@ -72,10 +73,8 @@ def _from_folder(folder):
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()  # loading takes a second; the download keeps its bar
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    if torch.cuda.is_available():
-        model.cuda()
-    return model.eval(), tokenizer
+    model: Any = AutoModelForCausalLM.from_pretrained(folder)  # transformers says nothing of what `to` takes
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def tell(small, published):
