@@ -20,7 +20,7 @@ from pathlib import Path
 import jinja2
 import nbformat
 
-from . import files
+from . import files, workload
 from .spec.course import MARKERS, course, home, is_companion, notebooks, root
 from .workload import TIME, sitting_lengths
 
@@ -92,7 +92,8 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
     cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
-    return page.render(title=course().title, cores=cores, companions=companions, done=done)
+    minutes = {(one.name, task.name): task.minutes for one in cores for task in workload.notebook(one.name).tasks}
+    return page.render(title=course().title, cores=cores, companions=companions, done=done, minutes=minutes)
 
 
 def write_start(root: Path, replaced: Path | None = None) -> None:
