@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz learn hub hub-clean dist students mistakes notebooks corpus model translate \
+.PHONY: help demo test test-all check bench fuzz learn teach hub hub-clean dist students mistakes notebooks corpus model translate \
     say grow release site format lint clean empty-classroom
 
 help: ## list these commands
@@ -58,6 +58,9 @@ fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MI
 
 learn: $(READY) ## learn alone: open a copy of the course that is yours, learn/, where each answer is marked at once
 	$(BIN)/autograder learn
+
+teach: $(READY) ## open JupyterLab with Formgrader at the instructor's guide
+	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/teaching:$(CURDIR) $(BIN)/jupyter lab
 
 HUB_READY := $(VENV)/hub-ready
 HUB ?= classroom/hub
