@@ -31,6 +31,9 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+BAR = re.compile(r"\r?[^\r\n]*\d+%\|[^\r\n]*\n?|\r +\r|\r")
+
 
 class Client(NotebookClient):
     """nbclient that checks at least once a second for a reply.
@@ -148,6 +151,21 @@ def put_beside(path: Path) -> list[Path]:
     return changed
 
 
+def without_bars(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Return outputs without progress bars, each stream in one piece: a bar says how fast a machine was."""
+    kept: list[NotebookNode] = []
+    for output in outputs:
+        if output.output_type == "stream":
+            output.text = BAR.sub("", output.text)
+            if kept and kept[-1].get("name") == output.name:
+                kept[-1].text += output.text
+            elif output.text.strip():
+                kept.append(output)
+        elif WIDGET not in output.get("data", {}):
+            kept.append(output)
+    return kept
+
+
 def tidied(notebook: NotebookNode) -> NotebookNode:
     """Remove what differs by run or machine, such as kernel versions; state the minutes anew. Return the notebook.
 
@@ -157,6 +175,8 @@ def tidied(notebook: NotebookNode) -> NotebookNode:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code" and TOOLS.search(cell.source):
             cell.outputs = []
+        if cell.cell_type == "code":
+            cell.outputs = without_bars(cell.outputs)
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.pop("checksum", None)
     notebook.metadata = NotebookNode(
