@@ -42,12 +42,8 @@ WIDER = {  # where one notebook may have more
         "minutes to read and try": 90,
     }
 }
-HONEST = (
-    "cells",
-    "words in view, outside boxes and questions",
-    "words folded",
-    "minutes to read and try",
-)  # companions
+# In companions
+UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
 IN_VIEW, GIVEN_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
 ASKED = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
 COMMON = "notebook_tools.py"  # beside every notebook
@@ -90,7 +86,7 @@ def figures(path: Path) -> dict[str, float]:
 
 def bounds(name: str) -> dict[str, float]:
     wide = BOUNDS | WIDER.get(name, {})
-    return {what: bound for what, bound in wide.items() if not (name.endswith(FURTHER) and what in HONEST)}
+    return {what: bound for what, bound in wide.items() if not (name.endswith(FURTHER) and what in UNBOUNDED)}
 
 
 def code_lines(path: Path) -> int:

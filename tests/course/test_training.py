@@ -84,7 +84,7 @@ def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_
     for words in ([], [str(tsv)], [str(tsv), "--paper"]):
         result = CliRunner().invoke(translate.app, words)
         assert result.exit_code == 0, result.output
-    assert "131,188 pairs, 2677 times as many as here (49)" in " ".join(result.output.split())
+    assert "131,188 pairs, 2,677.3 times as many as here (49)" in " ".join(result.output.split())
     stories, own, paper = recipes
     assert (stories.warmup, stories.dropout, stories.joint, stories.average) == (400, 0.1, False, 1)
     assert own == dataclasses.replace(stories, **translate.OWN)

@@ -78,7 +78,7 @@ class Run:
         raise NotImplementedError
 
     def measure(self) -> str:
-        """Add a point to the curve, keep the weights if they are the best so far; return a remark for the bar."""
+        """Add a point to the curve, keep the best weights; return a remark for the bar."""
         raise NotImplementedError
 
     def more_state(self) -> dict[str, Any]:
@@ -178,8 +178,3 @@ def keep_curve(
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
     replace_atomically(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file atomically, with the same newlines on every system."""
-    replace_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))

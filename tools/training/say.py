@@ -4,21 +4,19 @@
     python say.py --model translator-igbo-english "…" "…"     from another folder
     python say.py < sentences.txt > translations.txt          one sentence per line
 
-The model's folder is complete: the weights (model.safetensors), the two tokenizers, the sizes (model.json), and
-translator.py with the architecture and the decoding of notebook 11. It also has a copy of this file, so the folder can
-be moved anywhere.
+The model's folder has a copy of this file and all that it needs, so the folder can be moved anywhere.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
+import runpy
 import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -37,7 +35,7 @@ class SavedTranslator:
                 f"{folder} holds no model. Train one with `make translate`, or name its folder with --model."
             )
         self.about: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        self.parts = architecture(folder / "translator.py")
+        self.parts = SimpleNamespace(**runpy.run_path(str(folder / "translator.py")))
         self.source, self.target = (Tokenizer.from_file(str(folder / f"{side}.json")) for side in ("source", "target"))
         sizes = self.about["sizes"]
         self.room = sizes["max_len"]
@@ -55,16 +53,6 @@ class SavedTranslator:
         source = torch.tensor([ids])
         written: Sequence[int] = self.parts.beam_search(self.model, source, BOS, EOS, beam, longest)
         return self.target.decode(list(written))
-
-
-def architecture(path: Path) -> ModuleType:
-    """Import translator.py of the model's folder."""
-    spec = importlib.util.spec_from_file_location("translator", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be read as Python.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """Writes the sources of the website's pages: a front page, the guides, and released notebooks with figures.
 
-Text and code come from course/, so they contain no solution and no hidden test. A cell's outputs come from solutions/
-if students get exactly the same cell; answer cells and their tests have none. No notebook is run.
+Text and code come from course/. A cell's outputs come from solutions/ if students get exactly the same cell.
 """
 
 from __future__ import annotations
