@@ -9,7 +9,6 @@ together (proportional set size): the peak, and the value halfway through the ru
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import resource
@@ -23,6 +22,7 @@ from typing import NamedTuple
 
 import nbformat
 import psutil
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -128,51 +128,47 @@ def ours(folder: Path, assignment: str, *options: str) -> Measured:
     return Measured(time.monotonic() - started, cpu_seconds() - cpu, memory)
 
 
-def stock(folder: Path, assignment: str) -> Measured:
+def marked_by_stock(folder: Path, assignment: str) -> Measured:
     started, cpu = time.monotonic(), cpu_seconds()
     nbgrader(folder, "autograde", assignment)
     nbgrader(folder, "generate_feedback", assignment)
     return Measured(time.monotonic() - started, cpu_seconds() - cpu, [])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--students", type=int, default=40)
-    parser.add_argument("--stock", type=int, default=40)
-    parser.add_argument("--quickstart", action="store_true")
-    chosen = parser.parse_args()
-    assignment = PS1 if chosen.quickstart else NOTEBOOK
+def main(students: int = 40, stock: int = 40, quickstart: bool = False) -> None:
+    """Mark a class of so many students, and the first of them by stock nbgrader; print a table."""
+    assignment = PS1 if quickstart else NOTEBOOK
     columns = ("", "students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
     shown = Table(*columns, title=f"{assignment}, with feedback pages")
     rates: list[float] = []  # students per second; stock nbgrader's first
 
-    def show(name: str, students: int, found: Measured) -> None:
+    def show(name: str, count: int, found: Measured) -> None:
         memory = [f"{max(found.memory):.1f}", f"{found.memory[len(found.memory) // 2]:.1f}"] if found.memory else []
-        rates.append(students / found.seconds)
-        against = f"{rates[-1] / rates[0]:.0f} x" if chosen.stock else ""
+        rates.append(count / found.seconds)
+        against = f"{rates[-1] / rates[0]:.0f} x" if stock else ""
         row = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{rates[-1]:.2f}", against)
-        shown.add_row(name, str(students), *row, *memory)
+        shown.add_row(name, str(count), *row, *memory)
 
-    def made(folder: Path, count: int, stock: bool) -> Path:
-        if chosen.quickstart:
+    def made(folder: Path, count: int, by_stock: bool) -> Path:
+        if quickstart:
             hand_in_quickstart(folder, count)
         else:
-            course(folder, stock)
-            hand_in(folder, "." if stock else "classroom", count)
+            course(folder, by_stock)
+            hand_in(folder, "." if by_stock else "classroom", count)
         return folder
 
     with contextlib.suppress(OSError):
         GROUP.mkdir()
         (GROUP / "tasks").write_text(str(os.getpid()))
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
-        if chosen.stock:
-            folder = made(Path(temporary, "stock"), chosen.stock, stock=True)
-            show("stock nbgrader", chosen.stock, stock(folder, assignment))
+        if stock:
+            folder = made(Path(temporary, "stock"), stock, by_stock=True)
+            show("stock nbgrader", stock, marked_by_stock(folder, assignment))
         for workers in (1, 2):
-            folder = made(Path(temporary, f"ours-{workers}"), chosen.students, stock=False)
+            folder = made(Path(temporary, f"ours-{workers}"), students, by_stock=False)
             name = f"autograder grade --workers {workers}"
-            show(name, chosen.students, ours(folder, assignment, "--workers", str(workers)))
-            show("   the second run, unchanged", chosen.students, ours(folder, assignment))
+            show(name, students, ours(folder, assignment, "--workers", str(workers)))
+            show("   the second run, unchanged", students, ours(folder, assignment))
     with contextlib.suppress(OSError):
         (GROUP.parent / "tasks").write_text(str(os.getpid()))
         GROUP.rmdir()
@@ -181,4 +177,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

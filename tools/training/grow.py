@@ -179,12 +179,23 @@ class Run(checkpoints.Run):
         )
         now.samples.append(self.sample())
         self.compare(validation, checkpoints.weights_of(model))
-        title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
-        keep_curve(self.folder, now.points, title, self.material.validation.floor)
+        self.keep_curve((7.5, 4.2))
         samples = (f"--- {p['tokens']:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True))
         write_atomically(self.folder / "samples.txt", ("\n\n".join(samples) + "\n").encode())
         tqdm.write(f"{tokens:,} tokens, validation {validation:.3f}: {' '.join(now.samples[-1].split())[:160]}")
         return f"loss {training:.3f}, validation {validation:.3f}, {speed:,.0f} tokens/s, {used:.0%} used"
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the losses, and the floor if it is known."""
+        floor, axes = self.material.validation.floor, figure.subplots()
+        checkpoints.draw_lines(axes, self.now.points, "tokens", {"training": "training", "validation": "validation"})
+        if not math.isnan(floor):
+            axes.axhline(floor, color="#000000", ls="--", lw=1, label=f"the floor of this text, {floor:.3f}")
+        title = f"{self.recipe.size.name} on {self.material.title}: validation {self.now.best:.3f}"
+        axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the report and of the model card."""
@@ -223,22 +234,6 @@ class Run(checkpoints.Run):
         if self.now.weights:
             self.model.load_state_dict(self.now.weights)
         keep_model(self.folder, self.model, self.material.tokenizer, "grown by `make grow`.", self.facts())
-
-
-def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor: float) -> None:
-    """Write curve.csv and curve.png. Draw the floor if it is known."""
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        checkpoints.draw_losses(axes, points, "tokens")
-        if not math.isnan(floor):
-            axes.axhline(floor, color="#000000", ls="--", lw=1, label=f"the floor of this text, {floor:.3f}")
-        axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
-        axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
-        axes.xaxis.set_minor_formatter(NullFormatter())
-
-    checkpoints.keep_curve(folder, points, (7.5, 4.2), draw)
 
 
 def sizes_listed() -> Table:

@@ -388,8 +388,18 @@ class Run(checkpoints.Run):
             self.compare(self.validation_loss(), mean)
             model.load_state_dict(here)
         model.train()
-        checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
+        self.keep_curve((9, 3.6))
         return f"loss {training:.2f}, validation {validation:.2f}"
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the losses, and BLEU and chrF beside them."""
+        loss, quality = figure.subplots(1, 2)
+        labels = {"training": "training, smoothed targets", "validation": "validation"}
+        checkpoints.draw_lines(loss, self.now.points, "step", labels)
+        loss.set(xlabel="step", ylabel="loss (nats per target token)")
+        checkpoints.draw_lines(quality, self.now.points, "step", {"bleu": "BLEU", "chrf": "chrF"})
+        quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
+        quality.set_ylim(0, max(10.0, *(1.1 * point[name] for point in self.now.points for name in ("bleu", "chrf"))))
 
     def more_state(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state() if self.recipe.device == "cuda" else None
@@ -460,18 +470,6 @@ class Run(checkpoints.Run):
         ):
             table.add_row(*row)
         return table
-
-
-def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
-    """Draw the losses, and BLEU and chrF beside them."""
-    loss, quality = figure.subplots(1, 2)
-    checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
-    loss.set(xlabel="step", ylabel="loss (nats per target token)")
-    for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
-        x, y = ([point[column] for point in points] for column in ("step", name))
-        quality.plot(x, y, color=colour, ls=style, marker="o", ms=3, label=label)
-    quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
-    quality.set_ylim(0, max(10.0, 1.1 * max(point[name] for point in points for name in ("bleu", "chrf"))))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
