@@ -99,8 +99,7 @@ def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
     for path in tables:
         if rows := filled_in(path):
             raise WouldOverwrite(
-                f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
-                "grammar, or move the table elsewhere."
+                f"A reader wrote in {path}, in row {listed(rows)}: take it into the grammar, or move the table."
             )
     goal.mkdir(exist_ok=True)
     for path, text in tables.items():

@@ -24,7 +24,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -229,15 +228,6 @@ def hand_out(hub: Path) -> list[str]:
     return said
 
 
-# --- views of the file system -----------------------------------------------------------------------------------------
-
-
-def shut_folders(paths: Iterable[Path]) -> list[Path]:
-    """Return, for each path, the outermost folder above it that not everybody may enter."""
-    shut = ([one for one in path.parents if not one.stat().st_mode & stat.S_IXOTH] for path in paths)
-    return [above[-1] for above in shut if above]
-
-
 def enter(hub: Path, name: str, folder: Path) -> list[str]:
     """Return the start of a command that runs as this user, in this folder, with this checkout and courses hidden."""
     python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
@@ -245,7 +235,8 @@ def enter(hub: Path, name: str, folder: Path) -> list[str]:
     private = [ROOT, *map(Path, private_folders())]
     pairs = [(place, path) for place in keep for path in private if path.is_relative_to(place.resolve())]
     seen_inside = {place / path.relative_to(place.resolve()) for place, path in pairs}
-    hide = {*private, *seen_inside, *shut_folders(keep)}
+    closed = ([one for one in path.parents if not one.stat().st_mode & stat.S_IXOTH] for path in keep)
+    hide = {*private, *seen_inside, *(above[-1] for above in closed if above)}  # the outermost closed folders
     view = {"user": name, "folder": str(folder), "hide": [*map(str, hide)], "keep": [*map(str, keep)]}
     return [sys.executable, "-I", str(HERE / "enter.py"), json.dumps(view)]
 

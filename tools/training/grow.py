@@ -150,7 +150,7 @@ class Run(checkpoints.Run):
         most = min(SAMPLE, self.recipe.size.context - len(given))
         [made] = continued(self.model, given, most, self.recipe.seed, min(50, len(material.tokenizer)))
         decode = partial(material.tokenizer.decode, skip_special_tokens=True)
-        return f"{decode(given)}|{decode(made)}" if material.starts is None else str(decode(made))
+        return f"{decode(list(given))}|{decode(made)}" if material.starts is None else str(decode(made))
 
     def more_state(self) -> dict[str, Any]:
         return {"scaler": self.scaler.state_dict()}
@@ -221,9 +221,9 @@ class Run(checkpoints.Run):
                 ("validation loss", f"{now.best:.4f} nats per token, {bits:.3f} bits per character"),
             ]
         if self.recipe.device == "cuda":
-            used_most = torch.cuda.max_memory_allocated()
-            estimated = size.memory(V, half=self.recipe.precision != "float32")
-            rows.append(("memory", f"{used_most / 1e9:.2f} GB at most; estimated {estimated / 1e9:.2f} GB"))
+            half = self.recipe.precision != "float32"
+            most, estimated = (count / 1e9 for count in (torch.cuda.max_memory_allocated(), size.memory(V, half=half)))
+            rows.append(("memory", f"{most:.2f} GB at most; estimated {estimated:.2f} GB"))
         floor = material.validation.floor
         if now.points and not math.isnan(floor):
             rows.append(("floor", f"{floor:.4f} nats per token; the loss is {now.best / floor - 1:.1%} above it"))

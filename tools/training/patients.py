@@ -2,8 +2,7 @@
 
     python -m tools.training.patients
 
-The file beside the notebook holds this text compressed, so that it is not read by chance, and `diagnosis_tools.py`
-builds the models of it in an order that follows from the student's name.
+The file beside the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
 """
 
 from __future__ import annotations

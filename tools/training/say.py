@@ -56,10 +56,11 @@ class SavedTranslator:
 
 
 def main() -> None:
-    here = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description="Translate with a model that `make translate` has kept.")
     parser.add_argument("text", nargs="*", help="sentences; none: each line of the standard input")
-    parser.add_argument("--model", type=Path, default=here, help="the model's folder (default: where this file lies)")
+    parser.add_argument(
+        "--model", type=Path, default=Path(__file__).parent, help="the model's folder (default: where this file lies)"
+    )
     parser.add_argument("--beam", type=int, default=4, help="sentences looked at side by side; 1: greedy")
     chosen = parser.parse_args()
     try:

@@ -108,14 +108,12 @@ def settings(stories: Stories) -> dict[str, Any]:
 
 def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
     """Return the settings and runs of the file; both are empty if there is none."""
-    if not path.is_file():
-        return {}, []
-    kept = json.loads(path.read_text(encoding="utf-8"))
+    kept = json.loads(path.read_text("utf-8")) if path.is_file() else {"settings": {}, "runs": []}
     return kept["settings"], [Run(**run) for run in kept["runs"]]
 
 
 def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
-    """Save the runs, one per line, so that diffs are readable."""
+    """Save the runs, one per line."""
     ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
     lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
     write_atomically(path, f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'.encode())

@@ -124,7 +124,6 @@ def main(out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDE
     made = "trained by `make model`. Notebook 10 uses it where the published GPT-2 cannot be loaded."
     gpt2.keep_model(out, model, tokenizer, made, facts)
     print(against_floor(loss, validation.floor))
-    print(f"{sum(file.stat().st_size for file in out.iterdir() if file.is_file()) / 1e6:.1f} MB in {out}")
 
 
 if __name__ == "__main__":

@@ -65,8 +65,7 @@ USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "room": 1_024},
     "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 16_384},
 }
-# For a user's sentences on a CPU, which are real and few: short and frequent tokens, more dropout against learning by
-# heart, and a rate at which the model does not get stuck at ignoring the source (docs/translating.md)
+# For a user's sentences on a CPU, which are real and few (docs/translating.md)
 OWN = {
     **{"layers": 3, "width": 192, "heads": 4, "warmup": 4_000, "dropout": 0.3},
     **{"vocab_size": 2_000, "joint": True, "average": 5},
@@ -220,9 +219,6 @@ def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pa
     """Return the pairs that share no sentence with the held-out ones."""
     sources, targets = ({pair[side] for pair in held} for side in (0, 1))
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
-
-
-# --- batches ----------------------------------------------------------------------------------------------------------
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
@@ -476,12 +472,11 @@ class Run(checkpoints.Run):
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
-OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
 
 def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
     """Train, translate and score; save the model; print some translations."""
-    refuse_foreign(out, OURS, "translator of ours")
+    refuse_foreign(out, (UNFINISHED, "translator.py"), "translator of ours")
     training = Run(corpus, recipe, out)
     training.resume()
     training.train("training")

@@ -116,8 +116,7 @@ def write(root: Path, site: Path, address: Address) -> None:
         nbformat.write(for_colab(root / "course" / name, address.raw(name), versions), site / "colab" / f"{name}.ipynb")
 
 
-# Binder runs this script in the repository's folder. It makes Jupyter find the course's settings and the extension
-# that describes figures.
+# Binder runs this script in the repository's folder, so that Jupyter finds the course's settings and its extension.
 START = """#!/bin/bash
 export JUPYTER_CONFIG_PATH="$PWD/course/.jupyter"
 export JUPYTER_PATH="$PWD/course/.jupyter${JUPYTER_PATH:+:$JUPYTER_PATH}"

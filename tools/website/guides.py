@@ -56,8 +56,3 @@ def pictures(root: Path) -> str:
     found = PICTURE.findall((root / "README.md").read_text("utf-8"))
     shown = (f'<img src="_static/pictures/{name}" alt="{escape(alt)}">' for alt, name in found)
     return f'<p class="pictures">{" ".join(shown)}</p>'
-
-
-def clone(address: colab_binder.Address | None) -> str:
-    """Return how to get the repository."""
-    return f"`git clone {address.repository_url}`" if address else "clone the course's repository"

@@ -125,6 +125,7 @@ def _start(root: Path, address: colab_binder.Address | None) -> str:
         f"<span>{chapter.minutes} minutes{', optional' if chapter.optional else ''}. Builds on: {built_on}.</span></li>"
         for chapter, built_on in zip(chapters, needs, strict=True)
     )
+    clone = f"`git clone {address.repository_url}`" if address else "clone the course's repository"
     online = " At the top of its page you can also open it in Colab or Binder and install nothing." if address else ""
     return f"""# {course().title}
 
@@ -141,7 +142,7 @@ begin.
   too.{online}
 - **Write the answers yourself**: download <a href="download/students.zip">students.zip</a>, all notebooks with their
   data, and [install it](students.md#install). One notebook alone can be downloaded at the top of its page.
-- **Have every answer checked, alone**: {guides.clone(address)}, then `make learn`. It opens your own copy of the
+- **Have every answer checked, alone**: {clone}, then `make learn`. It opens your own copy of the
   course and names your mistakes: [learning alone](learning-alone.md).
 - **Teach it**: the [instructor's guide](instructors.md).
 
