@@ -105,7 +105,7 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (LINE * 30, "has no column called english. Its first line should name the columns"),
+        (LINE * 30, "has no column called igbo. Its first line should name the columns"),
         ("english\n" + "The dog ran.\n" * 30, "has one column. Sentence pairs need two, with a tab between them"),
         *(("", "is empty"), ("\n \n\n", "is empty"), ("english\tigbo\n", "no line after that holds two sentences")),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),
