@@ -47,8 +47,7 @@ SOURCE ?= igbo
 TARGET ?= english
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
-bench: $(READY) ## measure what marking a class and naming a mistake cost
-	$(BIN)/python tools/benchmarks/naming.py
+bench: $(READY) ## measure what marking a class costs, beside stock nbgrader
 	$(BIN)/python tools/benchmarks/grading.py
 
 fuzz: MINUTES = 3

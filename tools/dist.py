@@ -1,7 +1,6 @@
 """Builds the two wheels, the engine and the course, into dist/: python -m tools.dist
 
-Each is built from a copy of only the files that belong to it. The course's copy has the released notebooks and the
-worked solutions inside the package, where `autograder.spec.course` looks for them.
+Each is built from a copy of the files that belong to it. The course's has the notebooks inside the package.
 """
 
 from __future__ import annotations

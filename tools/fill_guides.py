@@ -2,8 +2,7 @@
 
     python -m tools.fill_guides
 
-`make release` runs it. Minutes come from `autograder.workload`, titles from the notebooks' first cells. A table stands
-between `<!-- NAME -->` and `<!-- end -->`.
+`make release` runs it. A table stands between `<!-- NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
     python -m tools.native_readers    # writes the tables in docs/native-readers/
 
-The stories are made of patterns and words. So that a reader can check all of them without reading a million characters,
-a sentence is taken from the stream of stories if it has a new pattern or a new form of a word. A sentence that needs
-the one before it is shown after it. The samples are notebook 02's, which no grammar wrote: one sentence in fourteen
-languages, and five in some fifty.
+A sentence is taken from the stream of stories if it has a new pattern or a new form of a word. A sentence that needs
+the one before it is shown after it. The samples are notebook 02's, which no grammar wrote.
 """
 
 from __future__ import annotations
@@ -67,11 +65,9 @@ def many_languages(root: Path = Path()) -> list[tuple[str, str, str]]:
     """Return (language, English, translation) for notebook 02's five sentences in languages not checked yet."""
     path = root / "solutions/02-tokenisation/many-languages.json"
     english, *others = json.loads(path.read_text("utf-8"))["languages"]
+    unchecked = [one for one in others if one["checked_by"] is None]
     return [
-        (one["name"], *pair)
-        for one in others
-        if one["checked_by"] is None
-        for pair in zip(english["sentences"], one["sentences"], strict=True)
+        (one["name"], *pair) for one in unchecked for pair in zip(english["sentences"], one["sentences"], strict=True)
     ]
 
 
@@ -103,8 +99,7 @@ def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
     for path in tables:
         if rows := filled_in(path):
             raise WouldOverwrite(
-                f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
-                "grammar, or move the table elsewhere."
+                f"A reader wrote in {path}, in row {listed(rows)}: take it into the grammar, or move the table."
             )
     goal.mkdir(exist_ok=True)
     for path, text in tables.items():

@@ -42,12 +42,8 @@ WIDER = {  # where one notebook may have more
         "minutes to read and try": 90,
     }
 }
-HONEST = (
-    "cells",
-    "words in view, outside boxes and questions",
-    "words folded",
-    "minutes to read and try",
-)  # companions
+# In companions
+UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
 IN_VIEW, GIVEN_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
 ASKED = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
 COMMON = "notebook_tools.py"  # beside every notebook
@@ -65,7 +61,8 @@ def figures(path: Path) -> dict[str, float]:
     objectives = OBJECTIVES.search(found[0].source)
     first = next((place for place, cell in enumerate(found, 1) if cell.typed), len(found))
     passive = (place - before for before, place in _passive(found))
-    tools = {file.name: code_lines(file) for file in path.parent.glob("*_tools.py")}
+    sources = {file.name: file.read_text("utf-8").splitlines() for file in path.parent.glob("*_tools.py")}
+    tools = {name: sum(bool(line.strip()) for line in lines) for name, lines in sources.items()}
     values = (
         len(found),
         sum(cell.words for cell in found),
@@ -90,12 +87,7 @@ def figures(path: Path) -> dict[str, float]:
 
 def bounds(name: str) -> dict[str, float]:
     wide = BOUNDS | WIDER.get(name, {})
-    return {what: bound for what, bound in wide.items() if not (name.endswith(FURTHER) and what in HONEST)}
-
-
-def code_lines(path: Path) -> int:
-    """Return the number of lines that are not empty."""
-    return sum(bool(line.strip()) for line in path.read_text("utf-8").splitlines())
+    return {what: bound for what, bound in wide.items() if not (name.endswith(FURTHER) and what in UNBOUNDED)}
 
 
 def faults(path: Path) -> list[str]:

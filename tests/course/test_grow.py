@@ -180,7 +180,7 @@ def test_the_largest_size_is_the_published_gpt2():
 def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(tmp_path):
     path = tmp_path / "text.txt"
     for content, says in (
-        (b"", "is empty. Name a file with a text in it"),
+        (b"", "has 0 characters. That is too short"),
         (b"Dear diary, today", "has 17 characters. That is too short"),
         (b"A line.\n" * 1_000 + b"caf\xe9" * 10, "is not UTF-8 text (byte 0xe9"),
         ("Ein Tag.\n".encode("utf-16") * 1_000, "is not UTF-8 text"),

@@ -84,7 +84,7 @@ def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_
     for words in ([], [str(tsv)], [str(tsv), "--paper"]):
         result = CliRunner().invoke(translate.app, words)
         assert result.exit_code == 0, result.output
-    assert "131,188 pairs, 2677 times as many as here (49)" in " ".join(result.output.split())
+    assert "131,188 pairs, 2,677.3 times as many as here (49)" in " ".join(result.output.split())
     stories, own, paper = recipes
     assert (stories.warmup, stories.dropout, stories.joint, stories.average) == (400, 0.1, False, 1)
     assert own == dataclasses.replace(stories, **translate.OWN)
@@ -105,7 +105,7 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (LINE * 30, "has no column called english. Its first line should name the columns"),
+        (LINE * 30, "has no column called igbo. Its first line should name the columns"),
         ("english\n" + "The dog ran.\n" * 30, "has one column. Sentence pairs need two, with a tab between them"),
         *(("", "is empty"), ("\n \n\n", "is empty"), ("english\tigbo\n", "no line after that holds two sentences")),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),

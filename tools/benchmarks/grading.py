@@ -3,15 +3,12 @@
     python tools/benchmarks/grading.py [--students 40] [--stock 40] [--quickstart]
 
 The class is made from the sample class, or with `--quickstart` from the example course of `nbgrader quickstart`; no two
-submissions are alike. Stock nbgrader takes minutes, so `--stock N` gives it only the first N (0: none); its rate is for
-these. The table shows wall-clock seconds, CPU seconds of all
-processes, start-up included, and the memory of all processes together (proportional set size): the peak, and the value
-halfway through the run.
+submissions are alike. `--stock N` gives stock nbgrader only the first N (0: none). The memory is that of all processes
+together (proportional set size): the peak, and the value halfway through the run.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import resource
@@ -19,16 +16,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 import psutil
+import typer
 from rich.console import Console
-from timing import ROOT, console, print_load, table
+from rich.table import Table
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import sample_class, submitted_notebook
@@ -41,7 +37,8 @@ c.CourseDirectory.release_directory = "course"
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 c.ExecutePreprocessor.timeout = 600
 """
-GROUPS = Path("/sys/fs/cgroup/cpuacct")
+GROUP = Path(f"/sys/fs/cgroup/cpuacct/bench-{os.getpid()}")
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "05-attention"
 PS1 = "ps1"  # of `nbgrader quickstart`
 SQUARES = ("return [i**2 for i in range(1, n + 1)]", "return n / 0", "raise NotImplementedError()")
@@ -53,34 +50,14 @@ class Measured(NamedTuple):
     seconds: float
     cpu: float
     memory: list[float]  # GiB, once a second
-    students: int
 
 
-@contextlib.contextmanager
-def counted() -> Iterator[list[float]]:
-    """Measure the CPU seconds of all processes started in the block. The yielded list holds them afterwards."""
-    result: list[float] = []
-    group = GROUPS / f"bench-{os.getpid()}"
-    try:
-        group.mkdir()
-    except OSError:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        yield result
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        result.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        return
-    home = next(
-        line.split(":")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":cpuacct:" in line
-    )
-    (group / "tasks").write_text(str(os.getpid()))
-    started = int((group / "cpuacct.usage").read_text())
-    try:
-        yield result
-    finally:
-        result.append((int((group / "cpuacct.usage").read_text()) - started) / 1e9)
-        (GROUPS / home.lstrip("/") / "tasks").write_text(str(os.getpid()))
-        with contextlib.suppress(OSError):
-            group.rmdir()
+def cpu_seconds() -> float:
+    """Return the CPU seconds of all processes started; without a control group, of those that were waited for."""
+    if GROUP.exists():
+        return int((GROUP / "cpuacct.usage").read_text()) / 1e9
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def course(folder: Path, stock: bool) -> None:
@@ -95,12 +72,15 @@ def course(folder: Path, stock: bool) -> None:
     nbgrader(folder, "generate_assignment", NOTEBOOK)
 
 
+def environment(path: Path) -> dict[str, str]:
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader calls `alembic`
+    return os.environ | {"PATH": programs, "PYTHONPATH": str(path)}
+
+
 def nbgrader(folder: Path, *command: str) -> None:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader calls `alembic`
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COURSE_CLASSROOM": "."}
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *command], cwd=folder, env=environment, capture_output=True, text=True
-    )
+    surroundings = environment(ROOT) | {"COURSE_CLASSROOM": "."}
+    whole = [sys.executable, "-m", "nbgrader", *command]
+    done = subprocess.run(whole, cwd=folder, env=surroundings, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
 
@@ -131,90 +111,70 @@ def hand_in_quickstart(folder: Path, students: int) -> None:
         nbformat.write(notebook, place / "problem1.ipynb")
 
 
-def ours(folder: Path, assignment: str, students: int, *options: str) -> Measured:
+def ours(folder: Path, assignment: str, *options: str) -> Measured:
     memory: list[float] = []
-    over = threading.Event()
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "COURSE_CLASSROOM": "classroom"}
-    environment["PYTHONPATH"] = str(ROOT if assignment == PS1 else folder)
+    surroundings = environment(ROOT if assignment == PS1 else folder) | {"COURSE_CLASSROOM": "classroom"}
     command = [sys.executable, "-m", "autograder.cli", "grade", assignment, *options]
-    with counted() as cpu:
-        started = time.monotonic()
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        watcher = threading.Thread(target=lambda: watch(process.pid, memory, over))
-        watcher.start()
-        said, _ = process.communicate()
-        seconds = time.monotonic() - started
-        over.set()
-        watcher.join()
+    started, cpu = time.monotonic(), cpu_seconds()
+    process = psutil.Popen(command, cwd=folder, env=surroundings, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            pss = [one.memory_full_info().pss for one in (process, *process.children(recursive=True))]
+            memory.append(sum(pss) / 2**30)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            process.wait(1)
     if process.returncode:
-        raise SystemExit(said.decode())
-    return Measured(seconds, cpu[0], memory, students)
+        raise SystemExit(process.returncode)
+    return Measured(time.monotonic() - started, cpu_seconds() - cpu, memory)
 
 
-def watch(pid: int, memory: list[float], over: threading.Event) -> None:
-    while not over.wait(1):
-        total = 0
-        try:
-            for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
-                total += process.memory_full_info().pss
-        except psutil.Error:
-            continue
-        memory.append(total / 2**30)
+def marked_by_stock(folder: Path, assignment: str) -> Measured:
+    started, cpu = time.monotonic(), cpu_seconds()
+    nbgrader(folder, "autograde", assignment)
+    nbgrader(folder, "generate_feedback", assignment)
+    return Measured(time.monotonic() - started, cpu_seconds() - cpu, [])
 
 
-def stock(folder: Path, assignment: str, students: int) -> Measured:
-    with counted() as cpu:
-        started = time.monotonic()
-        nbgrader(folder, "autograde", assignment)
-        nbgrader(folder, "generate_feedback", assignment)
-        seconds = time.monotonic() - started
-    return Measured(seconds, cpu[0], [], students)
+def main(students: int = 40, stock: int = 40, quickstart: bool = False) -> None:
+    """Mark a class of so many students, and the first of them by stock nbgrader; print a table."""
+    assignment = PS1 if quickstart else NOTEBOOK
+    columns = ("", "students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
+    shown = Table(*columns, title=f"{assignment}, with feedback pages")
+    rates: list[float] = []  # students per second; stock nbgrader's first
 
+    def show(name: str, count: int, found: Measured) -> None:
+        memory = [f"{max(found.memory):.1f}", f"{found.memory[len(found.memory) // 2]:.1f}"] if found.memory else []
+        rates.append(count / found.seconds)
+        against = f"{rates[-1] / rates[0]:.0f} x" if stock else ""
+        row = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{rates[-1]:.2f}", against)
+        shown.add_row(name, str(count), *row, *memory)
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--students", type=int, default=40)
-    parser.add_argument("--stock", type=int, default=40)
-    parser.add_argument("--quickstart", action="store_true")
-    chosen = parser.parse_args()
-    assignment = PS1 if chosen.quickstart else NOTEBOOK
-    columns = ("students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
-    shown = table(f"{assignment}, with feedback pages", "", *columns)
-    base: float | None = None
-
-    def show(name: str, found: Measured) -> None:
-        halfway = found.memory[len(found.memory) // 2 :][:1]
-        memory = [f"{max(found.memory):.1f}", *(f"{one:.1f}" for one in halfway)] if found.memory else []
-        rate = found.students / found.seconds
-        against = f"{rate / base:.0f} x" if base else ""
-        rates = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{rate:.2f}", against)
-        shown.add_row(name, str(found.students), *rates, *memory)
-        Console(stderr=True).print(name, str(found.students), *rates, *memory, highlight=False)
-
-    def made(folder: Path, count: int, stock: bool) -> Path:
-        if chosen.quickstart:
+    def made(folder: Path, count: int, by_stock: bool) -> Path:
+        if quickstart:
             hand_in_quickstart(folder, count)
         else:
-            course(folder, stock)
-            hand_in(folder, "." if stock else "classroom", count)
+            course(folder, by_stock)
+            hand_in(folder, "." if by_stock else "classroom", count)
         return folder
 
+    with contextlib.suppress(OSError):
+        GROUP.mkdir()
+        (GROUP / "tasks").write_text(str(os.getpid()))
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
-        if chosen.stock:
-            found = stock(made(Path(temporary, "stock"), chosen.stock, stock=True), assignment, chosen.stock)
-            show("stock nbgrader", found)
-            base = found.students / found.seconds
+        if stock:
+            folder = made(Path(temporary, "stock"), stock, by_stock=True)
+            show("stock nbgrader", stock, marked_by_stock(folder, assignment))
         for workers in (1, 2):
-            folder = made(Path(temporary, f"ours-{workers}"), chosen.students, stock=False)
+            folder = made(Path(temporary, f"ours-{workers}"), students, by_stock=False)
             name = f"autograder grade --workers {workers}"
-            show(name, ours(folder, assignment, chosen.students, "--workers", str(workers)))
-            show("   the second run, unchanged", ours(folder, assignment, chosen.students))
-    console.print(shown)
-    print_load()
+            show(name, students, ours(folder, assignment, "--workers", str(workers)))
+            show("   the second run, unchanged", students, ours(folder, assignment))
+    with contextlib.suppress(OSError):
+        (GROUP.parent / "tasks").write_text(str(os.getpid()))
+        GROUP.rmdir()
+    Console(width=None if sys.stdout.isatty() else 120).print(shown)
+    print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

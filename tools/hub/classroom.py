@@ -3,8 +3,7 @@
     make hub          start it, print its address and passwords; Ctrl-C ends it and all its processes
     make hub-clean    remove its users and files, after asking
 
-Everybody is a system user of this machine, so it needs Linux and root (`sudo make hub`): nothing less protects
-students' files from each other. All files are in `classroom/hub` (or HUB=FOLDER). It listens on this machine only.
+Everybody is a system user of this machine, so it needs Linux and root. docs/hub.md says more.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +41,6 @@ MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
 START_TIMEOUT = 300  # seconds
 COPIED = ["autograder", "transformer_exercises", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py"]
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
 @dataclass(frozen=True)
@@ -78,17 +75,11 @@ def check_machine() -> None:
     if not sys.platform.startswith("linux"):
         raise CannotRun("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
     if os.geteuid() != 0:
-        raise CannotRun(
-            "The local hub needs root: only users of their own keep students out of each other's files.\n"
-            "Start it with `sudo make hub`. It makes four locked system users, `sudo make hub-clean` removes them."
-        )
-    for program in ("useradd", "userdel"):
-        if shutil.which(program) is None:
-            raise CannotRun(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
+        raise CannotRun("The local hub makes four locked system users, which needs root: `sudo make hub`.")
+    if shutil.which("useradd") is None:
+        raise CannotRun("The program useradd is missing (Debian and Ubuntu: apt install passwd).")
     if not installed():
-        raise CannotRun(
-            "JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt."
-        )
+        raise CannotRun("JupyterHub or its proxy is not installed; `make hub` does that.")
 
 
 def installed() -> bool:
@@ -135,15 +126,13 @@ def ports(wanted: int) -> list[int]:
 
 
 def account(name: str) -> pwd.struct_passwd | None:
-    """Return the user if the hub created it, or None if there is none. Raise CannotRun if the user is not the hub's."""
+    """Return the user, or None. Raise CannotRun if the hub did not create it."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
         return None
     if found.pw_gecos != MADE:
-        raise CannotRun(
-            f"There is a user {name} on this machine who is none of ours: the hub would take over the account."
-        )
+        raise CannotRun(f"There is a user {name} on this machine who is none of ours.")
     return found
 
 
@@ -151,9 +140,7 @@ def make_users(hub: Path) -> None:
     for person in EVERYBODY:
         home = hub / "homes" / person.account
         if (found := account(person.account)) is not None and Path(found.pw_dir) != home:
-            raise CannotRun(
-                f"The hub in {Path(found.pw_dir).parents[1]} has the user {person.account}: make hub-clean first."
-            )
+            raise CannotRun(f"{person.account} is a user of {Path(found.pw_dir).parents[1]}: make hub-clean first.")
         if found is None:  # a system user without a usable password
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
@@ -183,8 +170,7 @@ def update_files(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str
     """Write these files into a user's folder. Return a sentence on files that the user changed, which are kept.
 
     `given` is the manifest of the last distribution. A new version of a changed file goes into `updates/`: beside a
-    notebook in solutions/, nbgrader would release it with its answers. Bytes are compared: a notebook's points are in
-    its metadata.
+    notebook in solutions/, nbgrader would release it with its answers.
     """
     before = files.read_manifest(given) or {}
     there = files.manifest_of({name: path.read_bytes() for name in fresh | before if (path := folder / name).is_file()})
@@ -242,33 +228,15 @@ def hand_out(hub: Path) -> list[str]:
     return said
 
 
-# --- views of the file system -----------------------------------------------------------------------------------------
-
-
-def shut_folders(paths: Iterable[Path]) -> list[Path]:
-    """Return, for each path, the outermost folder above it that not everybody may enter."""
-    found = []
-    for path in paths:
-        above = [one for one in reversed(path.parents) if not one.stat().st_mode & stat.S_IXOTH]
-        found += above[:1]
-    return found
-
-
 def enter(hub: Path, name: str, folder: Path) -> list[str]:
-    """Return the start of a command that runs as this user, in this folder, with this checkout and all courses hidden.
-
-    The teacher marks with the copy of the course in `folder`.
-    """
+    """Return the start of a command that runs as this user, in this folder, with this checkout and courses hidden."""
     python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
     keep = {*python, hub, Path(sys.prefix)} - {Path("/usr")}  # in a second checkout, sys.prefix may be a symbolic link
     private = [ROOT, *map(Path, private_folders())]
-    seen_inside = {
-        place / path.relative_to(place.resolve())
-        for place in keep
-        for path in private
-        if path.is_relative_to(place.resolve())
-    }
-    hide = {*private, *seen_inside, *shut_folders(keep)}
+    pairs = [(place, path) for place in keep for path in private if path.is_relative_to(place.resolve())]
+    seen_inside = {place / path.relative_to(place.resolve()) for place, path in pairs}
+    closed = ([one for one in path.parents if not one.stat().st_mode & stat.S_IXOTH] for path in keep)
+    hide = {*private, *seen_inside, *(above[-1] for above in closed if above)}  # the outermost closed folders
     view = {"user": name, "folder": str(folder), "hide": [*map(str, hide)], "keep": [*map(str, keep)]}
     return [sys.executable, "-I", str(HERE / "enter.py"), json.dumps(view)]
 
@@ -323,7 +291,7 @@ def locked(hub: Path) -> contextlib.AbstractContextManager:
 
 
 def ends_with_us() -> None:
-    """Let Linux end this child process when its parent dies, so that no port stays taken."""
+    """Let Linux end this child process when its parent dies."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
 
 
@@ -340,10 +308,6 @@ def running(command: list[str], **options):
             process.wait(60)
         process.kill()  # does nothing if it has ended
         process.wait()
-
-
-def new_password() -> str:
-    return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
 
 
 def print_welcome(port: int, passwords: dict[str, str]) -> None:
@@ -378,7 +342,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         if done.returncode:
             raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
-        passwords = {person.account: new_password() for person in EVERYBODY}
+        passwords = {person.account: secrets.token_hex(6) for person in EVERYBODY}
         said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
         told = environment() | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
@@ -396,7 +360,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
                     time.sleep(0.3)
                 if marker.poll() is not None:
                     raise CannotRun("Marking has ended; what it said last stands above.")
-                raise CannotRun(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
+                raise ended(log, "has ended")
         except KeyboardInterrupt:
             print("\nEnding …", flush=True)
         finally:
@@ -411,18 +375,16 @@ def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
         if server.poll() is not None:
             break
         time.sleep(0.2)
-    raise CannotRun(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
+    raise ended(log, "does not start")
 
 
-def tail(log: Path) -> str:
-    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-15:])
+def ended(log: Path, what: str) -> CannotRun:
+    last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-15:])
+    return CannotRun(f"JupyterHub {what}; the last lines of {log}:\n{last}")
 
 
 def clean(hub: Path, sure: bool) -> None:
-    """Remove the hub's users, their processes and the folder; ask first unless `sure`.
-
-    Raise CannotRun if the folder is not a hub's or the answer is not "remove".
-    """
+    """Remove the hub's users, their processes and the folder; ask first unless `sure`. Raise CannotRun."""
     check_machine()
     if hub.exists() and not (hub / MARK).exists():
         raise CannotRun(f"{hub} is no hub's folder: nothing was removed.")

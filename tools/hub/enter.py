@@ -2,9 +2,8 @@
 
     enter.py '{"user": …, "folder": …, "hide": […], "keep": […]}' COMMAND …
 
-`make hub` starts servers and the marking with it, as root. The checkout holds the solutions, and the Python environment
-may be inside it, or in a home that nobody else may enter. So each command gets its own mount namespace, in which the
-hidden folders are empty except for the kept ones. Then it drops its rights for good. Needs Linux and root.
+The command gets its own mount namespace, in which the hidden folders are empty except for the kept ones: the Python
+environment may be inside the checkout. Then it drops its rights for good. Needs Linux and root.
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ from autograder.sandbox.filters import libc, no_new_privileges
 
 
 def hide_folders(hide: list[str], keep: list[str]) -> None:
-    """Empty the hidden folders, except for kept ones in them, for this process and its children. Raise OSError.
-
-    A hidden folder may lie in a kept one, as a course that is installed in the environment does.
-    """
+    """Empty the hidden folders, except for kept ones in them, for this process and its children. Raise OSError."""
     check(libc.unshare(CLONE_NEWNS), "unshare")
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     handles = {one: os.open(one, os.O_PATH | os.O_DIRECTORY) for one in keep}  # their paths disappear below

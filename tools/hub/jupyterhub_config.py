@@ -1,7 +1,4 @@
-"""JupyterHub's configuration for `make hub`. `classroom.py` starts it and passes paths, ports and passwords.
-
-docs/hub.md says which parts a real hub needs, and what it does differently.
-"""
+"""JupyterHub's configuration for `make hub`. `classroom.py` starts it and passes paths, ports and passwords."""
 
 import json
 import os

@@ -7,6 +7,5 @@
     python -m tools.training.scaling         09-gpt-further's experiment on sizes and amounts of data
     python -m tools.training.patients        packs the broken models of notebook 12
 
-gpt2, checkpoints and device hold what these share. Neither marking nor reading a notebook needs them. Their results are
-stored beside the notebooks.
+gpt2, checkpoints and device hold what these share. Their results are stored beside the notebooks.
 """

@@ -1,14 +1,9 @@
 """Trains a published small GPT for Bangla for as long as a CPU allows, for 09-gpt-further.
 
-    python -m tools.training.bangla                          train both models, measure them, save the results;
-                                                resumes after a kill
-    python -m tools.training.bangla --measure                measure the models in grown-bangla again
+    python -m tools.training.bangla              train both models, measure them, save the results; resumes after a kill
+    python -m tools.training.bangla --measure    measure the models in grown-bangla again
 
-The configuration (vocabulary 32,100, context 128, 8 layers, 8 heads, width 512, dropout 0.2) is trained on the
-sentences of `transformer_exercises.stories.bangla`. The size `laptop` is trained on them too, for a quarter of the
-time, to see if the large table is worth its cost on two cores. The results are costs, curves, the stories that both
-models wrote and the share of them that the grammar can produce, one sentence down to its bytes, and the models'
-probabilities at its verb beside the exact ones.
+The size `laptop` is the control: it is trained on the same stories for a quarter of the time.
 """
 
 from __future__ import annotations
@@ -16,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import unicodedata
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,10 +22,10 @@ from tokenizers import pre_tokenizers
 from transformers import AutoTokenizer, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from autograder.files import write_atomically
 from transformer_exercises.stories import bangla
 
-from .checkpoints import write_text
-from .gpt2 import TRAIN_SEED, VALIDATION_SEED
+from .gpt2 import TRAIN_SEED, VALIDATION_SEED, continued
 from .grow import SEED, Recipe, grow
 from .sizes import Size, size_named
 from .texts import stories
@@ -57,37 +53,28 @@ PLACES = (
     "এখন মিতু ভাত খাচ্ছে। মা কী করছেন? তিনি একটি বই",
 )
 
+SHOWN = ("layers", "heads", "width", "context", "dropout", "peak", "tokens_per_step")  # of a size
 COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
 
 app = typer.Typer(add_completion=False)
 
 
-# --- costs ----------------------------------------------------------------------------------------------------------
-
-
 def parts(size: Size, different: int) -> dict[str, int]:
     """Return the number of parameters in each part. `different` tokens occur in the text."""
     rows, C = size.rows_of_table(different), size.width
-    found = {
+    return {
         "tokens that occur": different * C,
         "unused rows": (rows - different) * C,
         "positions": size.context * C,
         "blocks": size.layers * (12 * C * C + 13 * C),
         "last norm": 2 * C,
     }
-    assert sum(found.values()) == size.parameters(rows)
-    return found
 
 
 def flops(size: Size, different: int) -> dict[str, int]:
     """Return the FLOP of training per token in each part: 6 for each weight that multiplies, and the scores."""
     found = {name: 6 * count for name, count in parts(size, different).items() if name != "positions"}
-    found["scores"] = 12 * size.layers * size.width * size.context
-    assert sum(found.values()) == size.flops_per_token(size.rows_of_table(different))
-    return found
-
-
-# --- training -------------------------------------------------------------------------------------------------------
+    return found | {"scores": 12 * size.layers * size.width * size.context}
 
 
 def train(name: str, minutes: float, folder: Path) -> None:
@@ -99,9 +86,8 @@ def train(name: str, minutes: float, folder: Path) -> None:
     now, different = run.now, len(material.tokenizer)
     tokens = run.taken * size.tokens_per_step
     facts = {
-        **{name: getattr(size, name) for name in ("layers", "heads", "width", "context")},
+        **{name: getattr(size, name) for name in SHOWN},
         "rows_of_table": size.rows_of_table(different),
-        **{name: getattr(size, name) for name in ("dropout", "peak", "tokens_per_step")},
         "precision": recipe.precision,
         "parts": parts(size, different),
         "flops_per_token": flops(size, different),
@@ -122,10 +108,11 @@ def train(name: str, minutes: float, folder: Path) -> None:
             "floor": material.validation.floor,
         },
     }
-    write_text(folder / "facts.json", json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    save(folder / "facts.json", facts)
 
 
-# --- measurements ---------------------------------------------------------------------------------------------------
+def save(path: Path, found: dict[str, Any]) -> None:
+    write_atomically(path, (json.dumps(found, ensure_ascii=False, indent=1) + "\n").encode())
 
 
 class Grown:
@@ -137,23 +124,14 @@ class Grown:
         self.end = int(self.tokenizer.eos_token_id)
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of a story's beginning, with the end token before it."""
+        """Return the end token and the ids of a story's beginning."""
         return [self.end, *self.tokenizer.backend_tokenizer.encode(text).ids]
 
-    @torch.no_grad()
     def written(self, prompt: str, stories: int) -> list[str]:
-        """Sample `stories` stories that begin with the prompt, from the model's full distribution."""
-        given = torch.tensor([self.ids(prompt)]).expand(stories, -1)
-        torch.manual_seed(SEED)
-        made = self.model.generate(
-            given,
-            attention_mask=torch.ones_like(given),
-            max_new_tokens=self.model.config.n_positions - given.shape[1],
-            do_sample=True,
-            top_k=0,
-            pad_token_id=self.end,
-        )
-        rows = ([*itertools.takewhile(self.end.__ne__, row)] for row in made[:, 1:].tolist())
+        """Sample stories that begin with the prompt, from the model's full distribution."""
+        given = self.ids(prompt)
+        made = continued(self.model, given, self.model.config.n_positions - len(given), SEED, rows=stories)
+        rows = ([*given[1:], *itertools.takewhile(self.end.__ne__, row)] for row in made)
         return [str(self.tokenizer.decode(row)) for row in rows]
 
     @torch.no_grad()
@@ -186,10 +164,7 @@ def at_the_verb(models: dict[str, Grown]) -> list[dict[str, Any]]:
 
 
 def agreement(one: Grown) -> dict[str, float]:
-    """Count, over all subjects and both adverbs, how often the right form is the likeliest of the four.
-
-    Return the number of pairs, that count, and the right form's mean share of the four forms' probability.
-    """
+    """Return how often the right form is the likeliest of FORMS, and its mean share of their probability."""
     right, share, pairs = 0, 0.0, 0
     for who in bangla.WHO:
         for adverb, tense in (("এখন", 0), ("এইমাত্র", 2)):
@@ -206,7 +181,6 @@ def dissected(one: Grown) -> dict[str, Any]:
     """Return SENTENCE's gloss, its tokens, and the merges that make one token of its verb's bytes."""
     verb = SENTENCE.split()[-1].strip("।")
     encoded = one.tokenizer.backend_tokenizer.encode(SENTENCE)
-    marks = [unicodedata.normalize("NFC", sign) for sign in verb]
     return {
         "text": SENTENCE,
         "gloss": bangla.gloss(SENTENCE),
@@ -214,13 +188,8 @@ def dissected(one: Grown) -> dict[str, Any]:
         "ids": encoded.ids,
         "cut_by_gpt2": len(pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(SENTENCE)),
         "verb": [
-            {
-                "sign": sign,
-                "code": f"U+{ord(sign):04X}",
-                "name": unicodedata.name(sign),
-                "bytes": sign.encode().hex(" "),
-            }
-            for sign in marks
+            {"sign": s, "code": f"U+{ord(s):04X}", "name": unicodedata.name(s), "bytes": s.encode().hex(" ")}
+            for s in unicodedata.normalize("NFC", verb)
         ],
         "merges": merged(one.tokenizer, f" {verb}"),
     }
@@ -230,20 +199,14 @@ def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
     """Return the pieces of a word as hexadecimal bytes, before the first merge and after each one."""
     [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
     back = dict(zip(letters, word.encode(), strict=True))
-    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
-    rank = {tuple(pair): i for i, pair in enumerate(merges)}
-    pieces = list(letters)
-    steps = [pieces]
-    while any(pair in rank for pair in itertools.pairwise(pieces)):
-        best = min(itertools.pairwise(pieces), key=lambda pair: rank.get(pair, len(rank)))
-        joined, place = [], 0
-        while place < len(pieces):
-            both = tuple(pieces[place : place + 2]) == best
-            joined.append("".join(pieces[place : place + 1 + both]))
-            place += 1 + both
-        pieces = joined
-        steps.append(pieces)
-    return [[bytes(back[letter] for letter in piece).hex(" ") for piece in step] for step in steps]
+    text = " ".join(letters)
+    steps = [text]
+    for left, right in json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]:  # in the order of their use
+        pair = rf"(?<!\S){re.escape(left)} {re.escape(right)}(?!\S)"
+        text = re.sub(pair, lambda found: found[0].replace(" ", ""), text)
+        if text != steps[-1]:
+            steps.append(text)
+    return [[bytes(back[letter] for letter in piece).hex(" ") for piece in step.split()] for step in steps]
 
 
 def told(text: str) -> dict[str, Any]:
@@ -252,7 +215,7 @@ def told(text: str) -> dict[str, Any]:
 
 
 def measured(folders: dict[str, Path]) -> dict[str, Any]:
-    """Return all results that the notebook shows. Raise ValueError if the models were trained on different texts."""
+    """Return the notebook's results. Raise ValueError if the models were trained on different texts."""
     facts = {name: json.loads((folder / "facts.json").read_text("utf-8")) for name, folder in folders.items()}
     models = {name: Grown(folder) for name, folder in folders.items()}
     text = [one.pop("text") for one in facts.values()]
@@ -287,7 +250,7 @@ def main(
             if measure:
                 raise typer.BadParameter(f"{folder} holds no trained model", param_hint="--measure")
             train(name, MINUTES[name], folder)
-    write_text(KEPT, json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n")
+    save(KEPT, measured(folders))
     typer.echo(f"Kept in {KEPT}.")
 
 

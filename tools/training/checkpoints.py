@@ -7,7 +7,7 @@ import csv
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from autograder.files import replace_atomically
 UNFINISHED = "unfinished.pt"
 EVERY = 60.0  # seconds after which the state is saved again
 MEASUREMENTS = 20  # in a run
+STYLES: tuple[dict[str, Any], ...] = ({"color": "#56B4E9"}, {"color": "#0072B2", "marker": "o", "ms": 3})  # of a curve
 
 Point = dict[str, Any]  # a measurement: a row of curve.csv
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
@@ -78,7 +79,11 @@ class Run:
         raise NotImplementedError
 
     def measure(self) -> str:
-        """Add a point to the curve, keep the weights if they are the best so far; return a remark for the bar."""
+        """Add a point to the curve, keep the best weights; return a remark for the bar."""
+        raise NotImplementedError
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the curve."""
         raise NotImplementedError
 
     def more_state(self) -> dict[str, Any]:
@@ -111,6 +116,20 @@ class Run:
                 if due or time.perf_counter() - kept_at > EVERY:
                     self.keep()
                     kept_at = time.perf_counter()
+
+    def keep_curve(self, size: tuple[float, float]) -> None:
+        """Write curve.csv, and curve.png with what `draw` draws."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "curve.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.now.points[0].keys())
+            writer.writeheader()
+            writer.writerows(self.now.points)
+        figure = Figure(figsize=size, layout="constrained")
+        self.draw(figure)
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.legend(frameon=False)
+        replace_atomically(self.folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
 
     def compare(self, validation: float, weights: dict[str, Tensor]) -> None:
         """Keep the weights if their validation loss is the lowest so far."""
@@ -156,30 +175,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: one.detach().to("cpu", copy=True) for name, one in model.state_dict().items()}
 
 
-def draw_losses(axes: Axes, points: Sequence[Point], along: str, label: str = "training") -> None:
-    """Draw both losses along a column of the points."""
-    x = [point[along] for point in points]
-    axes.plot(x, [point["training"] for point in points], color="#56B4E9", label=label)
-    axes.plot(x, [point["validation"] for point in points], color="#0072B2", marker="o", ms=3, label="validation")
-
-
-def keep_curve(
-    folder: Path, points: Sequence[Point], size: tuple[float, float], draw: Callable[[Figure], None]
-) -> None:
-    """Write curve.csv, and curve.png with what `draw` draws."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "curve.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, points[0].keys())
-        writer.writeheader()
-        writer.writerows(points)
-    figure = Figure(figsize=size, layout="constrained")
-    draw(figure)
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
-    replace_atomically(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file atomically, with the same newlines on every system."""
-    replace_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))
+def draw_lines(axes: Axes, points: Sequence[Point], along: str, labels: dict[str, str]) -> None:
+    """Draw one or two columns of the points, which have these labels, along another column."""
+    for (column, label), style in zip(labels.items(), STYLES, strict=False):
+        axes.plot([point[along] for point in points], [point[column] for point in points], label=label, **style)

@@ -1,11 +1,13 @@
-"""What the trainings share: byte-level BPE, GPT-2 models and their loss, rows for validation, and a training loop."""
+"""What the trainings share: byte-level BPE, GPT-2 models and their loss, validation, a training loop, saving."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +16,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
+
+from autograder.files import write_atomically
 
 END = "<|endoftext|>"
 TRAIN_SEED, VALIDATION_SEED = 1, 2  # the seeds of the files that the notebooks read
@@ -30,7 +34,7 @@ def byte_level_bpe(
 ) -> Tokenizer:
     """Train a tokenizer with at most `vocab_size` tokens. `pattern` splits words, by default as GPT-2 does.
 
-    `all_bytes`: every byte is in the alphabet, so decoding restores any text.
+    `all_bytes` puts every byte into the alphabet, so decoding restores any text.
     """
     tokenizer = Tokenizer(models.BPE())
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
@@ -63,10 +67,9 @@ def new_gpt2(config: GPT2Config) -> GPT2LMHeadModel:
 
 @torch.no_grad()
 def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3.0) -> None:
-    """Initialize as in notebook 09: add the identity to values, gain × identity to outputs, and scale the token table.
+    """Initialize as in notebook 09: attention starts by copying, and the token table is scaled.
 
-    So attention starts by copying the tokens that it attends to (Trockman and Kolter 2023, mimetic initialisation), and
-    names differ from the first step on.
+    Trockman and Kolter 2023 call it mimetic initialisation.
     """
     width = model.config.n_embd
     blocks: Any = model.transformer.h
@@ -92,10 +95,7 @@ class Validation:
 
     @classmethod
     def of(cls, stories: Sequence[list[int]], start: int, nll: float) -> Validation:
-        """Lay stories into rows that begin with the token `start`. `nll`: the exact one of all stories together.
-
-        Each story ends with the token that ends it.
-        """
+        """Lay stories, with their end tokens, into rows that begin with `start`. `nll` is that of all together."""
         inputs = pad_sequence([torch.tensor([start, *ids[:-1]]) for ids in stories], True, start)
         targets = pad_sequence([torch.tensor(ids) for ids in stories], True, IGNORED)
         return cls(inputs, targets, nll / sum(map(len, stories)))
@@ -141,3 +141,47 @@ def fit(
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         yield loss.item()
+
+
+@torch.no_grad()
+def continued(
+    model: Any, prompt: Sequence[int], most: int, seed: int, top_k: int = 0, rows: int = 1
+) -> list[list[int]]:
+    """Sample continuations of a prompt, with at most `most` tokens each."""
+    given = torch.tensor([prompt], device=model.device).expand(rows, -1)
+    was_training = model.training
+    model.eval()
+    torch.manual_seed(seed)
+    options = {"max_new_tokens": most, "do_sample": True, "top_k": top_k, "pad_token_id": model.config.eos_token_id}
+    made: Tensor = model.generate(given, attention_mask=torch.ones_like(given), **options)
+    model.train(was_training)
+    return made[:, given.shape[1] :].tolist()
+
+
+CARD = """---
+library_name: transformers
+pipeline_tag: text-generation
+---
+# {name}
+
+A language model in GPT-2's format, {made}
+
+| | |
+| --- | --- |
+{rows}
+
+It has read this one text and knows nothing else. Not for use beyond teaching.
+"""
+
+
+def keep_model(folder: Path, model: Any, tokenizer: Any, made: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Write the files that from_pretrained reads, each replaced atomically, and a model card with the facts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
+        model.eval().save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        for file in Path(fresh).iterdir():
+            file.chmod(0o644)  # safetensors makes it readable by the owner only
+            file.replace(folder / file.name)
+    rows = "\n".join(f"| {what} | {value} |" for what, value in facts)
+    write_atomically(folder / "README.md", CARD.format(name=folder.name, made=made, rows=rows).encode())

@@ -6,11 +6,8 @@
     python -m tools.training.grow --list                     the sizes: parameters, arithmetic, memory
     python -m tools.training.grow big.txt --size gpt2        GPT-2's 124 million, for one large GPU
 
-The folder --out gets a model that transformers can read (so notebook 10 can open it), its loss curve and samples
-written during training. After a kill, the same command resumes the run.
-
-The model is transformers' GPT-2. Its schedule and its parameter groups are answers to exercises of notebook 09 and its
-companion. A CUDA GPU is used if there is one, or Apple's (MPS).
+The folder --out gets a model that transformers can read, its loss curve and samples. After a kill, the same command
+resumes the run. The schedule and the parameter groups are answers to exercises of notebook 09 and its companion.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ import importlib.util
 import math
 import shlex
 import statistics
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,13 +35,13 @@ from transformers import GPT2LMHeadModel
 from transformers.utils import logging
 from typer import Option
 
-from autograder.files import WouldOverwrite, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign, write_atomically
 from autograder.spec.course import reference
 
 from . import checkpoints
 from .checkpoints import OtherRun, console
 from .device import best_device, default_precision, peak_flops, synchronize
-from .gpt2 import loss_of, new_gpt2
+from .gpt2 import continued, keep_model, loss_of, new_gpt2
 from .sizes import SIZES, Size, size_named
 from .texts import TOKENS, BadText, TrainingText, read_file, stories
 
@@ -59,9 +55,6 @@ app = typer.Typer(add_completion=False)
 
 class Unusable(RuntimeError):
     """Raised when the loss is no number. The message says why and what to do."""
-
-
-# --- training ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,24 +144,13 @@ class Run(checkpoints.Run):
             raise Unusable(f"The loss is {loss} at step {self.taken:,}. Try a lower rate, --peak {peak / 3:.1g}.")
         return loss
 
-    @torch.no_grad()
     def sample(self) -> str:
         """Return a sample: a new story, or the prompt, a bar and the continuation."""
-        material = self.material
-        prompt = torch.tensor([material.prompt], device=self.recipe.device)  # (1, T)
-        torch.manual_seed(self.recipe.seed)
-        self.model.eval()
-        ids = self.model.generate(
-            prompt,
-            attention_mask=torch.ones_like(prompt),
-            max_new_tokens=min(SAMPLE, self.recipe.size.context - prompt.shape[1]),
-            do_sample=True,
-            top_k=min(50, len(material.tokenizer)),
-        )
-        self.model.train()
-        given, made = ids[0].tensor_split([prompt.shape[1]])
+        material, given = self.material, self.material.prompt
+        most = min(SAMPLE, self.recipe.size.context - len(given))
+        [made] = continued(self.model, given, most, self.recipe.seed, min(50, len(material.tokenizer)))
         decode = partial(material.tokenizer.decode, skip_special_tokens=True)
-        return f"{decode(given)}|{decode(made)}" if material.starts is None else str(decode(made))
+        return f"{decode(list(given))}|{decode(made)}" if material.starts is None else str(decode(made))
 
     def more_state(self) -> dict[str, Any]:
         return {"scaler": self.scaler.state_dict()}
@@ -197,12 +179,23 @@ class Run(checkpoints.Run):
         )
         now.samples.append(self.sample())
         self.compare(validation, checkpoints.weights_of(model))
-        title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
-        keep_curve(self.folder, now.points, title, self.material.validation.floor)
+        self.keep_curve((7.5, 4.2))
         samples = (f"--- {p['tokens']:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True))
-        checkpoints.write_text(self.folder / "samples.txt", "\n\n".join(samples) + "\n")
+        write_atomically(self.folder / "samples.txt", ("\n\n".join(samples) + "\n").encode())
         tqdm.write(f"{tokens:,} tokens, validation {validation:.3f}: {' '.join(now.samples[-1].split())[:160]}")
         return f"loss {training:.3f}, validation {validation:.3f}, {speed:,.0f} tokens/s, {used:.0%} used"
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the losses, and the floor if it is known."""
+        floor, axes = self.material.validation.floor, figure.subplots()
+        checkpoints.draw_lines(axes, self.now.points, "tokens", {"training": "training", "validation": "validation"})
+        if not math.isnan(floor):
+            axes.axhline(floor, color="#000000", ls="--", lw=1, label=f"the floor of this text, {floor:.3f}")
+        title = f"{self.recipe.size.name} on {self.material.title}: validation {self.now.best:.3f}"
+        axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the report and of the model card."""
@@ -228,64 +221,19 @@ class Run(checkpoints.Run):
                 ("validation loss", f"{now.best:.4f} nats per token, {bits:.3f} bits per character"),
             ]
         if self.recipe.device == "cuda":
-            used_most = torch.cuda.max_memory_allocated()
-            estimated = size.memory(V, half=self.recipe.precision != "float32")
-            rows.append(("memory", f"{used_most / 1e9:.2f} GB at most; estimated {estimated / 1e9:.2f} GB"))
-        if now.points and not math.isnan(material.validation.floor):
-            above = 100 * (now.best / material.validation.floor - 1)
-            rows.append(
-                ("floor", f"{material.validation.floor:.4f} nats per token; the model is {above:.1f} % above it")
-            )
+            half = self.recipe.precision != "float32"
+            most, estimated = (count / 1e9 for count in (torch.cuda.max_memory_allocated(), size.memory(V, half=half)))
+            rows.append(("memory", f"{most:.2f} GB at most; estimated {estimated:.2f} GB"))
+        floor = material.validation.floor
+        if now.points and not math.isnan(floor):
+            rows.append(("floor", f"{floor:.4f} nats per token; the loss is {now.best / floor - 1:.1%} above it"))
         return rows
 
     def keep_model(self) -> None:
         """Write the model with the lowest validation loss: the files that from_pretrained reads, and a model card."""
         if self.now.weights:
             self.model.load_state_dict(self.now.weights)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".new-") as fresh:
-            self.model.eval().save_pretrained(fresh)
-            self.material.tokenizer.save_pretrained(fresh)
-            for file in Path(fresh).iterdir():
-                file.chmod(0o644)  # safetensors makes it readable by the owner only
-                file.replace(self.folder / file.name)
-        rows = "\n".join(f"| {what} | {value} |" for what, value in self.facts())
-        checkpoints.write_text(self.folder / "README.md", CARD.format(name=self.folder.name, rows=rows))
-
-
-CARD = """---
-library_name: transformers
-pipeline_tag: text-generation
----
-# {name}
-
-A language model in GPT-2's format, grown by `make grow`.
-
-| | |
-| --- | --- |
-{rows}
-
-It has read this one text and knows nothing else. Not for use beyond teaching.
-"""
-
-
-def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor: float) -> None:
-    """Write curve.csv and curve.png. Draw the floor if it is known."""
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        checkpoints.draw_losses(axes, points, "tokens")
-        if not math.isnan(floor):
-            axes.axhline(floor, color="#000000", ls="--", lw=1, label=f"the floor of this text, {floor:.3f}")
-        axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
-        axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
-        axes.xaxis.set_minor_formatter(NullFormatter())
-
-    checkpoints.keep_curve(folder, points, (7.5, 4.2), draw)
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
+        keep_model(self.folder, self.model, self.material.tokenizer, "grown by `make grow`.", self.facts())
 
 
 def sizes_listed() -> Table:

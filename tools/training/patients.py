@@ -2,8 +2,7 @@
 
     python -m tools.training.patients
 
-What is wrong with which model would be read off in a source file beside the notebook. So the file that lies there holds
-this text compressed, and `diagnosis_tools.py` builds the models of it in an order that follows from the student's name.
+The file beside the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
 """
 
 from __future__ import annotations

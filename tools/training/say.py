@@ -4,21 +4,19 @@
     python say.py --model translator-igbo-english "…" "…"     from another folder
     python say.py < sentences.txt > translations.txt          one sentence per line
 
-The model's folder is complete: the weights (model.safetensors), the two tokenizers, the sizes (model.json), and
-translator.py with the architecture and the decoding of notebook 11. It also has a copy of this file, so the folder can
-be moved anywhere.
+The model's folder has a copy of this file and all that it needs, so the folder can be moved anywhere.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
+import runpy
 import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -37,7 +35,7 @@ class SavedTranslator:
                 f"{folder} holds no model. Train one with `make translate`, or name its folder with --model."
             )
         self.about: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        self.parts = architecture(folder / "translator.py")
+        self.parts = SimpleNamespace(**runpy.run_path(str(folder / "translator.py")))
         self.source, self.target = (Tokenizer.from_file(str(folder / f"{side}.json")) for side in ("source", "target"))
         sizes = self.about["sizes"]
         self.room = sizes["max_len"]
@@ -57,21 +55,12 @@ class SavedTranslator:
         return self.target.decode(list(written))
 
 
-def architecture(path: Path) -> ModuleType:
-    """Import translator.py of the model's folder."""
-    spec = importlib.util.spec_from_file_location("translator", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be read as Python.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def main() -> None:
-    here = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description="Translate with a model that `make translate` has kept.")
     parser.add_argument("text", nargs="*", help="sentences; none: each line of the standard input")
-    parser.add_argument("--model", type=Path, default=here, help="the model's folder (default: where this file lies)")
+    parser.add_argument(
+        "--model", type=Path, default=Path(__file__).parent, help="the model's folder (default: where this file lies)"
+    )
     parser.add_argument("--beam", type=int, default=4, help="sentences looked at side by side; 1: greedy")
     chosen = parser.parse_args()
     try:

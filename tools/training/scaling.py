@@ -3,11 +3,8 @@
     python -m tools.training.scaling            about 15 minutes of one core; resumes where it was stopped
     python -m tools.training.scaling --show     print the table of saved results only
 
-Each run trains a GPT-2 of notebook 09's shape (two layers, initialized as a copier) on a given number of tokens of
-fresh stories; none is repeated. Its schedule ends with the tokens, so each amount of data is a separate training
-(Hoffmann and others 2022). Each cell is trained at two learning rates, and the better one counts: a single rate would
-suit only little data or only much. The validation losses and the exact floor are saved. Only tokens and steps count,
-never time, so a busy machine changes nothing.
+Each run trains a GPT-2 of notebook 09's shape on a number of tokens, none of which is repeated, at one of two rates.
+Its schedule ends with the tokens, so each amount of data is a separate training (Hoffmann and others 2022).
 """
 
 from __future__ import annotations
@@ -20,15 +17,15 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from autograder.files import write_atomically
 from transformer_exercises.stories import sample, true_nll
 
-from .checkpoints import write_text
+from .checkpoints import console
 from .gpt2 import TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe, fit, gpt2_config, start_as_copier
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt-further" / "scaling.json"
@@ -76,7 +73,7 @@ class Stories:
         return [code.ids for code in self.tokenizer.encode_batch(text.splitlines(keepends=True))]
 
     def _windows(self, text: str) -> Tensor:
-        """Return windows that begin with the line break before a story and do not overlap: no token is used twice."""
+        """Return windows that begin with the line break before a story and do not overlap."""
         ids = torch.tensor([self.newline, *(token for row in self._encoded(text) for token in row)])
         starts, behind = [], 0
         for place in (ids == self.newline).nonzero().squeeze(1).tolist():
@@ -91,7 +88,7 @@ def config(vocabulary: int, width: int) -> GPT2Config:
 
 
 def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
-    """Train a new model on `tokens`, which are whole batches. Return the result."""
+    """Train a new model on `tokens`, which are whole batches."""
     torch.manual_seed(SEED)
     model = GPT2LMHeadModel(config(stories.tokenizer.get_vocab_size(), width))
     start_as_copier(model)  # as in notebook 09
@@ -103,29 +100,23 @@ def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
     return Run(width, model.num_parameters(), tokens, rate, stories.validation.loss(model, 64))
 
 
-# --- saved results ----------------------------------------------------------------------------------------------------
-
-
 def settings(stories: Stories) -> dict[str, Any]:
-    """Return the settings that all runs share. Runs with different settings cannot be compared."""
+    """Return the settings that all runs share."""
     shape = {"layers": LAYERS, "heads": HEADS, "context": CONTEXT, "rows": ROWS, "seed": SEED}
     return {"floor": stories.validation.floor, "vocabulary": stories.tokenizer.get_vocab_size(), **shape}
 
 
 def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
-    """Return the settings and runs that `keep_runs` saved; both are empty if there is no file."""
-    if not path.is_file():
-        return {}, []
-    kept = json.loads(path.read_text(encoding="utf-8"))
+    """Return the settings and runs of the file; both are empty if there is none."""
+    kept = json.loads(path.read_text("utf-8")) if path.is_file() else {"settings": {}, "runs": []}
     return kept["settings"], [Run(**run) for run in kept["runs"]]
 
 
 def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
-    """Save the runs, one per line, so that diffs are readable."""
+    """Save the runs, one per line."""
     ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
     lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
-    text = f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'
-    write_text(path, text)
+    write_atomically(path, f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'.encode())
 
 
 def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
@@ -137,9 +128,8 @@ def table(shared: dict[str, Any], runs: list[Run]) -> Table:
     """Return a table of the losses above the floor: a row per size, a column per amount of data."""
     found = best(runs)
     rows, amounts = (sorted({key[i] for key in found}) for i in (0, 1))
-    shown = Table(title=f"Validation loss above the floor of {shared['floor']:.4f}, nats per token (the best rate)")
-    for title in ("parameters", *(f"{tokens:,} tokens" for tokens in amounts)):
-        shown.add_column(title, justify="right")
+    title = f"Validation loss above the floor of {shared['floor']:.4f}, nats per token (the best rate)"
+    shown = Table("parameters", *(f"{tokens:,} tokens" for tokens in amounts), title=title)
     for size in rows:
         cells = [found.get((size, tokens)) for tokens in amounts]
         excess = ["" if run is None else f"{run.loss - shared['floor']:.4f} ({run.rate:g})" for run in cells]
@@ -165,7 +155,7 @@ def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept a
             runs.append(train(stories, C, D, peak))
             tqdm.write(f"{runs[-1]}, {time.process_time() - started:.0f} s of one core")
             keep_runs(KEPT, shared, runs)
-    Console().print(table(shared, runs))
+    console.print(table(shared, runs))
 
 
 if __name__ == "__main__":

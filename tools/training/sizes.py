@@ -38,15 +38,13 @@ class Size:
         return self.vocabulary if self.whole_table else tokens
 
     def parameters(self, vocabulary: int | None = None) -> int:
-        """Return the number of parameters. The output layer shares the token table and counts once, as in GPT-2."""
+        """Return the number of parameters. The output layer shares the token table, as in GPT-2."""
         C = self.width
         tables = ((self.vocabulary if vocabulary is None else vocabulary) + self.context) * C
         return tables + self.layers * (12 * C * C + 13 * C) + 2 * C
 
     def flops_per_token(self, vocabulary: int | None = None) -> int:
-        """Return the FLOP of training per token.
-
-        6 for each parameter (2 forward, 4 backward) except the positions, and 12·L·C·T for the attention scores.
+        """Return the FLOP of training per token: 6 for each parameter but the positions, and 12·L·C·T for the scores.
 
         Sources: Kaplan and others 2020, table 1; Chowdhery and others 2022 (PaLM), appendix B.
         """
@@ -56,10 +54,8 @@ class Size:
     def memory(self, vocabulary: int | None = None, *, half: bool = False) -> int:
         """Return the approximate memory of training in bytes. `half`: under autocast to 16 bits.
 
-        16 for each parameter (itself, its gradient, Adam's two means); 34, or 68 in float32, for each number of each
-        layer's residual stream, for the activations that the backward pass needs, without the scores, which fused
-        attention does not keep (Korthikanti and others 2022, section 4.1); and the logits with their gradient and
-        softmax, in float32.
+        It counts the parameters with their gradient and Adam's two means, the activations that the backward pass needs
+        (Korthikanti and others 2022, section 4.1), and the logits with their gradient and softmax.
         """
         V = self.vocabulary if vocabulary is None else vocabulary
         positions = self.rows * self.context

@@ -1,12 +1,8 @@
 """Trains a small model in GPT-2's format, so that notebook 10 works without the published weights and a network.
 
-`python -m tools.training.stories_gpt2` trains a `GPT2LMHeadModel` and a byte-level BPE tokenizer on the course's
-English stories and saves both as Hugging Face does (safetensors), with a model card, beside the notebook. The recipe is
-notebook 09's: windows that begin where a story begins, values and outputs that start near the identity, a larger token
-table, AdamW, a short warm-up and half a cosine.
-
-The token <|endoftext|> replaces the corpus's line break between two stories. No information is lost, so the corpus's
-exact probability is the floor of this model's loss too.
+`python -m tools.training.stories_gpt2` trains it on the course's English stories and saves it with a model card beside
+the notebook. The recipe is notebook 09's. The token <|endoftext|> stands for the line break between two stories, so the
+corpus's exact probability is the floor of the loss.
 """
 
 from __future__ import annotations
@@ -42,16 +38,15 @@ app = typer.Typer(add_completion=False)
 
 
 def learn_tokenizer(stories: Sequence[str]) -> GPT2Tokenizer:
-    """Train byte-level BPE on the stories. They have few words, and merging ends when each word is one token."""
+    """Train byte-level BPE on the stories. Merging ends when each word is one token."""
     return GPT2Tokenizer(tokenizer_object=gpt2.byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
 
 
 class Windows:
-    """Windows of training text, each CONTEXT + 1 tokens: the inputs, and the targets shifted by one.
+    """Windows of training text, each CONTEXT + 1 tokens.
 
-    Each begins in a story and continues with the stories after it. Half of them begin with <|endoftext|>, which starts
-    a new story, a quarter with a story's first word, and a quarter with a sentence from its middle: users type such
-    texts, and position 0 must not always hold <|endoftext|>.
+    Half of them begin with <|endoftext|>, a quarter with a story's first word, and a quarter with a sentence from its
+    middle: users type such texts.
     """
 
     def __init__(self, stories: Sequence[str], tokenizer: GPT2Tokenizer, generator: random.Random):
@@ -64,11 +59,6 @@ class Windows:
         self.tokens = torch.tensor(tokens)  # (N,)
         last = len(tokens) - CONTEXT - 1
         self.usable = sum(start <= last for start in self.starts[1:])  # stories with a whole window after their start
-
-    def batch(self, size: int) -> tuple[Tensor, Tensor]:
-        """Return inputs and targets, both [size, CONTEXT]."""
-        rows = torch.stack([self.window() for _ in range(size)])  # (B, T + 1)
-        return rows[:, :-1], rows[:, 1:]
 
     def window(self) -> Tensor:
         """Draw one window [CONTEXT + 1]."""
@@ -87,36 +77,6 @@ class Windows:
 
 def against_floor(loss: float, floor: float) -> str:
     return f"validation {loss:.3f}, floor {floor:.3f} nats per token ({100 * (loss / floor - 1):+.1f} %)"
-
-
-CARD = """---
-language: en
-license: mit
-library_name: transformers
-pipeline_tag: text-generation
----
-# gpt2-stories
-
-A very small language model in GPT-2's format, for teaching. Notebook 10 uses it where the published GPT-2 cannot be
-loaded, because everything the notebook does with the one it can do with the other.
-
-| | |
-| --- | --- |
-| architecture | `GPT2LMHeadModel`: {layers} layers, {heads} heads, width {width}, context {context} tokens |
-| parameters | {parameters:,} (output layer tied to the token table), float32 |
-| tokenizer | byte-level BPE, {vocabulary:,} tokens; any text is encoded and comes back as it was |
-| trained by | `make model`, {minutes:.0f} minutes of one CPU core |
-| one step | {batch_size} windows of {context} tokens |
-| trained on | {characters:,} characters of the course's own English stories (`transformer_exercises/stories`) |
-| loss on validation stories | {loss:.3f} nats per token |
-| floor | {floor:.3f} nats per token: the true entropy of these stories, which no model can beat |
-| distance | {distance:.1f} % above the floor |
-
-It knows {words} words and a few kinds of story; of everything else, the world included, it knows nothing. A text that
-it shall continue begins best with `<|endoftext|>` (a new story) or with words such as "The dog drank the water".
-
-Not for use beyond teaching.
-"""
 
 
 @app.command()
@@ -140,31 +100,30 @@ def main(out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDE
     print(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(stories):,} stories")
     started = time.process_time()
     windows = Windows(stories, tokenizer, random.Random(SEED))
-    batches = (windows.batch(BATCH) for _ in range(STEPS))
+    rows_of_step = (torch.stack([windows.window() for _ in range(BATCH)]) for _ in range(STEPS))  # (B, T + 1) each
+    batches = ((rows[:, :-1], rows[:, 1:]) for rows in rows_of_step)
     bar = tqdm(gpt2.fit(model, batches, STEPS, PEAK), total=STEPS, desc="training", unit="step")
     for step, training in enumerate(bar, 1):
         if step % max(STEPS // 20, 1) == 0:
             bar.set_postfix_str(f"training {training:.3f}, {against_floor(validation.loss(model), validation.floor)}")
     minutes = (time.process_time() - started) / 60  # CPU time, so that other programs do not count
     loss = validation.loss(model)
-    out.mkdir(parents=True, exist_ok=True)
-    model.eval().save_pretrained(out)
-    tokenizer.save_pretrained(out)
-    (out / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner only
-    card = CARD.format(
-        **{"layers": LAYERS, "heads": HEADS, "width": WIDTH, "context": CONTEXT, "batch_size": BATCH},
-        parameters=model.num_parameters(),
-        vocabulary=len(tokenizer),
-        minutes=minutes,
-        characters=sum(len(story) + 1 for story in stories),
-        words=len(set(re.findall(r"\w+", " ".join(stories)))),
-        loss=loss,
-        floor=validation.floor,
-        distance=100 * (loss / validation.floor - 1),
-    )
-    (out / "README.md").write_text(card, encoding="utf-8", newline="\n")
+    words = len(set(re.findall(r"\w+", " ".join(stories))))
+    characters = sum(len(story) + 1 for story in stories)
+    facts = [
+        ("architecture", f"`GPT2LMHeadModel`: {LAYERS} layers, {HEADS} heads, width {WIDTH}, context {CONTEXT} tokens"),
+        ("parameters", f"{model.num_parameters():,} (output layer tied to the token table), float32"),
+        ("tokenizer", f"byte-level BPE, {len(tokenizer):,} tokens; any text is encoded and comes back as it was"),
+        ("training", f"{minutes:.0f} minutes of one CPU core; one step is {BATCH} windows of {CONTEXT} tokens"),
+        ("text", f"{characters:,} characters of the course's English stories, {words} different words"),
+        ("loss on validation stories", f"{loss:.3f} nats per token"),
+        ("floor", f"{validation.floor:.3f} nats per token: the true entropy of these stories, which no model can beat"),
+        ("licence", "MIT"),
+        ("begin a text with", "`<|endoftext|>` (a new story) or words such as `The dog drank the water`"),
+    ]
+    made = "trained by `make model`. Notebook 10 uses it where the published GPT-2 cannot be loaded."
+    gpt2.keep_model(out, model, tokenizer, made, facts)
     print(against_floor(loss, validation.floor))
-    print(f"{sum(file.stat().st_size for file in out.iterdir() if file.is_file()) / 1e6:.1f} MB in {out}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Texts to train a GPT on: any file, or the course's stories, for which the lowest possible loss is known exactly.
 
-A text becomes a file of token ids in the model's folder. It is memory-mapped, so it may be larger than memory. Its end
-is held back for validation.
+A text becomes a file of token ids, which is memory-mapped, so it may be larger than memory.
 """
 
 from __future__ import annotations
@@ -42,28 +41,24 @@ class BadText(ValueError):
     """Raised when the text cannot be used. The message says why and what to do."""
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+def chunks(path: Path, newline: str | None = None) -> Iterator[str]:
+    """Yield the text in pieces of about a million characters that end at a line's end. Raise BadText if it is no text.
 
-
-def chunks(path: Path) -> Iterator[str]:
-    """Yield the text in pieces of about a million characters that end at a line's end, with \\n as newline.
-
-    Raise BadText if there is no such file or it is not text.
+    Newlines become \\n, or lines end at `newline` alone and stay as they are.
     """
     if path.is_dir():
         raise BadText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
     if not path.is_file():
-        raise BadText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
-    with path.open(encoding="utf-8-sig") as file:  # skips the byte order mark that Windows writes
+        raise BadText(f"There is no file or folder {path}.")
+    with path.open(encoding="utf-8-sig", newline=newline) as file:  # skips the byte order mark that Windows writes
         while True:
             try:
                 piece = file.read(PIECE)
                 piece += file.readline(PIECE) if piece else ""
             except UnicodeDecodeError as error:
                 raise BadText(
-                    f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}: {error.reason}). A text in "
-                    "another encoding can be saved as UTF-8 by an editor; a PDF or a Word file must be exported as "
-                    "plain text."
+                    f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}: {error.reason}). An editor can "
+                    "save it as UTF-8; a PDF or a Word file must be exported as plain text."
                 ) from None
             if not piece:
                 return
@@ -78,8 +73,6 @@ def length_and_hash(path: Path) -> tuple[int, str]:
     for piece in chunks(path):
         characters += len(piece)
         name.update(piece.encode())
-    if not characters:
-        raise BadText(f"{path} is empty. Name a file with a text in it, {FEWEST:,} characters at least.")
     if characters < FEWEST:
         raise BadText(
             f"{path} has {characters:,} characters. That is too short to learn from and to hold a tenth back: at least "
@@ -89,15 +82,12 @@ def length_and_hash(path: Path) -> tuple[int, str]:
 
 
 def vocabulary_for(characters: int, most: int) -> int:
-    """Return a vocabulary size that grows with the square root of the length: rare tokens would hardly be trained.
-
-    It is at least 320 (the 256 bytes, <|endoftext|>, a few merges) and at most `most`; 2,000 for a million characters.
-    """
+    """Return a vocabulary size that grows with the square root of the length, from 320 to `most`."""
     return max(320, min(most, 2 * math.isqrt(characters)))
 
 
 def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE tokenizer. Every byte is in its alphabet, so decoding restores any text."""
+    """Train a byte-level BPE tokenizer that restores any text."""
     learner = byte_level_bpe(texts, vocabulary, [END], pattern=WORDS)
     names = dict.fromkeys(("bos_token", "eos_token", "unk_token"), END)
     # Not GPT2Tokenizer, which splits words by its own pattern when it is loaded
@@ -118,9 +108,6 @@ def write_tokens(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path:
     return np.memmap(path, kind, mode="r")
 
 
-# --- training material ------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class TrainingText:
     """A tokenized text: windows for training, and rows held back for validation."""
@@ -135,10 +122,7 @@ class TrainingText:
     prompt: tuple[int, ...]  # start of samples: a new story, or held-back words
 
     def windows(self, rows: int, context: int, seed: int, number: int) -> tuple[Tensor, Tensor]:
-        """Return inputs and targets [rows, context] of batch `number`, which depends on seed and number alone.
-
-        So a resumed run need not store which windows it has read.
-        """
+        """Return inputs and targets [rows, context] of batch `number`, which depend on seed and number alone."""
         dice = np.random.default_rng((seed, number))
         last = len(self.tokens) - context - 1
         if self.starts is None:
@@ -150,10 +134,7 @@ class TrainingText:
 
 
 def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> TrainingText:
-    """Read a UTF-8 file. Validation predicts each token of its last tenth once, in consecutive windows (at most 256).
-
-    Raise BadText if the text is too short or cannot be read.
-    """
+    """Read a UTF-8 file. Its last tenth is for validation. Raise BadText if it is too short or cannot be read."""
     characters, name = length_and_hash(path)
     tokenizer = learn_tokenizer(
         itertools.islice(chunks(path), LEARNT_FROM // PIECE), vocabulary_for(characters, vocabulary), context
@@ -186,16 +167,16 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
 def stories(
     folder: Path, vocabulary: int, context: int, characters: int = STORIES, language: str = "english"
 ) -> TrainingText:
-    """Generate the course's stories, with <|endoftext|> instead of the line break after each.
+    """Generate the course's stories. Windows begin where a story begins, and validation has one story per row.
 
-    Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
-    corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
+    So the corpus's exact probability is the floor of the loss. Raise BadText if a story is longer than `context`.
     """
+    told: Callable[..., str]
     in_bangla = language == "bangla"
-    title = "the course's Bangla sentences" if in_bangla else "the course's stories"
-    told: Callable[..., str] = bangla.sample if in_bangla else partial(sample, "english")
-    nll: Callable[..., float] = bangla.true_nll if in_bangla else true_nll
-    held_back = BANGLA_VALIDATION if in_bangla else STORIES_VALIDATION
+    if in_bangla:
+        title, told, nll, held_back = "the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION
+    else:
+        title, told, nll, held_back = "the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION
     text = told(characters=characters, seed=TRAIN_SEED)
     held = told(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()

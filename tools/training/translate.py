@@ -5,16 +5,8 @@
     python -m tools.training.translate FOLDER                          every *-train.tsv in it
     python -m tools.training.translate wikimedia.en-ig       a pair of OPUS files
 
-A table is UTF-8 text with one pair of sentences per line and a tab between them. The first line names the columns
-(igbo and english, or ibo and en, or any with --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and
-X-test.tsv beside it, if they exist, are used to choose the weights and to score; otherwise pairs are held out at
-random. OPUS provides two files, NAME.en and NAME.ig, whose lines match: name one of them, NAME, or their folder.
-
-The folder --out gets the model, both tokenizers and a curve of BLEU and chrF during training. After a kill, the same
-command resumes the run. say.py, in the same folder, translates without this package.
-
-Model, schedule, loss, decoding and BLEU are the notebook's: its locked cells, and the reference answers to its
-exercises. A GPU is used if there is one.
+docs/translating.md says which files can be read. After a kill, the same command resumes the run. Model, schedule, loss,
+decoding and BLEU are the notebook's: its locked cells, and the reference answers to its exercises.
 """
 
 from __future__ import annotations
@@ -24,7 +16,6 @@ import hashlib
 import itertools
 import json
 import random
-import shutil
 import statistics
 import unicodedata
 from collections.abc import Sequence
@@ -47,13 +38,14 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from typer import Option
 
-from autograder.files import WouldOverwrite, refuse_foreign, replace_atomically
+from autograder.files import WouldOverwrite, refuse_foreign, write_atomically
 from autograder.judge.run_check import namespace_with
 from autograder.spec.course import exercises, given_in, reference
 
 from . import checkpoints, say
-from .checkpoints import UNFINISHED, OtherRun, console, write_text
+from .checkpoints import UNFINISHED, OtherRun, console
 from .gpt2 import byte_level_bpe
+from .texts import BadText, chunks
 
 NOTEBOOK = "11-translation"
 STORIES = Path(__file__).resolve().parents[2] / "solutions" / NOTEBOOK / "stories-parallel.tsv"
@@ -73,8 +65,7 @@ USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "room": 1_024},
     "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 16_384},
 }
-# For a user's sentences on a CPU, which are real and few: short and frequent tokens, more dropout against learning by
-# heart, and a rate at which the model does not get stuck at ignoring the source (docs/translating.md)
+# For a user's sentences on a CPU, which are real and few (docs/translating.md)
 OWN = {
     **{"layers": 3, "width": 192, "heads": 4, "warmup": 4_000, "dropout": 0.3},
     **{"vocab_size": 2_000, "joint": True, "average": 5},
@@ -89,51 +80,40 @@ Pair = tuple[str, str]
 app = typer.Typer(add_completion=False)
 
 
-class BadPairs(ValueError):
-    """Raised when the sentence pairs cannot be used. The message says why and what to do."""
-
-
 # --- sentence pairs ---------------------------------------------------------------------------------------------------
 
 
 def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
-    """Return the pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
-
-    Skip rows that lack one of the two sentences. Raise BadPairs if the file has another form.
-    """
-    lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
+    """Return the complete pairs of a tab-separated file whose first line names the columns. Raise BadText."""
+    lines = lines_of(path)
     if not any(line.strip() for line in lines):
-        raise BadPairs(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
+        raise BadText(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
     header = cells(lines[0])
     if len(header) < 2:
-        raise BadPairs(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
+        raise BadText(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
     places = column(header, source, path, "--source"), column(header, target, path, "--target")
     if places[0] == places[1]:
-        raise BadPairs(
+        raise BadText(
             f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
         )
     rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
     pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
     if not pairs:
-        raise BadPairs(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
+        raise BadText(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
     return pairs
 
 
 def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
-    """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig (OPUS's Moses format).
-
-    Raise BadPairs if a file is missing or the lines do not match.
-    """
+    """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig. Raise BadText."""
     lines = []
     for language, other in ((source, target), (target, source)):
         path = side(stem, language)
         if path is None:
             endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
-            raise BadPairs(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
-        # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
-        lines.append(read_text(path).removesuffix("\n").split("\n"))
+            raise BadText(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
+        lines.append(lines_of(path))
     if len(lines[0]) != len(lines[1]):
-        raise BadPairs(
+        raise BadText(
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
@@ -152,7 +132,7 @@ def side(stem: Path, language: str) -> Path | None:
 
 
 def stems(path: Path, source: str, target: str) -> list[Path]:
-    """Return the pairs of files at `path`, as names without suffix. `path` is a folder, a common name, or one file."""
+    """Return the pairs of files at a folder, a common name, or one file, as names without suffix."""
     if path.is_dir():
         endings = {f".{code}" for code in codes(source)}
         found = sorted({file.with_suffix("") for file in path.iterdir() if file.suffix.casefold() in endings})
@@ -163,16 +143,9 @@ def stems(path: Path, source: str, target: str) -> list[Path]:
     return [path] if side(path, source) or side(path, target) else []
 
 
-def read_text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise BadPairs(f"There is no file or folder {path}.") from None
-    except UnicodeDecodeError as error:
-        raise BadPairs(
-            f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at position {error.start:,}). "
-            "Save it as UTF-8 and try again."
-        ) from None
+def lines_of(path: Path) -> list[str]:
+    """Return a file's lines, split at newlines only: a sentence may hold other characters at which Python splits."""
+    return "".join(chunks(path, "\n")).removesuffix("\n").split("\n")
 
 
 def cells(line: str) -> list[str]:
@@ -187,12 +160,12 @@ def tidied(text: str) -> str:
 
 
 def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
-    """Return the index of the language's column. Raise BadPairs if there is none."""
+    """Return the index of the language's column. Raise BadText if there is none."""
     names = [name.casefold() for name in header]
     for name in codes(language):
         if name in names:
             return names.index(name)
-    raise BadPairs(
+    raise BadText(
         f"{path.name} has no column called {language}. Its first line should name the columns, such as "
         f"english<TAB>igbo; it reads: {'<TAB>'.join(name[:40] for name in header)}. "
         f"If these are names, choose one with {option} NAME."
@@ -210,18 +183,12 @@ class Corpus:
 
     @classmethod
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
-        """Read all *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files.
-
-        Raise BadPairs if there are too few pairs or a file cannot be used.
-        """
+        """Read a table, all *-train.tsv of a folder, or pairs of files; and *-dev.tsv and *-test.tsv beside tables."""
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
         elif not files:
-            raise BadPairs(
-                f"No file in the folder {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig. "
-                "Name a file instead."
-            )
+            raise BadText(f"No file in {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig.")
         else:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
         held: dict[str, list[Pair]] = {"dev": [], "test": []}
@@ -244,9 +211,7 @@ class Corpus:
                 "or one of their sentences is in the test or validation data."
             )
         if len(fresh) < FEWEST:
-            raise BadPairs(
-                f"Too few sentences: {len(fresh)} different training pairs, and at least {FEWEST} are needed."
-            )
+            raise BadText(f"There are {len(fresh)} different training pairs, and at least {FEWEST} are needed.")
         return cls(fresh, held["dev"], held["test"], remarks)
 
 
@@ -256,19 +221,13 @@ def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pa
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
-# --- batches ----------------------------------------------------------------------------------------------------------
-
-
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     """Return the ids [B, T], with <pad> after the shorter rows."""
     return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
 
 
 def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[list]:
-    """Return all pairs once, in shuffled batches of similar lengths, to save padding.
-
-    One language takes at most `room` tokens of a batch, padding included.
-    """
+    """Return all pairs once, in shuffled batches of similar lengths with `room` tokens of a language, with padding."""
     order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
     batches: list[list] = [[]]
     widest = 0
@@ -310,10 +269,7 @@ class Progress(checkpoints.Progress):
 
 
 class Run(checkpoints.Run):
-    """A training that ends after the recipe's minutes, translating not counted.
-
-    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate.
-    """
+    """A training that ends after the recipe's minutes. In the last fifth of them the rate falls to zero."""
 
     now: Progress
 
@@ -327,7 +283,7 @@ class Run(checkpoints.Run):
         self.source, self.target = learned[0], learned[-1]
         self.train_ids = [pair for pair in self.ids(corpus.train) if max(map(len, pair)) <= ROOM // 2]
         if not self.train_ids:
-            raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+            raise BadText(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
         if dropped := len(corpus.train) - len(self.train_ids):
             corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
         self.held = batches_by_length(self.ids(corpus.validation[:CHECKED]), recipe.room, generator)
@@ -371,10 +327,6 @@ class Run(checkpoints.Run):
         with self.recipe.autocast():
             return self.model(source, target[:, :-1]).float(), target[:, 1:]
 
-    def share(self) -> float:
-        elapsed = self.now.seconds / (60 * self.recipe.minutes)
-        return super().share() if elapsed < 1 else 1.0
-
     def step(self) -> float:
         """Make one update; return the loss in nats per target token."""
         now = self.now
@@ -407,7 +359,7 @@ class Run(checkpoints.Run):
         return total / count
 
     def measure(self) -> str:
-        """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
+        """Measure the model, and with averaging also the mean of its weights at the last measurements."""
         now, model = self.now, self.model
         sources, references = zip(*self.corpus.validation[:JUDGED], strict=True)
         ours = self.translate(sources)
@@ -432,8 +384,18 @@ class Run(checkpoints.Run):
             self.compare(self.validation_loss(), mean)
             model.load_state_dict(here)
         model.train()
-        checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
+        self.keep_curve((9, 3.6))
         return f"loss {training:.2f}, validation {validation:.2f}"
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the losses, and BLEU and chrF beside them."""
+        loss, quality = figure.subplots(1, 2)
+        labels = {"training": "training, smoothed targets", "validation": "validation"}
+        checkpoints.draw_lines(loss, self.now.points, "step", labels)
+        loss.set(xlabel="step", ylabel="loss (nats per target token)")
+        checkpoints.draw_lines(quality, self.now.points, "step", {"bleu": "BLEU", "chrf": "chrF"})
+        quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
+        quality.set_ylim(0, max(10.0, *(1.1 * point[name] for point in self.now.points for name in ("bleu", "chrf"))))
 
     def more_state(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state() if self.recipe.device == "cuda" else None
@@ -465,21 +427,20 @@ class Run(checkpoints.Run):
     def keep_model(self) -> None:
         """Write everything that say.py needs into the folder. Each file is replaced atomically."""
         folder = self.folder
-        weights = safetensors.torch.save(self.now.weights)
-        replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(weights))
-        replace_atomically(folder / "source.json", lambda path: self.source.save(str(path)))
-        replace_atomically(folder / "target.json", lambda path: self.target.save(str(path)))
+        write_atomically(folder / "model.safetensors", safetensors.torch.save(self.now.weights))
+        write_atomically(folder / "source.json", self.source.to_str(pretty=True).encode())
+        write_atomically(folder / "target.json", self.target.to_str(pretty=True).encode())
         about = {"sizes": self.sizes, "source": self.recipe.source, "target": self.recipe.target}
         about |= {"training pairs": len(self.corpus.train), "steps": self.taken, "validation loss": self.now.best}
         about |= {"recipe": asdict(self.recipe)}
-        write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(folder / "model.json", (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
         # The notebook's locked cells, and the reference answers that they need
         wanted = ("DecoderBlock", "greedy_decode", "beam_search")
         answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
         title = '"""The translator of notebook 11: its parts, and how it writes."""'
         parts = "\n\n\n".join(map(str.strip, [given_in(NOTEBOOK), *answers]))
-        write_text(folder / "translator.py", f"{title}\n\n{parts}")
-        replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
+        write_atomically(folder / "translator.py", f"{title}\n\n{parts}".encode())
+        write_atomically(folder / "say.py", Path(say.__file__).read_bytes())
 
     def report(self, translations: Sequence[str]) -> Table:
         """Return a table of this run, with its translations of the test, beside the published one."""
@@ -507,31 +468,15 @@ class Run(checkpoints.Run):
         return table
 
 
-def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
-    """Draw the losses, and BLEU and chrF beside them."""
-    loss, quality = figure.subplots(1, 2)
-    checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
-    loss.set(xlabel="step", ylabel="loss (nats per target token)")
-    for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
-        x, y = ([point[column] for point in points] for column in ("step", name))
-        quality.plot(x, y, color=colour, ls=style, marker="o", ms=3, label=label)
-    quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
-    quality.set_ylim(0, max(10.0, 1.1 * max(point[name] for point in points for name in ("bleu", "chrf"))))
-
-
 # --- the command ------------------------------------------------------------------------------------------------------
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
-OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
 
 def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
-    """Train, translate and score; save the model; print some translations.
-
-    Raise WouldOverwrite if the folder holds other files, BadPairs if the pairs cannot be used.
-    """
-    refuse_foreign(out, OURS, "translator of ours")
+    """Train, translate and score; save the model; print some translations."""
+    refuse_foreign(out, (UNFINISHED, "translator.py"), "translator of ours")
     training = Run(corpus, recipe, out)
     training.resume()
     training.train("training")
@@ -578,18 +523,15 @@ def main(
             f"test on; {minutes:g} minutes on {device}"
         )
         run(corpus, recipe, out or Path(f"translator-{source}-{target}"))
-    except (BadPairs, OtherRun, WouldOverwrite) as error:
+    except (BadText, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in corpus.remarks:
         console.print(remark)
     published = PUBLISHED_PAIRS * 3 // 4
-    times = published / len(corpus.train)
-    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
-    written, others = "real sentences; these are written by a small grammar", "other sentences, and tested on others"
     console.print(
-        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
-        f"{written if tsv == STORIES else others}. So the scores do not say which model is better."
+        f"The published run learnt from about {published:,} pairs, {published / len(corpus.train):,.1f} times as many "
+        f"as here ({len(corpus.train):,}), and from other sentences. So the scores do not say which model is better."
     )
 
 

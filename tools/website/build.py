@@ -1,7 +1,6 @@
 """Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
 
-It runs in its own environment (requirements.txt beside this file), which `make site` creates. Its result,
-`website/build/html`, is complete: it can be opened from the folder, put on any server, or given to students.
+`make site` creates its environment (requirements.txt beside this file). Its result is complete: `website/build/html`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,7 @@ MARK = ".made-by-website-build"  # a folder that contains this file may be clear
 
 
 def build(goal: Path, address: colab_binder.Address | None) -> Path:
-    """Build into the folder `goal` and return the folder with the pages.
-
-    Raise WouldOverwrite if `goal` has other files, NotReady if Sphinx fails or the site would contain an answer.
-    """
+    """Build into the folder `goal` and return the folder with the pages. Raise WouldOverwrite or NotReady."""
     refuse_foreign(goal, [MARK], "website that this built")
     written, pages, doctrees = (goal / name for name in ("sources", "html", "doctrees"))
     for folder in (written, pages, doctrees):
@@ -53,11 +49,10 @@ def build(goal: Path, address: colab_binder.Address | None) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the website of the course from the released notebooks.")
     parser.add_argument("--repository", help="owner/name on GitHub, if pages are to link to Colab and Binder")
-    parser.add_argument("--branch", default="gh-pages", help="the branch on which the built site is published")
     parser.add_argument("--goal", type=Path, default=ROOT / "website" / "build", help="the folder to write into")
     given = parser.parse_args()
     try:
-        address = colab_binder.Address(given.repository, given.branch) if given.repository else None
+        address = colab_binder.Address(given.repository) if given.repository else None
         pages = build(given.goal, address)
     except (NotReady, WouldOverwrite, ValueError) as reason:
         sys.exit(str(reason))

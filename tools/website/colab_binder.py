@@ -1,8 +1,7 @@
 """Writes the files with which Colab and Binder open the notebooks, into the branch that publishes the built site.
 
-The site is published as a branch of a GitHub repository. `course/` holds the students' files, and `.binder/` tells
-Binder the versions. Colab opens a notebook alone, so `colab/` holds each notebook with a first cell that fetches the
-files beside it. The repository is named when the site is built: no address is written here.
+`course/` holds the students' files, and `.binder/` tells Binder the versions. Colab opens a notebook alone, so `colab/`
+holds each notebook with a first cell that fetches the files beside it.
 """
 
 from __future__ import annotations
@@ -73,23 +72,20 @@ fetch_what_lies_beside(
 
 @dataclass(frozen=True)
 class Address:
-    """The GitHub repository (owner/name) and the branch on which the built site is published."""
+    """The GitHub repository (owner/name) on whose branch gh-pages the built site is published."""
 
     repository: str
-    branch: str = "gh-pages"
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repository):
             raise ValueError(f"{self.repository!r} is no repository: write owner/name, as in its address on GitHub.")
-        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", self.branch):
-            raise ValueError(f"{self.branch!r} is no name of a branch.")
 
     def colab(self, name: str) -> str:
-        return f"https://colab.research.google.com/github/{self.repository}/blob/{self.branch}/colab/{name}.ipynb"
+        return f"https://colab.research.google.com/github/{self.repository}/blob/gh-pages/colab/{name}.ipynb"
 
     def binder(self, name: str) -> str:
         path = quote(f"course/{name}/{name}.ipynb", safe="")
-        return f"https://mybinder.org/v2/gh/{self.repository}/{quote(self.branch, safe='')}?labpath={path}"
+        return f"https://mybinder.org/v2/gh/{self.repository}/gh-pages?labpath={path}"
 
     @property
     def repository_url(self) -> str:
@@ -101,7 +97,7 @@ class Address:
 
     def raw(self, name: str) -> str:
         """Return the URL of the folder with the files beside a notebook."""
-        return f"https://raw.githubusercontent.com/{self.repository}/{self.branch}/course/{name}/"
+        return f"https://raw.githubusercontent.com/{self.repository}/gh-pages/course/{name}/"
 
 
 def write(root: Path, site: Path, address: Address) -> None:
@@ -120,8 +116,7 @@ def write(root: Path, site: Path, address: Address) -> None:
         nbformat.write(for_colab(root / "course" / name, address.raw(name), versions), site / "colab" / f"{name}.ipynb")
 
 
-# Binder runs this script in the repository's folder. It makes Jupyter find the course's settings and the extension
-# that describes figures.
+# Binder runs this script in the repository's folder, so that Jupyter finds the course's settings and its extension.
 START = """#!/bin/bash
 export JUPYTER_CONFIG_PATH="$PWD/course/.jupyter"
 export JUPYTER_PATH="$PWD/course/.jupyter${JUPYTER_PATH:+:$JUPYTER_PATH}"

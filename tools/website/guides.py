@@ -22,12 +22,8 @@ def pages(root: Path) -> dict[str, str]:
     """Return the name of each guide's page, by the guide's path in the repository, in the order of the menu."""
     found = [path.relative_to(root).as_posix() for path in sorted((root / "docs").rglob("*.md"))]
     ordered = dict.fromkeys([*FIRST, *found, *BESIDE])
-    return {path: _page(path) for path in ordered}
-
-
-def _page(path: str) -> str:
-    stem = Path(path).parent.name if Path(path).stem == "README" else Path(path).stem
-    return stem.lower()
+    named = {path: Path(path).parent if Path(path).stem == "README" else Path(path) for path in ordered}
+    return {path: place.stem.lower() for path, place in named.items()}
 
 
 def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
@@ -60,8 +56,3 @@ def pictures(root: Path) -> str:
     found = PICTURE.findall((root / "README.md").read_text("utf-8"))
     shown = (f'<img src="_static/pictures/{name}" alt="{escape(alt)}">' for alt, name in found)
     return f'<p class="pictures">{" ".join(shown)}</p>'
-
-
-def clone(address: colab_binder.Address | None) -> str:
-    """Return how to get the repository."""
-    return f"`git clone {address.repository_url}`" if address else "clone the course's repository"

@@ -1,7 +1,6 @@
 """Writes the sources of the website's pages: a front page, the guides, and released notebooks with figures.
 
-Text and code come from course/, so they contain no solution and no hidden test. A cell's outputs come from solutions/
-if students get exactly the same cell; answer cells and their tests have none. No notebook is run.
+Text and code come from course/. A cell's outputs come from solutions/ if students get exactly the same cell.
 """
 
 from __future__ import annotations
@@ -126,6 +125,7 @@ def _start(root: Path, address: colab_binder.Address | None) -> str:
         f"<span>{chapter.minutes} minutes{', optional' if chapter.optional else ''}. Builds on: {built_on}.</span></li>"
         for chapter, built_on in zip(chapters, needs, strict=True)
     )
+    clone = f"`git clone {address.repository_url}`" if address else "clone the course's repository"
     online = " At the top of its page you can also open it in Colab or Binder and install nothing." if address else ""
     return f"""# {course().title}
 
@@ -142,7 +142,7 @@ begin.
   too.{online}
 - **Write the answers yourself**: download <a href="download/students.zip">students.zip</a>, all notebooks with their
   data, and [install it](students.md#install). One notebook alone can be downloaded at the top of its page.
-- **Have every answer checked, alone**: {guides.clone(address)}, then `make learn`. It opens your own copy of the
+- **Have every answer checked, alone**: {clone}, then `make learn`. It opens your own copy of the
   course and names your mistakes: [learning alone](learning-alone.md).
 - **Teach it**: the [instructor's guide](instructors.md).
 
