@@ -1,7 +1,5 @@
 """For authors: runs solution notebooks and saves their outputs, without what differs from machine to machine."""
 
-from __future__ import annotations
-
 import ast
 import math
 import os

@@ -3,8 +3,6 @@
 A solution notebook is counted as its release shows it: without claims and answers, and with its tests folded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

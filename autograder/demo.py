@@ -4,8 +4,6 @@ All files, also the release, are in `classroom/demo`; `course/` is not touched. 
 that the next demo removes only that.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

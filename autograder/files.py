@@ -4,8 +4,6 @@ A manifest lists what a command wrote: the hash of each file's bytes, or for a n
 Anything not in the manifest is a user's edit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

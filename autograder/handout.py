@@ -5,8 +5,6 @@
 The start page's text on a notebook comes from the notebook's first cell.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

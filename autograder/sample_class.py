@@ -1,7 +1,5 @@
 """Builds a class of made-up students from the exercises' catalogues. Their deserved marks are known."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field

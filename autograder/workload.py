@@ -5,8 +5,6 @@ minutes are computed: those of its boxes, and what reading, running and deciding
 the notebook's first cell, the start page, the README and the website say the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

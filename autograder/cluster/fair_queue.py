@@ -9,8 +9,6 @@ submissions share `spare` slots. One that turns slow while these are taken is se
 free. The other slots always remain for new submissions.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`autograder grade`: marks the changed submissions of whole assignments on all cores, with a progress bar."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator

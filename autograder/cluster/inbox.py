@@ -4,8 +4,6 @@
 alone until it stops changing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import itertools

@@ -5,8 +5,6 @@ record is valid as long as its key (a hash of the submission and of everything t
 the files it names are unchanged.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

@@ -5,8 +5,6 @@ machine, wherever the same version of the course is installed. It does what nbgr
 preprocessor that writes into the gradebook; `writer.py` does the rest.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -1,7 +1,5 @@
 """Pools that mark submissions in parallel: processes of this machine, or a Dask cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ One loop polls for new submissions, gives them to worker processes in the order 
 results into the gradebook. It may be killed at any moment: the next start marks submissions without a ledger record.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import functools

@@ -4,8 +4,6 @@ The standard library's pool does not tell which process works on what, and break
 process has its own pipe to the watcher.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and 
 only the marking has already been done in another process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

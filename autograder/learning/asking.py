@@ -1,7 +1,5 @@
 """Mark an answer in the notebook's own process, on every system: no fork, and the notebook stays as it was."""
 
-from __future__ import annotations
-
 import _thread
 import contextlib
 import inspect

@@ -3,8 +3,6 @@
 `.learning/course.json` in the copy holds what was laid out (hashes by file) and what the start page and hints need.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

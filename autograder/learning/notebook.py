@@ -1,7 +1,5 @@
 """In a learner's notebook: the cell below an answer marks it; `hint` and `solution` help."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

@@ -3,8 +3,6 @@
 Each answer has a file of its own in `.learning/answers`: several notebooks may be open at once.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import asdict, dataclass

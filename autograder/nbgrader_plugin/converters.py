@@ -1,7 +1,5 @@
 """Run nbgrader in this process, without starting a command: with the course's configuration, for any classroom."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import io

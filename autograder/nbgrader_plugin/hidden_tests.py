@@ -3,8 +3,6 @@
 A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

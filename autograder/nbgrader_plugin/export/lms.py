@@ -7,8 +7,6 @@ The roster is the file downloaded from the system: Canvas's gradebook, Moodle's 
 rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 Each piece of a notebook is cheap by itself (see `intake.sanitize`). The grader's own words do not count.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -3,8 +3,6 @@
 nbconvert fills the template in `feedback_page/`; `sections` collects its content.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ At every position Pygments' own lexer scans a whole run of blanks, or of names w
 or a question mark after it. For 60,000 stars that took half a minute.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pygments.lexers import get_lexer_by_name

@@ -3,8 +3,6 @@
 latex2mathml translates. Of its result only known elements and attributes are kept, since students write formulas too.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

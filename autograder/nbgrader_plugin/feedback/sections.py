@@ -2,8 +2,6 @@
 run; then the notebook, with the course's unchanged cells folded.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass, field

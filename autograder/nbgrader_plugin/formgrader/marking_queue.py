@@ -4,8 +4,6 @@ Marking in the server would block it. The process reads one line per submission 
 It ends after IDLE seconds without work, or with the server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

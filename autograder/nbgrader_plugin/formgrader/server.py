@@ -6,8 +6,6 @@ Formgrader's responses has a content security policy. It allows only the scripts
 drawn for each response, and pictures only from students' submissions. Students' files are shown in a sandbox.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

@@ -4,8 +4,6 @@ The rubric and the answer worth all points come from the solution notebook, othe
 points, from the course's `written_answers.toml`. Neither is ever released.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

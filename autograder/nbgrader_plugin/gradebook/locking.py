@@ -4,8 +4,6 @@ nbgrader creates a table, a course or a student that does not exist. If two proc
 fails. After `make_ready` everything exists.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sqlite3

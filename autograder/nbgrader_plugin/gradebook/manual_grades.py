@@ -4,8 +4,6 @@ When nbgrader marks a notebook again, it flags each manual mark as unfinished, s
 changed. So an extra table of the gradebook holds, for each mark, a digest of the answer that it was given for.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -8,8 +8,6 @@ refuse the whole file), and its source (github.com/moodle/moodle, mod/assign/fee
 Identifier.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

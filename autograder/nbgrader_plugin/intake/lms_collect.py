@@ -14,8 +14,6 @@ Canvas's number is the gradebook's `lms_user_id`. Moodle's is new for each assig
 student (`Identifier`). A student who cannot be found is collected under the number.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

@@ -5,8 +5,6 @@ all. Each becomes a notebook with the release's graded cells, each once and in o
 a blank notebook with the reason why it could not be read.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import itertools

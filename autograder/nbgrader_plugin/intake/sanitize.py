@@ -3,8 +3,6 @@
 This protects feedback pages and Formgrader, whose pages are part of a Jupyter server.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any

@@ -4,8 +4,6 @@ Run as `python -I -S size_limits.py MEMORY SECONDS MOST`, with the notebook on s
 most MOST bytes of JSON, or exits with status 3 if that is larger.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

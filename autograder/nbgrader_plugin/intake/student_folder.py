@@ -5,8 +5,6 @@ makes the grader read a file that the student could not read, or wait for ever. 
 copy in another folder is read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import os

@@ -4,8 +4,6 @@ Nothing is written outside the folder or overwritten, and links are not followed
 unsafe are skipped and reported.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import os

@@ -6,8 +6,6 @@ in one process after the other. Each gets working versions only of exercises who
 sends reach the feedback page only if the student's process also sent them without the working versions.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Mark a whole notebook: run its cells in a child process, and ask the judge's questions at its test cells."""
 
-from __future__ import annotations
-
 import ast
 import logging
 import time

@@ -4,8 +4,6 @@ Such a test runs beside the student's code, and nbgrader reads its mark from the
 stderr is worth nothing, a number is the points earned, anything else is worth all points.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ No sign changes a mark: marks are safe because the judge runs outside the studen
 curious student may look at `sys.modules` too, and well-hidden attempts are not found.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Beside the released folders, `.released/ASSIGNMENT.json` is a manifest of the la
 differs from it, nbgrader's `--force` does not overwrite it; `ReleaseExporter.overwrite` does, and keeps a copy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Read a released notebook: the title and section of each exercise, and the text that is the course's own."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ All of it works in plain Jupyter, VS Code and Colab, without this package. Where
 `handout/beside/notebook_tools.py`, the first cell has their code, too, with a call that names the notebook's libraries.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

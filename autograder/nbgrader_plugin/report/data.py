@@ -3,8 +3,6 @@
 Students' text, their names included, may hold anything. It is made harmless here (`plain`).
 """
 
-from __future__ import annotations
-
 import glob
 import json
 import logging

@@ -4,8 +4,6 @@ nbgrader's class `Gradebook` creates tables and a course if there are none; a re
 the tables directly.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from dataclasses import dataclass, field

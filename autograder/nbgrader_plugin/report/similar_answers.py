@@ -5,8 +5,6 @@ lines and unlike every catalogued version, and a pair only if the two are far cl
 nearest quarter of the class, in more tokens over all exercises than one coincidence explains.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

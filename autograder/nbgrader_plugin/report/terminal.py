@@ -1,7 +1,5 @@
 """Show the class report in the terminal: tables of marks and of the class's misconceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box

@@ -1,7 +1,5 @@
 """Group wrong answers that no catalogued mistake explains by their behaviour, so that an instructor names each once."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
