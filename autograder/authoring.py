@@ -31,11 +31,7 @@ IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
 class Client(NotebookClient):
-    """nbclient that checks at least once a second for a reply.
-
-    If a cell shows widgets, nbclient answers them on the socket on which it waits for the cell's reply, and may miss
-    the signal that the reply has arrived: it then sleeps until the timeout (jupyter/nbclient, issue 312).
-    """
+    """nbclient, looking once a second: while widgets are shown, it may miss the signal of a reply (its issue 312)."""
 
     async def async_start_new_kernel_client(self) -> KernelClient:
         client = await super().async_start_new_kernel_client()
@@ -128,10 +124,7 @@ def text_of(notebook: NotebookNode) -> bytes:
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's own modules beside a solution notebook that imports them. Return the files that changed.
-
-    Those that such a module imports are copied, too.
-    """
+    """Copy the course's modules that a solution notebook, or another of them, imports beside it. Return what changed."""
     cells = nbformat.read(path, as_version=4).cells
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
@@ -147,10 +140,7 @@ def put_beside(path: Path) -> list[Path]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Remove what differs by run or machine, such as kernel versions; state the minutes anew. Return the notebook.
-
-    How long all cells took stays in the metadata: the minutes are computed with it.
-    """
+    """Remove what differs by run or machine, except RUNNING; state the minutes anew. Return the notebook."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code" and TOOLS.search(cell.source):

@@ -1,7 +1,6 @@
-"""Detects user edits in files that a command is about to overwrite, and writes files atomically.
+"""Detect user edits in files that a command is about to overwrite, and write files atomically.
 
-A manifest lists what a command wrote: the hash of each file's bytes, or for a notebook the hashes of its cells' texts.
-Anything not in the manifest is a user's edit.
+A manifest lists what a command wrote: hashes of a file's bytes or of a notebook's cells. All else is a user's edit.
 """
 
 import hashlib
@@ -36,10 +35,7 @@ def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
 
 
 def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
-    """Return (name, hash) of each cell's text if the file is a readable notebook, else ("", hash) of its bytes.
-
-    Outputs and metadata do not count, because running a notebook changes them; nor does the order of cells.
-    """
+    """Return (name, hash) of each cell's text if the file is a readable notebook, else ("", hash) of its bytes."""
     if notebook:
         try:
             return list(_cells(json.loads(content)["cells"]))

@@ -1,9 +1,4 @@
-"""Writes the students' zip: released notebooks, a start page, JupyterLab settings and the environment.
-
-    python -m autograder.handout students.zip
-
-The start page's text on a notebook comes from the notebook's first cell.
-"""
+"""Write the students' zip: `python -m autograder.handout students.zip`. It holds the release and the environment."""
 
 import base64
 import json

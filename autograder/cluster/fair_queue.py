@@ -1,12 +1,8 @@
 """A fair queue: a student who submits a hundred times, or whose notebook never ends, does not delay the others.
 
-The queue knows students, slots and a clock, but no processes and no files. Each student has at most one running
-submission and, for each assignment, one waiting submission: the newest. The student who used the least time in the
-last hour comes first.
-
-A submission is slow if it has run for longer than `patience`, or if its student's budget for the hour is used up. Slow
-submissions share `spare` slots. One that turns slow while these are taken is set aside, and starts again when one is
-free. The other slots always remain for new submissions.
+Each student has one running submission and, for each assignment, one waiting one. Who used the least time in the last
+hour comes first. A submission that runs longer than `patience`, or over its student's budget, is slow. Slow ones share
+`spare` slots; one that finds these taken is set aside and starts again later.
 """
 
 import time

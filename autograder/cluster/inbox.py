@@ -1,8 +1,4 @@
-"""Finds new submissions by polling: an exchange may be on a network drive, where the system reports no changes.
-
-`Folders` polls `submitted/`, `Exchange` polls nbgrader's inbound folder. A folder that is still being copied is left
-alone until it stops changing.
-"""
+"""Find new submissions by polling, since an exchange may be on a network drive, where the system reports no changes."""
 
 import contextlib
 import glob

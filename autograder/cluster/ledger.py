@@ -1,8 +1,6 @@
-"""Records of marked submissions: a second run marks only what has changed, and a killed run can be resumed.
+"""Records of marked submissions in `marked/<assignment>/`: a second run marks only what has changed.
 
-Each submission has a record in `marked/<assignment>/`, written last, when marks, notebook and feedback are in place. A
-record is valid as long as its key (a hash of the submission and of everything that marking depends on) is current and
-the files it names are unchanged.
+A record is written last. It is valid as long as its key and the files that it names are unchanged.
 """
 
 import functools

@@ -1,8 +1,6 @@
-"""Marks a submission, and writes feedback pages. Marking is pure: a submission goes in, marked notebooks come out.
+"""Mark a submission, and write feedback pages, in any process or machine with the same version of the course.
 
-`Marker.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on another
-machine, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the first
-preprocessor that writes into the gradebook; `writer.py` does the rest.
+Marking reads no gradebook, writes no classroom and knows no student; `writer.py` enters what it returns.
 """
 
 import contextlib

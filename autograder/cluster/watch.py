@@ -1,8 +1,4 @@
-"""`autograder watch`: marks submissions as they arrive and releases feedback at once.
-
-One loop polls for new submissions, gives them to worker processes in the order of `fair_queue.Queue`, and writes the
-results into the gradebook. It may be killed at any moment: the next start marks submissions without a ledger record.
-"""
+"""`autograder watch`: marks submissions as they arrive and releases feedback at once. May be killed at any moment."""
 
 import contextlib
 import errno

@@ -1,8 +1,4 @@
-"""Worker processes that mark one submission at a time and can be stopped one by one.
-
-The standard library's pool does not tell which process works on what, and breaks as a whole if one dies. Here each
-process has its own pipe to the watcher.
-"""
+"""Worker processes that mark one submission at a time and, unlike those of Python's pool, can be stopped one by one."""
 
 import contextlib
 import multiprocessing
@@ -47,10 +43,7 @@ class Stopped(BaseException):
 
 class Worker:
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready.
-
-        `line` gives the result of each work, or Failed, or Stopped.
-        """
+        """Start the process with `first(*arguments)`. `line` gives the result of each work, or Failed, or Stopped."""
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
@@ -101,11 +94,7 @@ class Worker:
 
 
 def _set_session_priority(pid: int, nice: int) -> None:
-    """Set the `nice` value of a process's session.
-
-    With autogroup, Linux shares the cores among sessions, and a process's `nice` counts only inside its session. A
-    template process and its notebooks form a session of their own.
-    """
+    """Set the `nice` value of a process's session: with autogroup, Linux shares the cores among sessions by these."""
     with contextlib.suppress(OSError):  # no autogroup on this system
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
@@ -159,10 +148,9 @@ def _close_interrupted_template(stopped: Stopped) -> None:
 
 
 def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
-    """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
+    """Mark a submission of catalogued mistakes for each assignment and write its page, so that the next is marked fast.
 
-    The answers are catalogued mistakes, so that their signatures are loaded too. The files go into a temporary folder.
-    `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if an assignment cannot be marked.
+    `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if one cannot be marked.
     """
     for assignment, released in known.items():
         submission = mistaken(place, assignment)

@@ -1,8 +1,4 @@
-"""Writes results into the gradebook; only one process does so.
-
-It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are the same as with nbgrader;
-only the marking has already been done in another process.
-"""
+"""Write results into the gradebook with nbgrader's own `Autograde`; only one process does so."""
 
 import contextlib
 import hashlib

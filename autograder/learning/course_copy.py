@@ -32,8 +32,7 @@ HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*<
 def lay_out(place: Path) -> list[Path]:
     """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
 
-    A notebook's folder in which the learner changed anything stays as it is. The new version goes into a folder beside
-    it, once. Raises files.WouldOverwrite if `place` holds something else.
+    Raises files.WouldOverwrite if `place` holds something else.
     """
     files.refuse_foreign(place, [FOLDER], "course of yours")
     (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated

@@ -1,7 +1,4 @@
-"""Remember what a learner has answered, and write it on the start page.
-
-Each answer has a file of its own in `.learning/answers`: several notebooks may be open at once.
-"""
+"""Remember what a learner has answered, in one file for each answer, and write it on the start page."""
 
 import functools
 import json

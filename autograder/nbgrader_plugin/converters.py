@@ -47,10 +47,7 @@ def folder_of(app: NbGraderApp) -> Path:
 
 
 def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
-    """Return what can be marked: the course's notebooks, then other assignments that lie in the configured folders.
-
-    Return only those that are `wanted`, if any are; raise a ValueError if one of them is not there.
-    """
+    """Return the `wanted` ones of the course's notebooks and other configured assignments, or all. Raise ValueError."""
     place = app.coursedir
     steps = (place.source_directory, place.release_directory)
     found = {Path(path).parent.name for step in steps for path in glob.glob(place.format_path(step, ".", "*/*.ipynb"))}

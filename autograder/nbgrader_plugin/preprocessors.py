@@ -1,7 +1,4 @@
-"""Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`, and more.
-
-nbgrader stays unpatched, except for one function (`gradebook.locking.share_engines`).
-"""
+"""Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`."""
 
 from __future__ import annotations
 
@@ -236,10 +233,7 @@ def _half_finished(path: Path) -> bool:
 
 
 class RestoreCells(OverwriteCells):
-    """nbgrader's OverwriteCells without its warnings about checksums of locked cells, which `repair` has replaced.
-
-    A release has no hidden tests, so nbgrader would report tampering for every honest student.
-    """
+    """nbgrader's OverwriteCells without warnings about checksums, which differ where a release has no hidden tests."""
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]

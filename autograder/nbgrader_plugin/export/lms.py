@@ -1,11 +1,4 @@
-"""Export marks as nbgrader's CSV and as import files for Canvas and Moodle.
-
-    nbgrader export --exporter autograder.nbgrader_plugin.export.lms.CanvasExport --assignment 05-attention \
-        --CanvasExport.roster=classroom/canvas.csv
-
-The roster is the file downloaded from the system: Canvas's gradebook, Moodle's grading worksheet or grade export. Its
-rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
-"""
+"""Export marks as nbgrader's CSV, and as import files for Canvas and Moodle: docs/canvas-and-moodle.md."""
 
 import os
 import re
@@ -300,8 +293,7 @@ def _is_heading_of(heading: str, title: str) -> bool:
 class CanvasExport(LmsExport):
     """Export for Canvas: Grades → Import. Its roster comes from Grades → Export → Export Entire Gradebook.
 
-    The file holds the columns up to Section and the assignments': Canvas would take any other as a change if it has
-    changed since. Cells of excused students (EX) and of those without the assignment (N/A) stay as they are.
+    The file holds the columns up to Section and the assignments' only: others may have changed since in Canvas.
     """
 
     system = "Canvas"
@@ -347,10 +339,9 @@ def _number(cell: str) -> float | None:
 
 
 class MoodleExport(LmsExport):
-    """Export for Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
+    """Export for Moodle: the assignment's grading worksheet, which goes back there, or the course's grade export.
 
-    The worksheet comes from the assignment's page and goes back there (Upload grading worksheet); a grade export goes
-    back through Grades → Import → CSV file. Moodle ignores marks changed there since, and marks above its maximum.
+    Moodle ignores marks that were changed there since, and marks above its maximum.
     """
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)

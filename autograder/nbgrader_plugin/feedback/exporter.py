@@ -1,7 +1,4 @@
-"""Export feedback pages with nbgrader's own commands. Each is one file that opens offline, prints, and runs no scripts.
-
-nbconvert fills the template in `feedback_page/`; `sections` collects its content.
-"""
+"""Export feedback pages with nbgrader's own commands. Each is one file that opens offline and runs no scripts."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,4 @@
-"""Translate formulas to MathML, which browsers render without scripts, fonts or network.
-
-latex2mathml translates. Of its result only known elements and attributes are kept, since students write formulas too.
-"""
+"""Translate formulas to MathML, which browsers render without scripts. Only known elements and attributes are kept."""
 
 import functools
 import itertools

@@ -1,6 +1,4 @@
-"""Collect the content of a feedback page, in order: the mark, a row for each exercise, next steps, cells that were not
-run; then the notebook, with the course's unchanged cells folded.
-"""
+"""Collect a feedback page's content: the mark, a row for each exercise, next steps, cells not run; the notebook."""
 
 import functools
 import re

@@ -1,7 +1,6 @@
 """Mark submissions for Formgrader in a separate process, one after the other, and report progress.
 
-Marking in the server would block it. The process reads one line per submission and writes lines back, JSON both ways.
-It ends after IDLE seconds without work, or with the server.
+The process reads and writes lines of JSON. It ends after IDLE seconds without work, or with the server.
 """
 
 import asyncio

@@ -1,8 +1,4 @@
-"""Show the rubric and sample answers at three levels beside a written answer while a person marks it.
-
-The rubric and the answer worth all points come from the solution notebook, other answers, with the reason for their
-points, from the course's `written_answers.toml`. Neither is ever released.
-"""
+"""Show the rubric and sample answers beside a written answer while a person marks it. Neither is ever released."""
 
 import functools
 import re

@@ -1,7 +1,4 @@
-"""Read a notebook's rows of the gradebook in a few queries, and write them in one transaction.
-
-nbgrader's preprocessors query and commit for each cell, which takes longer than marking a right answer.
-"""
+"""Read a notebook's rows of the gradebook in a few queries: nbgrader's own, one for each cell, take longer."""
 
 from collections.abc import Callable
 from typing import Any, Self

@@ -1,7 +1,6 @@
-"""Remove a large notebook's outputs, in a separate process with limited memory and time.
+"""Remove a large notebook's outputs: `python -I -S size_limits.py MEMORY SECONDS MOST`, from and to standard streams.
 
-Run as `python -I -S size_limits.py MEMORY SECONDS MOST`, with the notebook on standard input. It writes the rest, at
-most MOST bytes of JSON, or exits with status 3 if that is larger.
+Exit with status 3 if the rest is more than MOST bytes.
 """
 
 import json

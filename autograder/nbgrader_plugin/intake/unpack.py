@@ -1,7 +1,6 @@
 """Unpack downloads from a learning-management system, and the students' own archives in them.
 
-Nothing is written outside the folder or overwritten, and links are not followed. Files that are too large, too many or
-unsafe are skipped and reported.
+Nothing is written outside the folder or overwritten. What is too large, too many or unsafe is skipped and reported.
 """
 
 import logging

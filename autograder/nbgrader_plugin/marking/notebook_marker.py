@@ -238,10 +238,7 @@ class NotebookMarker:
             self._write(cell, zero(name, TOO_OFTEN if self._may_ask() else TIME_UP_ASKING))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
-        """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
-
-        The student's own versions may fit together where the working ones do not, so the better verdict counts.
-        """
+        """Return the verdict with the student's other exercises; postpone a rerun with working ones if it may help."""
         declared = question_or_exercise(name)
         if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
             return mark_choice(declared, seen.get("value"))

@@ -1,7 +1,6 @@
 """Tests that an instructor wrote as plain assertions: say why one failed, without the source of hidden ones.
 
-Such a test runs beside the student's code, and nbgrader reads its mark from the cell's outputs: an error or text on
-stderr is worth nothing, a number is the points earned, anything else is worth all points.
+nbgrader reads a mark from the outputs: an error or stderr is worth nothing, a number its points, all else everything.
 """
 
 import re
@@ -32,8 +31,7 @@ def deciding(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
 def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterable[NotebookNode]) -> None:
     """Replace the errors in a test cell's outputs by one that says what the student may know; add one if none is there.
 
-    Its traceback names lines of the notebook that students have before them, and no others. With `cut`, there may have
-    been more outputs than these.
+    With `cut`, there may have been more outputs than these.
     """
     errors = [output for output in cell.outputs if output.output_type == "error"]
     name, message = "ValueError", ""

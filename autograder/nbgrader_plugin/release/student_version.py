@@ -1,7 +1,6 @@
 """Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students.
 
-All of it works in plain Jupyter, VS Code and Colab, without this package. Where a notebook does not import the course's
-`handout/beside/notebook_tools.py`, the first cell has their code, too, with a call that names the notebook's libraries.
+It works in plain Jupyter, VS Code and Colab. Without the course's notebook_tools.py, the cell has their code, too.
 """
 
 import ast

@@ -1,7 +1,4 @@
-"""Collect a report's data on a class once, from the gradebook, the marked notebooks and the release.
-
-Students' text, their names included, may hold anything. It is made harmless here (`plain`).
-"""
+"""Collect a report's data on a class once, from gradebook, marked notebooks and release; make texts harmless."""
 
 import glob
 import json
@@ -160,9 +157,9 @@ class ClassData:
 
 
 def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
-    """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked.
+    """Return data on these assignments, or on all marked ones, of the configured class or the one in `classroom`.
 
-    The class is the one that nbgrader_config.py names, or the one in the folder `classroom`.
+    Raise NoClass if nothing was marked.
     """
     if db_url is None and classroom is not None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
