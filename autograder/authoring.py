@@ -87,18 +87,17 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
         client.on_cell_complete = lambda cell, cell_index: bar.update()
         client.execute(env=os.environ | environment)
-    held: list[str] = []
-    failed: dict[str, str] = {}
-    stopped: dict[str, str] = {}
+    claims = Claims([], {}, {}, notebook)
     for cell in notebook.cells:
         errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
         claim = CLAIM in cell.metadata.get("tags", [])
         if errors:
             said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")
-            (failed if claim and errors[0].ename == "AssertionError" else stopped)[cell.id] = said
+            of_claim = claim and errors[0].ename == "AssertionError"
+            (claims.failed if of_claim else claims.stopped)[cell.id] = said
         elif claim:
-            held.append(cell.id)
-    return Claims(held, failed, stopped, notebook)
+            claims.held.append(cell.id)
+    return claims
 
 
 def fetch(model: str, path: Path) -> Path:
@@ -118,13 +117,12 @@ def tidy(path: Path) -> bool:
 
 
 def text_of(notebook: NotebookNode) -> bytes:
-    """Return a notebook's file content, as nbformat writes it."""
     text: str = nbformat.writes(notebook)
     return (text.rstrip("\n") + "\n").encode()
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's modules that a solution notebook, or another of them, imports beside it. Return what changed."""
+    """Copy the course's modules that a solution notebook, or one of them, imports beside it. Return what changed."""
     cells = nbformat.read(path, as_version=4).cells
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}

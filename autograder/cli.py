@@ -93,8 +93,9 @@ def report(
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
     from .files import WouldOverwrite, refuse_another, write_atomically
-    from .nbgrader_plugin.export.lms import published_by_git
+    from .nbgrader_plugin.export.lms import refuse_published
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
+    from .nbgrader_plugin.gradebook.roster import Unusable
     from .nbgrader_plugin.report.data import collect_class
     from .nbgrader_plugin.report.html_page import REPORT, page
     from .nbgrader_plugin.report.marks import NoClass
@@ -102,13 +103,10 @@ def report(
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
-    for path in (None if anonymous else html, csv, parquet):
-        if path is not None and published_by_git(path):
-            raise typer.BadParameter(
-                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
-                "commit. Name a file below classroom/ or outside of the repository."
-            )
-    with _refusing(NoClass, WouldOverwrite, NoParquet):
+    with _refusing(NoClass, WouldOverwrite, NoParquet, Unusable):
+        for path in (None if anonymous else html, csv, parquet):
+            if path is not None:
+                refuse_published(path)
         for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
             if path is not None:
                 refuse_another(path, mark, "report of ours")

@@ -1,7 +1,4 @@
-"""Detect user edits in files that a command is about to overwrite, and write files atomically.
-
-A manifest lists what a command wrote: hashes of a file's bytes or of a notebook's cells. All else is a user's edit.
-"""
+"""Detect user edits, which no manifest of a command lists, in files to be overwritten; write files atomically."""
 
 import hashlib
 import itertools
@@ -32,6 +29,11 @@ def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
     for path in sorted(place.rglob("*")):
         if path.is_file() and not left & {*path.relative_to(place).parts}:
             yield path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the contents of the files below a folder, by their paths in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder)}
 
 
 def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:

@@ -95,11 +95,9 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     Raise files.WouldOverwrite if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
     """
     place, found = root / "course", chapters(root)
-    text = start_page(found)
-    fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
-    settings = home() / "handout" / SETTINGS
-    for path in files.files(settings):
-        fresh[f"{SETTINGS}/{path.relative_to(settings).as_posix()}"] = path.read_bytes()
+    fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
+    settings = files.contents(home() / "handout" / SETTINGS)
+    fresh |= {"START.md": start_page(found).encode()} | {f"{SETTINGS}/{name}": text for name, text in settings.items()}
     about = place / files.MANIFESTS / "START.json"
     new = files.manifest_of(fresh)
     there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
@@ -123,9 +121,7 @@ def contents(root: Path) -> dict[str, Path]:
     place = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
-    for name in wanted:
-        for path in files.files(place / name):
-            found[path.relative_to(place).as_posix()] = path
+    found |= {path.relative_to(place).as_posix(): path for name in wanted for path in files.files(place / name)}
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")

@@ -1,7 +1,4 @@
-"""Records of marked submissions in `marked/<assignment>/`: a second run marks only what has changed.
-
-A record is written last. It is valid as long as its key and the files that it names are unchanged.
-"""
+"""Records of marked submissions in `marked/<assignment>/`, written last: a second run marks only what has changed."""
 
 import functools
 import hashlib
@@ -108,10 +105,6 @@ class Ledger:
 
     def forget(self, student: str) -> None:
         self._path(student).unlink(missing_ok=True)
-
-    def delete_partial_files(self) -> None:
-        for part in self.folder.glob("*.part"):
-            part.unlink(missing_ok=True)
 
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
         about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}

@@ -1,12 +1,7 @@
-"""Mark a submission, and write feedback pages, in any process or machine with the same version of the course.
-
-Marking reads no gradebook, writes no classroom and knows no student; `writer.py` enters what it returns.
-"""
+"""Mark a submission without gradebook and classroom, on any machine with the same course, and write feedback pages."""
 
 import contextlib
 import functools
-import io
-import logging
 import os
 import shutil
 import tempfile
@@ -14,7 +9,7 @@ import threading
 import time
 import traceback
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +19,7 @@ from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
-from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.converters import logged, settings
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
@@ -80,17 +75,6 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
             raise NotConverted(f"{error}\n{log.getvalue()}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
     return [there / Path(name).with_suffix(converter.exporter.file_extension) for name in names]
-
-
-@contextlib.contextmanager
-def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
-    log = io.StringIO()
-    handler = logging.StreamHandler(log)
-    converter.log.addHandler(handler)
-    try:
-        yield log
-    finally:
-        converter.log.removeHandler(handler)
 
 
 class Marker:

@@ -103,7 +103,6 @@ class TaskQueue(Generic[Task, Result]):
         return len(self) >= AHEAD * self.pool.workers or bool(self._alone)
 
     def __iter__(self) -> Iterator[tuple[Task, Result | BaseException]]:
-        """Yield all tasks as they finish."""
         while len(self):
             yield from self.done()
 

@@ -98,13 +98,9 @@ def solution(name: str) -> None:
         options = "\n".join(f"- **{letter}** {said}" for letter, said in sorted(declared.explanations.items()))
         display(Markdown(f"**{name}: {declared.key} is right.**\n\n{options}"))
     else:
-        others = [*map(_as_words, (one.name for one in declared.alternatives))][:3]
+        others = [one.name.replace("_", " ") for one in declared.alternatives[:3]]
         also = f"\n\nOther right ways: {'; '.join(others)}." if others else ""
         display(Markdown(f"**A worked {name}.** Yours may differ.\n\n```python\n{declared.source}```{also}"))
-
-
-def _as_words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _in_copy(name: str) -> tuple[Copy, Answer] | None:
@@ -133,15 +129,11 @@ def _say(sentence: str) -> None:
     display({"text/plain": sentence.replace("`", ""), "text/html": f"<p>{prose(sentence)}</p>"}, raw=True)
 
 
-# --- the cell below an answer -----------------------------------------------------------------------------------------
-
-
 # PyTorch imports this when it is first asked about a second device: a second, in which the learner reads.
 _slow_parts = threading.Thread(target=importlib.import_module, args=("torch._dynamo",), daemon=True)
 
 
 def _before(info: Any) -> None:
-    """Leave a note that a test runs."""
     if (found := TEST.match(info.raw_cell)) and (course := _copy()):
         note = course.place / FOLDER / RUNNING / found[1]
         note.parent.mkdir(exist_ok=True)

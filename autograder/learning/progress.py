@@ -9,7 +9,6 @@ from typing import Any
 from .. import files
 
 FOLDER = ".learning"  # in a copy of the course
-ABOUT = "course.json"
 START = "START.md"
 NEW = "-new"  # how the name of a folder ends in which a newer version of a notebook lies
 
@@ -42,12 +41,11 @@ class Copy:
 
     @property
     def path(self) -> Path:
-        return self.place / FOLDER / ABOUT
+        return self.place / FOLDER / "course.json"
 
     @functools.cached_property
-    def _about(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
-        return found
+    def _about(self) -> Any:
+        return json.loads(self.path.read_text("utf-8"))
 
     @property
     def laid(self) -> dict[str, dict[str, list[str]]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.base import BaseConverter, NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..spec.course import notebooks, root
@@ -91,14 +91,22 @@ def register_assignments(app: NbGraderApp, names: Iterable[str]) -> None:
 @contextlib.contextmanager
 def _raising_with_log(app: NbGraderApp, notebook: str) -> Iterator[None]:
     """Turn nbgrader's errors in the `with` block into a RuntimeError that includes its log."""
+    with logged(app) as log:
+        try:
+            yield
+        except WouldOverwrite:
+            raise
+        except NbGraderException as error:
+            raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
+
+
+@contextlib.contextmanager
+def logged(one: NbGraderApp | BaseConverter) -> Iterator[io.StringIO]:
+    """Give what nbgrader logs in the `with` block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
-    app.log.addHandler(handler)
+    one.log.addHandler(handler)
     try:
-        yield
-    except WouldOverwrite:
-        raise
-    except NbGraderException as error:
-        raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
+        yield log
     finally:
-        app.log.removeHandler(handler)
+        one.log.removeHandler(handler)

@@ -24,7 +24,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade, is_solution
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets import Bool, Float, Integer, List
 
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
@@ -42,15 +42,12 @@ if TYPE_CHECKING:
 
 MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+ANSWER_STUB = "{name} = None  # replace None with your answer: one capital letter in quotation marks"
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
 
 class ReleaseStubs(ClearSolutions):
     """nbgrader's ClearSolutions, except that a lone `name = value` becomes `name = None`, so that the release runs."""
-
-    answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
-        config=True
-    )
 
     code_stub: dict[str, str]
 
@@ -61,7 +58,7 @@ class ReleaseStubs(ClearSolutions):
         )
         stubs = self.code_stub
         if cell.cell_type == "code" and region is not None:
-            self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
+            self.code_stub = {language: ANSWER_STUB.format(name=region[1])}
         try:
             return bool(super()._replace_solution_region(cell, language))
         finally:

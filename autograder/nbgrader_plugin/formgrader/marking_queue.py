@@ -1,7 +1,4 @@
-"""Mark submissions for Formgrader in a separate process, one after the other, and report progress.
-
-The process reads and writes lines of JSON. It ends after IDLE seconds without work, or with the server.
-"""
+"""Mark submissions for Formgrader in a separate process, one after the other, and report progress in lines of JSON."""
 
 import asyncio
 import contextlib

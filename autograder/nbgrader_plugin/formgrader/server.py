@@ -1,7 +1,6 @@
 """Guard Formgrader's pages, which show students' notebooks in a Jupyter server, by a content security policy.
 
-It allows only the scripts of nbgrader's own templates, by a nonce drawn for each response, and pictures only from
-students' submissions. Students' files are shown in a sandbox. nbgrader_config.py calls `guard_server`.
+It allows only scripts of nbgrader's templates, by a nonce, and pictures from submissions; files are in a sandbox.
 """
 
 import base64

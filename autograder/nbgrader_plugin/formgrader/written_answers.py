@@ -40,7 +40,6 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
-    """Read the rubrics and samples, cached by path and time of change."""
     table = home() / TABLE if notebooks() else Path()  # without a course, there are no other answers
     partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""

@@ -16,7 +16,6 @@ class Rows:
 
     @classmethod
     def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Self:
-        """Return the marks and comments of a student's notebook."""
         sheet = gradebook.find_submission_notebook(notebook, assignment, student)
         grades, comments = by_cell(gradebook, Grade, sheet), by_cell(gradebook, Comment, sheet)
         return cls(gradebook, find_grade=grades, find_comment=comments)

@@ -1,8 +1,4 @@
-"""Repair a submission before it is marked: put the student's answers and cells into the released notebook.
-
-Each becomes a notebook with the release's graded cells, each once and in order, and the student's other cells; or a
-blank one with the reason why it could not be read.
-"""
+"""Repair a submission: put the student's answers and cells into the released notebook, or say why it cannot be read."""
 
 import ast
 import copy
@@ -215,7 +211,6 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
 
 
 def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Cut the student's own cells, and text, down to the limits."""
     from . import sanitize  # slow to import, and not every command reads submissions
 
     copies, own = Counter[str](), []

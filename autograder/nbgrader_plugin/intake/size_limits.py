@@ -1,7 +1,4 @@
-"""Remove a large notebook's outputs: `python -I -S size_limits.py MEMORY SECONDS MOST`, from and to standard streams.
-
-Exit with status 3 if the rest is more than MOST bytes.
-"""
+"""Remove a large notebook's outputs, from standard input to output: python -I -S size_limits.py MEMORY SECONDS MOST."""
 
 import json
 import resource

@@ -1,7 +1,4 @@
-"""Unpack downloads from a learning-management system, and the students' own archives in them.
-
-Nothing is written outside the folder or overwritten. What is too large, too many or unsafe is skipped and reported.
-"""
+"""Unpack a learning-management system's downloads and the archives in them, without overwriting or leading out."""
 
 import logging
 import math

@@ -43,7 +43,6 @@ def read(path: Path) -> Released:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int) -> Released:
-    """Read a released notebook, cached by path and time of change."""
     with path.open(encoding="utf-8") as file:
         cells = nbformat.reader.read(file).cells
     title, section, own = "", "", ""

@@ -34,16 +34,8 @@ def look_beside(names):
 
 """
 TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
-INSERTED = (
-    "look_around",
-    "_online",
-    "plainly",
-    "_plain",
-    "_is_cell",
-    "_code",
-    "_wrapped",
-    "text_bars",
-)  # functions of these tools
+# Functions of these tools.
+INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped", "text_bars")
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'

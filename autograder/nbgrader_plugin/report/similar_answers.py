@@ -1,7 +1,6 @@
 """Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
 
-An answer counts if it is longer than a few lines and unlike every catalogued version; a pair, if the two are far closer
-to each other than to the nearest quarter of the class, in more tokens than a coincidence explains.
+An answer counts if it is long enough and unlike every catalogued version; two, if far closer than most to the class.
 """
 
 import functools

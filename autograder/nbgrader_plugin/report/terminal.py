@@ -48,7 +48,6 @@ def marks_table(assignment: Assignment) -> Table:
 
 
 def _lost(answers: Sequence[Answer]) -> str:
-    """Return in which answers points were lost, the most first."""
     lost = [one for one in answers if one.earned < one.points and not one.waits]
     if any(one.refused for one in lost):
         return "all: the file could not be read"
@@ -89,7 +88,6 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
 
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
-    """Return a table of marks by student, with late penalties and points that wait for a person."""
     rows = []
     for sheet in assignment.sheets:
         own = [answer for answer in assignment.answers if answer.student == sheet.student]
