@@ -1,7 +1,5 @@
 """Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import os
@@ -337,7 +335,7 @@ def try_mistakes(
     _print(f"All is well, and kept in {paths[0].parent}: commit it.")
 
 
-def _trial_table(trial: Trial) -> Table:
+def _trial_table(trial: "Trial") -> Table:
     headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
     table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
@@ -347,7 +345,7 @@ def _trial_table(trial: Trial) -> Table:
     return table
 
 
-def _summary(trial: Trial) -> str:
+def _summary(trial: "Trial") -> str:
     versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
     return (
         f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "

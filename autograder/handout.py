@@ -90,10 +90,7 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
 
 
 def write_start(root: Path, replaced: Path | None = None) -> None:
-    """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
-
-    Raise files.WouldOverwrite if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
-    """
+    """Write start page, pictures and settings at `root`. Raise WouldOverwrite if edited, or copy them to `replaced`."""
     place, found = root / "course", chapters(root)
     fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = files.contents(home() / "handout" / SETTINGS)

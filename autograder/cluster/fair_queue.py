@@ -1,8 +1,7 @@
 """A fair queue: a student who submits a hundred times, or whose notebook never ends, does not delay the others.
 
-Each student has one running submission and, for each assignment, one waiting one. Who used the least time in the last
-hour comes first. A submission that runs longer than `patience`, or over its student's budget, is slow. Slow ones share
-`spare` slots; one that finds these taken is set aside and starts again later.
+Who used the least time in the last hour comes first, with one submission at a time and the newest of each assignment.
+Slow ones, beyond `patience` or their student's budget, share `spare` slots; the others are set aside meanwhile.
 """
 
 import time

@@ -182,7 +182,8 @@ class Exchange:
         course = self._app.coursedir
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
-        self.settling = Settling(_handed_in)
+        # Whole once `nbgrader submit` has written its last file.
+        self.settling = Settling(lambda folder: any(name == SECRET and size for name, size, *_ in snapshot(folder)))
         self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
@@ -270,11 +271,6 @@ class Exchange:
     def _folder(self, kind: str, student: str, assignment: str) -> Path:
         course = self._app.coursedir
         return Path(course.format_path(getattr(course, f"{kind}_directory"), student, assignment))
-
-
-def _handed_in(folder: Path) -> bool:
-    """Return True if `nbgrader submit` has written its last file."""
-    return any(name == SECRET and size for name, size, _, _ in snapshot(folder))
 
 
 def _record(name: str) -> tuple[tuple[str, str], datetime | None]:

@@ -136,8 +136,7 @@ def write_feedback(place: str, assignment: str, student: str) -> list[str]:
     """Write a student's feedback pages from the gradebook of the classroom at `place`. Return their paths."""
     writer = feedback_writer(place, assignment)
     folder = Path(writer._format_source(assignment, student))
-    pages = convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))
-    return [str(page) for page in pages]
+    return [str(page) for page in convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))]
 
 
 @functools.cache

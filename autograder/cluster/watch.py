@@ -199,10 +199,8 @@ class Watcher:
             self._warned.discard(student)
         elif student not in self._warned:
             self._warned.add(student)
-            self._print(
-                f"{student} has used {used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}: "
-                "comes when nobody else waits"
-            )
+            minutes = f"{used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}"
+            self._print(f"{student} has used {minutes}: comes when nobody else waits")
 
     def _set_aside(self) -> None:
         """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""

@@ -27,7 +27,7 @@ from ..spec.course import exercises, notebooks, questions
 from . import ledger
 from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
-from .tasks import Marked, Submission
+from .tasks import Submission
 from .writer import Writer
 
 LOW_PRIORITY = 10  # the `nice` value of slow notebooks
@@ -148,7 +148,7 @@ def _close_interrupted_template(stopped: Stopped) -> None:
 
 
 def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
-    """Mark a submission of catalogued mistakes for each assignment and write its page, so that the next is marked fast.
+    """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
     `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if one cannot be marked.
     """
@@ -159,7 +159,18 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
             raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
         with tempfile.TemporaryDirectory(prefix="warm-up-", ignore_cleanup_errors=True) as folder:
-            _write_page(place, Path(folder), assignment, released, submission, marked)
+            Path(folder, "gradebook.db").write_bytes(zlib.decompress(released))
+            app = settings(folder, scratch=True)
+            there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
+            for name, content in submission.files.items():
+                write_with_folders(there / name, content)
+            Writer(app, assignment).write(SOMEBODY, marked)
+            converter = feedback_writer(place, assignment)  # the classroom's, whose caches this fills
+            classroom, converter.coursedir = converter.coursedir, app.coursedir
+            try:
+                write_feedback(place, assignment, SOMEBODY)
+            finally:
+                converter.coursedir = classroom
 
 
 def mistaken(place: str, assignment: str) -> Submission:
@@ -175,22 +186,3 @@ def mistaken(place: str, assignment: str) -> Submission:
             cell.source = answers.get(grade_id(cell) or "", cell.source)
         files[path.name] = nbformat.writes(notebook).encode()
     return Submission(assignment, files)
-
-
-def _write_page(
-    place: str, folder: Path, assignment: str, released: bytes, submission: Submission, marked: Marked
-) -> None:
-    """Write the page with the converter that writes the classroom's pages, to fill its caches."""
-    (folder / "gradebook.db").write_bytes(zlib.decompress(released))
-    app = settings(str(folder), scratch=True)
-    there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
-    for name, content in submission.files.items():
-        write_with_folders(there / name, content)
-    Writer(app, assignment).write(SOMEBODY, marked)
-    converter = feedback_writer(place, assignment)
-    classroom = converter.coursedir
-    converter.coursedir = app.coursedir
-    try:
-        write_feedback(place, assignment, SOMEBODY)
-    finally:
-        converter.coursedir = classroom

@@ -143,6 +143,5 @@ class Writer:
                 )
                 for someone, *what in query:
                     rows[someone].append(repr(what))
-        return {
-            someone: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest() for someone, found in rows.items()
-        }
+        texts = {someone: "\n".join(sorted(found)) for someone, found in rows.items()}
+        return {someone: hashlib.sha256(text.encode()).hexdigest() for someone, text in texts.items()}

@@ -24,9 +24,9 @@ MOST_LATE = 2  # questions that may take longer; after them, no more are asked
 
 
 def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
-    """Return the verdict on an answer in a notebook's namespace, with the learner's other answers or with working ones.
+    """Return the better of two verdicts, with the learner's other answers and with working ones.
 
-    As in a class, the better of the two counts. Raises KeyboardInterrupt if the learner stops it.
+    Raises KeyboardInterrupt if the learner stops it.
     """
     declared = question_or_exercise(name)
     sources = [_source(namespace.get(name))]

@@ -33,7 +33,7 @@ def lay_out(place: Path) -> list[Path]:
     files.refuse_foreign(place, [FOLDER], "course of yours")
     (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated
     course, home, found = Copy(place), released(), chapters(sources().parent)
-    laid = course.laid if course.path.exists() else {}
+    laid = course.about["laid"] if course.path.exists() else {}
     offered, about = [], {}
     for chapter in found:
         name, fresh = chapter.name, files.contents(home / chapter.name)

@@ -22,6 +22,7 @@ from .progress import FOLDER, Answer, Copy
 
 TEST = re.compile(r"# @title Test of (\w+):")  # how the cell below an answer begins
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left tells of a crash
+ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -78,10 +79,9 @@ def hint(name: str) -> None:
     state.hints = min(state.hints + 1, len(answer.hints))
     course.remember(name, state)
     shown = "\n\n".join(answer.hints[: state.hints])
-    last = f'`solution("{name}")` shows a worked answer once you have tried.'
-    more = (
-        f'`hint("{name}")` shows another.' if state.hints < len(answer.hints) else f"There is no further hint. {last}"
-    )
+    more = f'`hint("{name}")` shows another.'
+    if state.hints == len(answer.hints):
+        more = f'There is no further hint. `solution("{name}")` shows a worked answer once you have tried.'
     display(Markdown(f"{shown}\n\n{more}" if shown else f"No hint is written for `{name}`: reread “{answer.section}”."))
 
 
@@ -106,9 +106,7 @@ def solution(name: str) -> None:
 def _in_copy(name: str) -> tuple[Copy, Answer] | None:
     """Return the copy of the course around this notebook and what it holds on an answer; else say what is missing."""
     if (course := _copy()) is None:
-        _say(
-            "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
-        )
+        _say(ELSEWHERE)
     elif home := course.home(name):
         return course, course.notebooks[home][name]
     else:

@@ -44,24 +44,19 @@ class Copy:
         return self.place / FOLDER / "course.json"
 
     @functools.cached_property
-    def _about(self) -> Any:
+    def about(self) -> Any:
         return json.loads(self.path.read_text("utf-8"))
-
-    @property
-    def laid(self) -> dict[str, dict[str, list[str]]]:
-        found: dict[str, dict[str, list[str]]] = self._about["laid"]
-        return found
 
     @functools.cached_property
     def notebooks(self) -> dict[str, dict[str, Answer]]:
         """Return the answers of each notebook, by name."""
         return {
             notebook: {name: Answer(**about) for name, about in one["answers"].items()}
-            for notebook, one in self._about["notebooks"].items()
+            for notebook, one in self.about["notebooks"].items()
         }
 
     def title(self, notebook: str) -> str:
-        return str(self._about["notebooks"][notebook]["title"])
+        return str(self.about["notebooks"][notebook]["title"])
 
     def home(self, name: str) -> str:
         """Return the notebook of an answer; "" if there is none of this name."""
@@ -98,7 +93,7 @@ class Copy:
 
     def write_start(self) -> None:
         """Write the start page, with what is done and what comes next."""
-        text = str(self._about["start"]).replace("[[next]]", self._next() + self._newer())
+        text = str(self.about["start"]).replace("[[next]]", self._next() + self._newer())
         for notebook in self.notebooks:
             text = text.replace(f"[[{notebook}]]", self.done(notebook))
         files.write_with_folders(self.place / START, text.encode())

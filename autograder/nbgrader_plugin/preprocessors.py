@@ -1,7 +1,5 @@
 """Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`."""
 
-from __future__ import annotations
-
 import functools
 import json
 import logging
@@ -78,9 +76,8 @@ class SubmissionExporter(NotebookExporter):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
                 raise NbGraderException("autograder knows nbgrader's own CourseDirectory.directory_structure only")
             if {"begin_test_delimeter", "end_test_delimeter"} & set(self.config.ClearHiddenTests):
-                raise NbGraderException(
-                    "autograder knows nbgrader's own marks of hidden tests only, and would show others"
-                )
+                said = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
+                raise NbGraderException(said)
             share_engines()
             self._add_submissions()
 
@@ -278,7 +275,7 @@ class Judge(NbGraderPreprocessor):
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
 
-    _template: Template | None = None  # one per process, however many instances nbgrader makes
+    _template: "Template | None" = None  # one per process, however many instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         submission = resources["nbgrader"]

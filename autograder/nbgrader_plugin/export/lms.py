@@ -113,8 +113,7 @@ def refuse_published(path: Path) -> None:
 
 
 def _score(submission: Any) -> float:
-    score: float = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
-    return score
+    return float(max(0.0, submission.score - (submission.late_submission_penalty or 0.0)))
 
 
 class CsvExport(MarksExport):

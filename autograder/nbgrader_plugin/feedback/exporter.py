@@ -14,9 +14,8 @@ from ..release import released_notebook
 from . import rendering, sections
 from .budget import SECONDS, SIZE, Budget
 
-POLICY = (  # allow no scripts and nothing from other hosts
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-)
+# Allow no scripts and nothing from other hosts.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
 
 class FeedbackExporter(HTMLExporter):

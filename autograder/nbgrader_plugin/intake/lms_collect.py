@@ -205,7 +205,6 @@ def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tup
 
 
 def _letters_and_digits(name: str) -> str:
-    """Return a name's letters and digits in lower case, as in Canvas's file names."""
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
 
 

@@ -94,9 +94,8 @@ class NotebookMarker:
                     # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
                     # needs them, but an answer may define its own `Block`, which the course gives too.
                     defined = defined_in(cell.source)
-                    self._run_skipped(
-                        needed_by(cell.source) | (defined if is_solution(cell) else defined & self._given)
-                    )
+                    counting = defined if is_solution(cell) else defined & self._given
+                    self._run_skipped(needed_by(cell.source) | counting)
                     self._run(index, cell)
             self._judge_late_answers()
             self._rerun_isolated()
@@ -220,7 +219,6 @@ class NotebookMarker:
         return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
-        """Run an instructor's own test cell; nbgrader reads its mark from the outputs."""
         result = self._run(index, cell)
         if _notice(LEFT_OUT) in cell.outputs:
             cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))

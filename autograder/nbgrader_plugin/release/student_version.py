@@ -1,7 +1,4 @@
-"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students.
-
-It works in plain Jupyter, VS Code and Colab. Without the course's notebook_tools.py, the cell has their code, too.
-"""
+"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students."""
 
 import ast
 import re

@@ -135,7 +135,6 @@ class Assignment:
 
     @property
     def exercises(self) -> list[str]:
-        """Return the exercises' names in the order of the notebook."""
         found = {answer.exercise for answer in self.answers}
         return [name for name in self.sections if name in found] + sorted(found - set(self.sections))
 

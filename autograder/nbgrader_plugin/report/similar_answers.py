@@ -1,7 +1,4 @@
-"""Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
-
-An answer counts if it is long enough and unlike every catalogued version; two, if far closer than most to the class.
-"""
+"""Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof."""
 
 import functools
 from collections import defaultdict

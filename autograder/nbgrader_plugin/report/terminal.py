@@ -71,9 +71,8 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    if lost := [
-        one for one in assignment.answers if one.kind != "written" and one.answered and one.earned < one.points
-    ]:
+    lost = [one for one in assignment.answers if one.kind != "written" and one.answered and one.earned < one.points]
+    if lost:
         headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
         yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
