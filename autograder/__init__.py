@@ -3,8 +3,6 @@
 This file imports nothing: the sandbox loads the package too, and must not load the exercises with it.
 """
 
-from __future__ import annotations
-
 __version__ = "1.0.0rc1"
 
 

@@ -1,7 +1,5 @@
 """For authors: runs solution notebooks and saves their outputs, without what differs from machine to machine."""
 
-from __future__ import annotations
-
 import ast
 import math
 import os
@@ -36,11 +34,7 @@ BAR = re.compile(r"\r?[^\r\n]*\d+%\|[^\r\n]*\n?|\r +\r|\r")
 
 
 class Client(NotebookClient):
-    """nbclient that checks at least once a second for a reply.
-
-    If a cell shows widgets, nbclient answers them on the socket on which it waits for the cell's reply, and may miss
-    the signal that the reply has arrived: it then sleeps until the timeout (jupyter/nbclient, issue 312).
-    """
+    """nbclient, looking once a second: while widgets are shown, it may miss the signal of a reply (its issue 312)."""
 
     async def async_start_new_kernel_client(self) -> KernelClient:
         client = await super().async_start_new_kernel_client()
@@ -96,18 +90,17 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
         client.on_cell_complete = lambda cell, cell_index: bar.update()
         client.execute(env=os.environ | environment)
-    held: list[str] = []
-    failed: dict[str, str] = {}
-    stopped: dict[str, str] = {}
+    claims = Claims([], {}, {}, notebook)
     for cell in notebook.cells:
         errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
         claim = CLAIM in cell.metadata.get("tags", [])
         if errors:
             said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")
-            (failed if claim and errors[0].ename == "AssertionError" else stopped)[cell.id] = said
+            of_claim = claim and errors[0].ename == "AssertionError"
+            (claims.failed if of_claim else claims.stopped)[cell.id] = said
         elif claim:
-            held.append(cell.id)
-    return Claims(held, failed, stopped, notebook)
+            claims.held.append(cell.id)
+    return claims
 
 
 def fetch(model: str, path: Path) -> Path:
@@ -127,16 +120,12 @@ def tidy(path: Path) -> bool:
 
 
 def text_of(notebook: NotebookNode) -> bytes:
-    """Return a notebook's file content, as nbformat writes it."""
     text: str = nbformat.writes(notebook)
     return (text.rstrip("\n") + "\n").encode()
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's own modules beside a solution notebook that imports them. Return the files that changed.
-
-    Those that such a module imports are copied, too.
-    """
+    """Copy the course's modules that a solution notebook, or one of them, imports beside it. Return what changed."""
     cells = nbformat.read(path, as_version=4).cells
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
@@ -167,10 +156,7 @@ def without_bars(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Remove what differs by run or machine, such as kernel versions; state the minutes anew. Return the notebook.
-
-    How long all cells took stays in the metadata: the minutes are computed with it.
-    """
+    """Remove what differs by run or machine, except RUNNING; state the minutes anew. Return the notebook."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code" and TOOLS.search(cell.source):

@@ -1,9 +1,4 @@
-"""Count what a student reads, types and decides in a notebook: words, lines of code, boxes, questions, predictions.
-
-A solution notebook is counted as its release shows it: without claims and answers, and with its tests folded.
-"""
-
-from __future__ import annotations
+"""Count what a student reads, types and decides in a notebook, as its release shows it: without claims and answers."""
 
 import re
 from collections.abc import Iterable

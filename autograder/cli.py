@@ -1,7 +1,5 @@
 """Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import os
@@ -93,8 +91,9 @@ def report(
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
     from .files import WouldOverwrite, refuse_another, write_atomically
-    from .nbgrader_plugin.export.lms import published_by_git
+    from .nbgrader_plugin.export.lms import refuse_published
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
+    from .nbgrader_plugin.gradebook.roster import Unusable
     from .nbgrader_plugin.report.data import collect_class
     from .nbgrader_plugin.report.html_page import REPORT, page
     from .nbgrader_plugin.report.marks import NoClass
@@ -102,13 +101,10 @@ def report(
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
-    for path in (None if anonymous else html, csv, parquet):
-        if path is not None and published_by_git(path):
-            raise typer.BadParameter(
-                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
-                "commit. Name a file below classroom/ or outside of the repository."
-            )
-    with _refusing(NoClass, WouldOverwrite, NoParquet):
+    with _refusing(NoClass, WouldOverwrite, NoParquet, Unusable):
+        for path in (None if anonymous else html, csv, parquet):
+            if path is not None:
+                refuse_published(path)
         for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
             if path is not None:
                 refuse_another(path, mark, "report of ours")
@@ -339,7 +335,7 @@ def try_mistakes(
     _print(f"All is well, and kept in {paths[0].parent}: commit it.")
 
 
-def _trial_table(trial: Trial) -> Table:
+def _trial_table(trial: "Trial") -> Table:
     headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
     table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
@@ -349,7 +345,7 @@ def _trial_table(trial: Trial) -> Table:
     return table
 
 
-def _summary(trial: Trial) -> str:
+def _summary(trial: "Trial") -> str:
     versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
     return (
         f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "

@@ -1,10 +1,4 @@
-"""`autograder demo`: releases, submits, marks and writes feedback for a made-up class, then checks the marks.
-
-All files, also the release, are in `classroom/demo`; `course/` is not touched. A manifest lists what the demo wrote, so
-that the next demo removes only that.
-"""
-
-from __future__ import annotations
+"""`autograder demo`: releases, submits and marks for a made-up class in `classroom/demo`, then checks the marks."""
 
 import contextlib
 import os

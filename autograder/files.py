@@ -1,10 +1,4 @@
-"""Detects user edits in files that a command is about to overwrite, and writes files atomically.
-
-A manifest lists what a command wrote: the hash of each file's bytes, or for a notebook the hashes of its cells' texts.
-Anything not in the manifest is a user's edit.
-"""
-
-from __future__ import annotations
+"""Detect user edits, which no manifest of a command lists, in files to be overwritten; write files atomically."""
 
 import hashlib
 import itertools
@@ -37,11 +31,13 @@ def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
             yield path
 
 
-def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
-    """Return (name, hash) of each cell's text if the file is a readable notebook, else ("", hash) of its bytes.
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the contents of the files below a folder, by their paths in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder)}
 
-    Outputs and metadata do not count, because running a notebook changes them; nor does the order of cells.
-    """
+
+def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
+    """Return (name, hash) of each cell's text if the file is a readable notebook, else ("", hash) of its bytes."""
     if notebook:
         try:
             return list(_cells(json.loads(content)["cells"]))

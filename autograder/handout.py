@@ -1,11 +1,4 @@
-"""Writes the students' zip: released notebooks, a start page, JupyterLab settings and the environment.
-
-    python -m autograder.handout students.zip
-
-The start page's text on a notebook comes from the notebook's first cell.
-"""
-
-from __future__ import annotations
+"""Write the students' zip: `python -m autograder.handout students.zip`. It holds the release and the environment."""
 
 import base64
 import json
@@ -97,16 +90,11 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
 
 
 def write_start(root: Path, replaced: Path | None = None) -> None:
-    """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
-
-    Raise files.WouldOverwrite if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
-    """
+    """Write start page, pictures and settings at `root`. Raise WouldOverwrite if edited, or copy them to `replaced`."""
     place, found = root / "course", chapters(root)
-    text = start_page(found)
-    fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
-    settings = home() / "handout" / SETTINGS
-    for path in files.files(settings):
-        fresh[f"{SETTINGS}/{path.relative_to(settings).as_posix()}"] = path.read_bytes()
+    fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
+    settings = files.contents(home() / "handout" / SETTINGS)
+    fresh |= {"START.md": start_page(found).encode()} | {f"{SETTINGS}/{name}": text for name, text in settings.items()}
     about = place / files.MANIFESTS / "START.json"
     new = files.manifest_of(fresh)
     there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
@@ -130,9 +118,7 @@ def contents(root: Path) -> dict[str, Path]:
     place = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
-    for name in wanted:
-        for path in files.files(place / name):
-            found[path.relative_to(place).as_posix()] = path
+    found |= {path.relative_to(place).as_posix(): path for name in wanted for path in files.files(place / name)}
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")

@@ -1,7 +1,5 @@
 """`autograder init`: creates a folder to teach from: source notebooks, released notebooks, nbgrader's configuration."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

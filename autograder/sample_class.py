@@ -1,11 +1,7 @@
 """Builds a class of made-up students from the exercises' catalogues. Their deserved marks are known."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from nbformat import NotebookNode
 
@@ -28,7 +24,7 @@ class Submission:
     answers: dict[str, str]  # source of the solution cell, by exercise or question
     deserved: dict[str, float]
     mistakes: dict[str, str] = field(default_factory=dict)  # the mistake that should be named, by exercise
-    damage: Callable[[NotebookNode], None] | None = None
+    deleted: str = ""  # the grade_id of a cell that is not in it
 
 
 def sample_class(notebook: str) -> list[Submission]:
@@ -37,19 +33,16 @@ def sample_class(notebook: str) -> list[Submission]:
     best |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
+    others = {e.name: e.alternatives[0].source for e in exercises(notebook)}
     guessed = {q.name: f'{q.name} = "{min(set(q.explanations) - {q.key})}"' for q in questions(notebook)}
     return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
         *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(2)),
-        Submission("guesser", best | _alternatives(notebook) | guessed, full | dict.fromkeys(guessed, 0.0)),
+        Submission("guesser", best | others | guessed, full | dict.fromkeys(guessed, 0.0)),
         Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
-        Submission("test-cell-deleted", best, full, damage=partial(_delete, f"test_{first.name}")),
+        Submission("test-cell-deleted", best, full, deleted=f"test_{first.name}"),
     ]
-
-
-def _alternatives(notebook: str) -> dict[str, str]:
-    return {e.name: e.alternatives[0].source for e in exercises(notebook)}
 
 
 def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
@@ -71,10 +64,6 @@ def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str,
     return Submission(student, answers, deserved, named)
 
 
-def _delete(name: str, notebook: NotebookNode) -> None:
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != name]
-
-
 def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
     """Return a copy of the release with these sources in its solution cells."""
     notebook = copy.deepcopy(release)
@@ -87,6 +76,5 @@ def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
 def submitted_notebook(submission: Submission, blank: NotebookNode) -> NotebookNode:
     """Return the notebook that a student submits; `blank` is the release."""
     notebook = filled_in(blank, submission.answers)
-    if submission.damage:
-        submission.damage(notebook)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != submission.deleted]
     return notebook

@@ -1,11 +1,4 @@
-"""Reads the points and expected minutes of each notebook and exercise from the solution notebooks.
-
-An exercise's minutes are in the box above it, and its points in the metadata of the cell that earns them. A notebook's
-minutes are computed: those of its boxes, and what reading, running and deciding take. `autograder plan` prints them;
-the notebook's first cell, the start page, the README and the website say the same.
-"""
-
-from __future__ import annotations
+"""Read the points and minutes of each notebook and exercise from the solution notebooks, for `autograder plan`."""
 
 import re
 from collections.abc import Iterable

@@ -1,15 +1,8 @@
 """A fair queue: a student who submits a hundred times, or whose notebook never ends, does not delay the others.
 
-The queue knows students, slots and a clock, but no processes and no files. Each student has at most one running
-submission and, for each assignment, one waiting submission: the newest. The student who used the least time in the
-last hour comes first.
-
-A submission is slow if it has run for longer than `patience`, or if its student's budget for the hour is used up. Slow
-submissions share `spare` slots. One that turns slow while these are taken is set aside, and starts again when one is
-free. The other slots always remain for new submissions.
+Who used the least time in the last hour comes first, with one submission at a time and the newest of each assignment.
+Slow ones, beyond `patience` or their student's budget, share `spare` slots; the others are set aside meanwhile.
 """
-
-from __future__ import annotations
 
 import time
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """`autograder grade`: marks the changed submissions of whole assignments on all cores, with a progress bar."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator
@@ -117,7 +115,8 @@ class _Run:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.ledger = ledger.Ledger(classroom.folder, assignment)
-        self.ledger.delete_partial_files()
+        for part in self.ledger.folder.glob("*.part"):  # of a run that was killed
+            part.unlink(missing_ok=True)
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
         self.bar = bar or bars.Progress(disable=True)

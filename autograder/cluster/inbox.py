@@ -1,10 +1,4 @@
-"""Finds new submissions by polling: an exchange may be on a network drive, where the system reports no changes.
-
-`Folders` polls `submitted/`, `Exchange` polls nbgrader's inbound folder. A folder that is still being copied is left
-alone until it stops changing.
-"""
-
-from __future__ import annotations
+"""Find new submissions by polling, since an exchange may be on a network drive, where the system reports no changes."""
 
 import contextlib
 import glob
@@ -188,7 +182,8 @@ class Exchange:
         course = self._app.coursedir
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
-        self.settling = Settling(_handed_in)
+        # Whole once `nbgrader submit` has written its last file.
+        self.settling = Settling(lambda folder: any(name == SECRET and size for name, size, *_ in snapshot(folder)))
         self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
@@ -276,11 +271,6 @@ class Exchange:
     def _folder(self, kind: str, student: str, assignment: str) -> Path:
         course = self._app.coursedir
         return Path(course.format_path(getattr(course, f"{kind}_directory"), student, assignment))
-
-
-def _handed_in(folder: Path) -> bool:
-    """Return True if `nbgrader submit` has written its last file."""
-    return any(name == SECRET and size for name, size, _, _ in snapshot(folder))
 
 
 def _record(name: str) -> tuple[tuple[str, str], datetime | None]:

@@ -1,11 +1,4 @@
-"""Records of marked submissions: a second run marks only what has changed, and a killed run can be resumed.
-
-Each submission has a record in `marked/<assignment>/`, written last, when marks, notebook and feedback are in place. A
-record is valid as long as its key (a hash of the submission and of everything that marking depends on) is current and
-the files it names are unchanged.
-"""
-
-from __future__ import annotations
+"""Records of marked submissions in `marked/<assignment>/`, written last: a second run marks only what has changed."""
 
 import functools
 import hashlib
@@ -112,10 +105,6 @@ class Ledger:
 
     def forget(self, student: str) -> None:
         self._path(student).unlink(missing_ok=True)
-
-    def delete_partial_files(self) -> None:
-        for part in self.folder.glob("*.part"):
-            part.unlink(missing_ok=True)
 
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
         about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}

@@ -1,16 +1,7 @@
-"""Marks a submission, and writes feedback pages. Marking is pure: a submission goes in, marked notebooks come out.
-
-`Marker.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on another
-machine, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the first
-preprocessor that writes into the gradebook; `writer.py` does the rest.
-"""
-
-from __future__ import annotations
+"""Mark a submission without gradebook and classroom, on any machine with the same course, and write feedback pages."""
 
 import contextlib
 import functools
-import io
-import logging
 import os
 import shutil
 import tempfile
@@ -18,7 +9,7 @@ import threading
 import time
 import traceback
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +19,7 @@ from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
-from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.converters import logged, settings
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
@@ -84,17 +75,6 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
             raise NotConverted(f"{error}\n{log.getvalue()}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
     return [there / Path(name).with_suffix(converter.exporter.file_extension) for name in names]
-
-
-@contextlib.contextmanager
-def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
-    log = io.StringIO()
-    handler = logging.StreamHandler(log)
-    converter.log.addHandler(handler)
-    try:
-        yield log
-    finally:
-        converter.log.removeHandler(handler)
 
 
 class Marker:
@@ -156,8 +136,7 @@ def write_feedback(place: str, assignment: str, student: str) -> list[str]:
     """Write a student's feedback pages from the gradebook of the classroom at `place`. Return their paths."""
     writer = feedback_writer(place, assignment)
     folder = Path(writer._format_source(assignment, student))
-    pages = convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))
-    return [str(page) for page in pages]
+    return [str(page) for page in convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))]
 
 
 @functools.cache

@@ -1,7 +1,5 @@
 """Pools that mark submissions in parallel: processes of this machine, or a Dask cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os
@@ -105,7 +103,6 @@ class TaskQueue(Generic[Task, Result]):
         return len(self) >= AHEAD * self.pool.workers or bool(self._alone)
 
     def __iter__(self) -> Iterator[tuple[Task, Result | BaseException]]:
-        """Yield all tasks as they finish."""
         while len(self):
             yield from self.done()
 

@@ -1,9 +1,8 @@
 """The data sent to a marking process and returned by it: plain, so that it works on another machine too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from ..nbgrader_plugin.intake import student_folder
 
@@ -19,7 +18,7 @@ class Submission:
     whole: str | None = None
 
     @classmethod
-    def of(cls, found: student_folder.Submission) -> Submission:
+    def of(cls, found: student_folder.Submission) -> Self:
         """Read the usable files of a submission, without the timestamp, which only the gradebook needs."""
         files, refused = {}, dict(found.refused)
         for name in found.taken:

@@ -1,10 +1,4 @@
-"""`autograder watch`: marks submissions as they arrive and releases feedback at once.
-
-One loop polls for new submissions, gives them to worker processes in the order of `fair_queue.Queue`, and writes the
-results into the gradebook. It may be killed at any moment: the next start marks submissions without a ledger record.
-"""
-
-from __future__ import annotations
+"""`autograder watch`: marks submissions as they arrive and releases feedback at once. May be killed at any moment."""
 
 import contextlib
 import errno
@@ -85,8 +79,6 @@ class Watcher:
         self._idle = False  # waiting for an answer, so safe to interrupt
         self._warned: set[str] = set()  # students whose used-up budget was already reported
 
-    # --- start and stop -----------------------------------------------------------------------------------------------
-
     def run(self) -> None:
         """Run until `stopping` is set. Raise RuntimeError if another watcher runs here or if marking does not work."""
         with self._only_one(), self._scratch(), warnings.catch_warnings():
@@ -161,10 +153,12 @@ class Watcher:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    # --- one turn -----------------------------------------------------------------------------------------------------
-
     def _step(self) -> None:
-        self._poll()
+        for student, assignment, when in itertools.chain(self.exchange.collect(), self.folders.arrivals()):
+            if isinstance(when, str):
+                self._fail(student, assignment, when)
+            else:
+                self._arrived(student, assignment, when)
         soon = self.exchange.settling.unsettled() or self.folders.settling.unsettled()
         until = time.monotonic() + (SETTLED_AFTER if soon else POLL_INTERVAL)
         self._set_aside()
@@ -174,13 +168,6 @@ class Watcher:
             if patience <= 0 or self.stopping:
                 return
             self._receive(patience)
-
-    def _poll(self) -> None:
-        for student, assignment, when in itertools.chain(self.exchange.collect(), self.folders.arrivals()):
-            if isinstance(when, str):
-                self._fail(student, assignment, when)
-            else:
-                self._arrived(student, assignment, when)
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
@@ -212,10 +199,8 @@ class Watcher:
             self._warned.discard(student)
         elif student not in self._warned:
             self._warned.add(student)
-            self._print(
-                f"{student} has used {used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}: "
-                "comes when nobody else waits"
-            )
+            minutes = f"{used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}"
+            self._print(f"{student} has used {minutes}: comes when nobody else waits")
 
     def _set_aside(self) -> None:
         """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""
@@ -311,8 +296,6 @@ class Watcher:
         else:
             self._end(worker, work, "the process that marked it ended, twice")
 
-    # --- results of a submission --------------------------------------------------------------------------------------
-
     def _marked(self, worker: Worker, work: Work[Arrival], marked: Marked | Failed) -> None:
         if isinstance(marked, Failed):
             marked = Marked(problem=str(marked))
@@ -367,7 +350,6 @@ class Watcher:
         self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
     def _end(self, worker: Worker, work: Work[Arrival], why: str = "") -> None:
-        """Free the process. Report why the submission failed, if it did."""
         worker.work = None
         self.queue.done(work)
         if why:

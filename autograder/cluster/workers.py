@@ -1,10 +1,4 @@
-"""Worker processes that mark one submission at a time and can be stopped one by one.
-
-The standard library's pool does not tell which process works on what, and breaks as a whole if one dies. Here each
-process has its own pipe to the watcher.
-"""
-
-from __future__ import annotations
+"""Worker processes that mark one submission at a time and, unlike those of Python's pool, can be stopped one by one."""
 
 import contextlib
 import multiprocessing
@@ -33,7 +27,7 @@ from ..spec.course import exercises, notebooks, questions
 from . import ledger
 from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
-from .tasks import Marked, Submission
+from .tasks import Submission
 from .writer import Writer
 
 LOW_PRIORITY = 10  # the `nice` value of slow notebooks
@@ -49,10 +43,7 @@ class Stopped(BaseException):
 
 class Worker:
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready.
-
-        `line` gives the result of each work, or Failed, or Stopped.
-        """
+        """Start the process with `first(*arguments)`. `line` gives the result of each work, or Failed, or Stopped."""
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
@@ -103,11 +94,7 @@ class Worker:
 
 
 def _set_session_priority(pid: int, nice: int) -> None:
-    """Set the `nice` value of a process's session.
-
-    With autogroup, Linux shares the cores among sessions, and a process's `nice` counts only inside its session. A
-    template process and its notebooks form a session of their own.
-    """
+    """Set the `nice` value of a process's session: with autogroup, Linux shares the cores among sessions by these."""
     with contextlib.suppress(OSError):  # no autogroup on this system
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
@@ -163,8 +150,7 @@ def _close_interrupted_template(stopped: Stopped) -> None:
 def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
     """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
-    The answers are catalogued mistakes, so that their signatures are loaded too. The files go into a temporary folder.
-    `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if an assignment cannot be marked.
+    `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if one cannot be marked.
     """
     for assignment, released in known.items():
         submission = mistaken(place, assignment)
@@ -173,7 +159,18 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
             raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
         with tempfile.TemporaryDirectory(prefix="warm-up-", ignore_cleanup_errors=True) as folder:
-            _write_page(place, Path(folder), assignment, released, submission, marked)
+            Path(folder, "gradebook.db").write_bytes(zlib.decompress(released))
+            app = settings(folder, scratch=True)
+            there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
+            for name, content in submission.files.items():
+                write_with_folders(there / name, content)
+            Writer(app, assignment).write(SOMEBODY, marked)
+            converter = feedback_writer(place, assignment)  # the classroom's, whose caches this fills
+            classroom, converter.coursedir = converter.coursedir, app.coursedir
+            try:
+                write_feedback(place, assignment, SOMEBODY)
+            finally:
+                converter.coursedir = classroom
 
 
 def mistaken(place: str, assignment: str) -> Submission:
@@ -189,22 +186,3 @@ def mistaken(place: str, assignment: str) -> Submission:
             cell.source = answers.get(grade_id(cell) or "", cell.source)
         files[path.name] = nbformat.writes(notebook).encode()
     return Submission(assignment, files)
-
-
-def _write_page(
-    place: str, folder: Path, assignment: str, released: bytes, submission: Submission, marked: Marked
-) -> None:
-    """Write the page with the converter that writes the classroom's pages, to fill its caches."""
-    (folder / "gradebook.db").write_bytes(zlib.decompress(released))
-    app = settings(str(folder), scratch=True)
-    there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
-    for name, content in submission.files.items():
-        write_with_folders(there / name, content)
-    Writer(app, assignment).write(SOMEBODY, marked)
-    converter = feedback_writer(place, assignment)
-    classroom = converter.coursedir
-    converter.coursedir = app.coursedir
-    try:
-        write_feedback(place, assignment, SOMEBODY)
-    finally:
-        converter.coursedir = classroom

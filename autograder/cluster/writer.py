@@ -1,10 +1,4 @@
-"""Writes results into the gradebook; only one process does so.
-
-It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are the same as with nbgrader;
-only the marking has already been done in another process.
-"""
-
-from __future__ import annotations
+"""Write results into the gradebook with nbgrader's own `Autograde`; only one process does so."""
 
 import contextlib
 import hashlib
@@ -149,6 +143,5 @@ class Writer:
                 )
                 for someone, *what in query:
                     rows[someone].append(repr(what))
-        return {
-            someone: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest() for someone, found in rows.items()
-        }
+        texts = {someone: "\n".join(sorted(found)) for someone, found in rows.items()}
+        return {someone: hashlib.sha256(text.encode()).hexdigest() for someone, text in texts.items()}

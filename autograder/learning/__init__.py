@@ -1,7 +1,6 @@
 """For a learner alone: a copy of the course in which the cell below an answer marks it, with hints and solutions.
 
-A notebook of that copy begins with `from autograder.learning import check, hint, solution`. Answers run in the
-notebook's own process, without a sandbox and a gradebook: it is the learner's machine and code.
+Answers run in the notebook's own process, without a sandbox and a gradebook: it is the learner's machine and code.
 """
 
 from .notebook import check, hint, solution

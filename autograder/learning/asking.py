@@ -1,7 +1,5 @@
 """Mark an answer in the notebook's own process, on every system: no fork, and the notebook stays as it was."""
 
-from __future__ import annotations
-
 import _thread
 import contextlib
 import inspect
@@ -26,10 +24,9 @@ MOST_LATE = 2  # questions that may take longer; after them, no more are asked
 
 
 def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
-    """Return the verdict on an answer in a notebook's namespace. Raises KeyboardInterrupt if the learner stops it.
+    """Return the better of two verdicts, with the learner's other answers and with working ones.
 
-    As in a class, a mistake in another answer costs nothing here: the better of two verdicts counts, one with the
-    learner's other answers, one with working versions in their place.
+    Raises KeyboardInterrupt if the learner stops it.
     """
     declared = question_or_exercise(name)
     sources = [_source(namespace.get(name))]

@@ -1,15 +1,9 @@
-"""Lay out a learner's own copy of the course, and bring it up to date without changing what the learner wrote.
-
-`.learning/course.json` in the copy holds what was laid out (hashes by file) and what the start page and hints need.
-"""
-
-from __future__ import annotations
+"""Lay out a learner's own copy of the course, and bring it up to date without changing what the learner wrote."""
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,26 +28,26 @@ HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*<
 def lay_out(place: Path) -> list[Path]:
     """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
 
-    A notebook's folder in which the learner changed anything stays as it is. The new version goes into a folder beside
-    it, once. Raises files.WouldOverwrite if `place` holds something else.
+    Raises files.WouldOverwrite if `place` holds something else.
     """
     files.refuse_foreign(place, [FOLDER], "course of yours")
     (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated
     course, home, found = Copy(place), released(), chapters(sources().parent)
-    laid = course.laid if course.path.exists() else {}
-    offered = []
-    for name in [chapter.name for chapter in found]:
-        goal = _lay_folder(place, name, dict(_for_learners(home / name)), laid)
+    laid = course.about["laid"] if course.path.exists() else {}
+    offered, about = [], {}
+    for chapter in found:
+        name, fresh = chapter.name, files.contents(home / chapter.name)
+        fresh[f"{name}.ipynb"] = _with_first_cell(fresh[f"{name}.ipynb"], names_in(name))
+        goal = _lay_folder(place, name, fresh, laid)
         if goal.name != name:
             offered.append(goal / f"{name}.ipynb")
-    for path in files.files(home / SETTINGS):
-        files.write_with_folders(place / path.relative_to(home), path.read_bytes())
+        files.write_with_folders(place / "start" / f"{name}.png", chapter.picture)
+        about[name] = {"title": chapter.title, "answers": answers_in(home / name)}
+    for file, content in files.contents(home / SETTINGS).items():
+        files.write_with_folders(place / SETTINGS / file, content)
     config = place / SETTINGS / "labconfig" / "page_config.json"
     disabled = json.loads(config.read_text("utf-8"))["disabledExtensions"] | {"@jupyter/nbgrader": True}
     config.write_text(json.dumps({"disabledExtensions": disabled}), "utf-8")
-    for chapter in found:
-        files.write_with_folders(place / "start" / f"{chapter.name}.png", chapter.picture)
-    about = {chapter.name: {"title": chapter.title, "answers": answers_in(home / chapter.name)} for chapter in found}
     text = start_page(found, {name: f"[[{name}]]" for name in about})
     written = {"laid": laid, "start": text, "notebooks": about}
     files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
@@ -65,31 +59,14 @@ def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str,
     """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
     new, goal = files.manifest_of(fresh), place / name
     if laid.get(name) != new:
-        while goal.exists() and not _untouched(goal, laid.get(goal.name, new)):
-            goal = goal.with_name(f"{goal.name}{NEW}")
+        while not files.manifest_of(files.contents(goal)).items() <= laid.get(goal.name, new).items():
+            goal = goal.with_name(f"{goal.name}{NEW}")  # the learner wrote in the other
         shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
     laid[name] = laid[goal.name] = new
     for file, content in fresh.items():
         if not (goal / file).exists():
             files.write_with_folders(goal / file, content)
     return goal
-
-
-def _untouched(folder: Path, laid: dict[str, list[str]]) -> bool:
-    """Return whether every file in a folder has the bytes that were laid out."""
-    there = list(files.files(folder))
-    return files.manifest_of({path.relative_to(folder).as_posix(): path.read_bytes() for path in there}).items() <= (
-        laid.items()
-    )
-
-
-def _for_learners(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the files of a released notebook's folder, the notebook with its first cell added."""
-    for path in files.files(folder):
-        content = path.read_bytes()
-        if path.suffix == ".ipynb":
-            content = _with_first_cell(content, names_in(folder.name))
-        yield path.relative_to(folder).as_posix(), content
 
 
 def _with_first_cell(content: bytes, names: set[str]) -> bytes:

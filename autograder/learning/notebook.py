@@ -1,7 +1,5 @@
 """In a learner's notebook: the cell below an answer marks it; `hint` and `solution` help."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys
@@ -24,6 +22,7 @@ from .progress import FOLDER, Answer, Copy
 
 TEST = re.compile(r"# @title Test of (\w+):")  # how the cell below an answer begins
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left tells of a crash
+ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -80,10 +79,9 @@ def hint(name: str) -> None:
     state.hints = min(state.hints + 1, len(answer.hints))
     course.remember(name, state)
     shown = "\n\n".join(answer.hints[: state.hints])
-    last = f'`solution("{name}")` shows a worked answer once you have tried.'
-    more = (
-        f'`hint("{name}")` shows another.' if state.hints < len(answer.hints) else f"There is no further hint. {last}"
-    )
+    more = f'`hint("{name}")` shows another.'
+    if state.hints == len(answer.hints):
+        more = f'There is no further hint. `solution("{name}")` shows a worked answer once you have tried.'
     display(Markdown(f"{shown}\n\n{more}" if shown else f"No hint is written for `{name}`: reread “{answer.section}”."))
 
 
@@ -100,21 +98,15 @@ def solution(name: str) -> None:
         options = "\n".join(f"- **{letter}** {said}" for letter, said in sorted(declared.explanations.items()))
         display(Markdown(f"**{name}: {declared.key} is right.**\n\n{options}"))
     else:
-        others = [*map(_as_words, (one.name for one in declared.alternatives))][:3]
+        others = [one.name.replace("_", " ") for one in declared.alternatives[:3]]
         also = f"\n\nOther right ways: {'; '.join(others)}." if others else ""
         display(Markdown(f"**A worked {name}.** Yours may differ.\n\n```python\n{declared.source}```{also}"))
-
-
-def _as_words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _in_copy(name: str) -> tuple[Copy, Answer] | None:
     """Return the copy of the course around this notebook and what it holds on an answer; else say what is missing."""
     if (course := _copy()) is None:
-        _say(
-            "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
-        )
+        _say(ELSEWHERE)
     elif home := course.home(name):
         return course, course.notebooks[home][name]
     else:
@@ -135,15 +127,11 @@ def _say(sentence: str) -> None:
     display({"text/plain": sentence.replace("`", ""), "text/html": f"<p>{prose(sentence)}</p>"}, raw=True)
 
 
-# --- the cell below an answer -----------------------------------------------------------------------------------------
-
-
 # PyTorch imports this when it is first asked about a second device: a second, in which the learner reads.
 _slow_parts = threading.Thread(target=importlib.import_module, args=("torch._dynamo",), daemon=True)
 
 
 def _before(info: Any) -> None:
-    """Leave a note that a test runs."""
     if (found := TEST.match(info.raw_cell)) and (course := _copy()):
         note = course.place / FOLDER / RUNNING / found[1]
         note.parent.mkdir(exist_ok=True)

@@ -1,9 +1,4 @@
-"""Remember what a learner has answered, and write it on the start page.
-
-Each answer has a file of its own in `.learning/answers`: several notebooks may be open at once.
-"""
-
-from __future__ import annotations
+"""Remember what a learner has answered, in one file for each answer, and write it on the start page."""
 
 import functools
 import json
@@ -14,7 +9,6 @@ from typing import Any
 from .. import files
 
 FOLDER = ".learning"  # in a copy of the course
-ABOUT = "course.json"
 START = "START.md"
 NEW = "-new"  # how the name of a folder ends in which a newer version of a notebook lies
 
@@ -47,28 +41,22 @@ class Copy:
 
     @property
     def path(self) -> Path:
-        return self.place / FOLDER / ABOUT
+        return self.place / FOLDER / "course.json"
 
     @functools.cached_property
-    def _about(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
-        return found
-
-    @property
-    def laid(self) -> dict[str, dict[str, list[str]]]:
-        found: dict[str, dict[str, list[str]]] = self._about["laid"]
-        return found
+    def about(self) -> Any:
+        return json.loads(self.path.read_text("utf-8"))
 
     @functools.cached_property
     def notebooks(self) -> dict[str, dict[str, Answer]]:
         """Return the answers of each notebook, by name."""
         return {
             notebook: {name: Answer(**about) for name, about in one["answers"].items()}
-            for notebook, one in self._about["notebooks"].items()
+            for notebook, one in self.about["notebooks"].items()
         }
 
     def title(self, notebook: str) -> str:
-        return str(self._about["notebooks"][notebook]["title"])
+        return str(self.about["notebooks"][notebook]["title"])
 
     def home(self, name: str) -> str:
         """Return the notebook of an answer; "" if there is none of this name."""
@@ -105,7 +93,7 @@ class Copy:
 
     def write_start(self) -> None:
         """Write the start page, with what is done and what comes next."""
-        text = str(self._about["start"]).replace("[[next]]", self._next() + self._newer())
+        text = str(self.about["start"]).replace("[[next]]", self._next() + self._newer())
         for notebook in self.notebooks:
             text = text.replace(f"[[{notebook}]]", self.done(notebook))
         files.write_with_folders(self.place / START, text.encode())

@@ -1,7 +1,5 @@
 """Configure nbgrader so that its commands, run from a course's folder, use this engine."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

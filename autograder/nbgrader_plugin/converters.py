@@ -1,7 +1,5 @@
 """Run nbgrader in this process, without starting a command: with the course's configuration, for any classroom."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import io
@@ -13,7 +11,7 @@ from pathlib import Path
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.base import BaseConverter, NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..spec.course import notebooks, root
@@ -49,10 +47,7 @@ def folder_of(app: NbGraderApp) -> Path:
 
 
 def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
-    """Return what can be marked: the course's notebooks, then other assignments that lie in the configured folders.
-
-    Return only those that are `wanted`, if any are; raise a ValueError if one of them is not there.
-    """
+    """Return the `wanted` ones of the course's notebooks and other configured assignments, or all. Raise ValueError."""
     place = app.coursedir
     steps = (place.source_directory, place.release_directory)
     found = {Path(path).parent.name for step in steps for path in glob.glob(place.format_path(step, ".", "*/*.ipynb"))}
@@ -96,14 +91,22 @@ def register_assignments(app: NbGraderApp, names: Iterable[str]) -> None:
 @contextlib.contextmanager
 def _raising_with_log(app: NbGraderApp, notebook: str) -> Iterator[None]:
     """Turn nbgrader's errors in the `with` block into a RuntimeError that includes its log."""
+    with logged(app) as log:
+        try:
+            yield
+        except WouldOverwrite:
+            raise
+        except NbGraderException as error:
+            raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
+
+
+@contextlib.contextmanager
+def logged(one: NbGraderApp | BaseConverter) -> Iterator[io.StringIO]:
+    """Give what nbgrader logs in the `with` block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
-    app.log.addHandler(handler)
+    one.log.addHandler(handler)
     try:
-        yield
-    except WouldOverwrite:
-        raise
-    except NbGraderException as error:
-        raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
+        yield log
     finally:
-        app.log.removeHandler(handler)
+        one.log.removeHandler(handler)

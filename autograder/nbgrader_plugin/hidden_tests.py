@@ -1,9 +1,4 @@
-"""The hidden part of test cells, which names the exercise that a cell marks. Students never get it.
-
-A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote.
-"""
-
-from __future__ import annotations
+"""The hidden part of test cells, which names the exercise that a cell marks. Students never get it."""
 
 import re
 from collections.abc import Iterable
@@ -27,10 +22,7 @@ def exercise_of(cell: NotebookNode) -> str | None:
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
-    """Raise ValueError if a hidden line names nothing in this course: such a slip must cost no student marks.
-
-    So must another notebook's question: a class may have been marked when questions had other numbers.
-    """
+    """Raise ValueError if a hidden line names nothing in this course, or another notebook's question."""
     notebook = Path(file).stem
     elsewhere = {q.name: q.notebook for q in questions() if notebook in notebooks() and q.notebook != notebook}
     for cell in cells:

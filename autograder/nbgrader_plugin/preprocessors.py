@@ -1,9 +1,4 @@
-"""Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`, and more.
-
-nbgrader stays unpatched, except for one function (`gradebook.locking.share_engines`).
-"""
-
-from __future__ import annotations
+"""Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`."""
 
 import functools
 import json
@@ -27,7 +22,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade, is_solution
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets import Bool, Float, Integer, List
 
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
@@ -45,15 +40,12 @@ if TYPE_CHECKING:
 
 MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+ANSWER_STUB = "{name} = None  # replace None with your answer: one capital letter in quotation marks"
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
 
 class ReleaseStubs(ClearSolutions):
     """nbgrader's ClearSolutions, except that a lone `name = value` becomes `name = None`, so that the release runs."""
-
-    answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
-        config=True
-    )
 
     code_stub: dict[str, str]
 
@@ -64,7 +56,7 @@ class ReleaseStubs(ClearSolutions):
         )
         stubs = self.code_stub
         if cell.cell_type == "code" and region is not None:
-            self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
+            self.code_stub = {language: ANSWER_STUB.format(name=region[1])}
         try:
             return bool(super()._replace_solution_region(cell, language))
         finally:
@@ -84,9 +76,8 @@ class SubmissionExporter(NotebookExporter):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
                 raise NbGraderException("autograder knows nbgrader's own CourseDirectory.directory_structure only")
             if {"begin_test_delimeter", "end_test_delimeter"} & set(self.config.ClearHiddenTests):
-                raise NbGraderException(
-                    "autograder knows nbgrader's own marks of hidden tests only, and would show others"
-                )
+                said = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
+                raise NbGraderException(said)
             share_engines()
             self._add_submissions()
 
@@ -236,10 +227,7 @@ def _half_finished(path: Path) -> bool:
 
 
 class RestoreCells(OverwriteCells):
-    """nbgrader's OverwriteCells without its warnings about checksums of locked cells, which `repair` has replaced.
-
-    A release has no hidden tests, so nbgrader would report tampering for every honest student.
-    """
+    """nbgrader's OverwriteCells without warnings about checksums, which differ where a release has no hidden tests."""
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]
@@ -287,7 +275,7 @@ class Judge(NbGraderPreprocessor):
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
 
-    _template: Template | None = None  # one per process, however many instances nbgrader makes
+    _template: "Template | None" = None  # one per process, however many instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         submission = resources["nbgrader"]

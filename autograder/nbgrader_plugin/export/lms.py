@@ -1,14 +1,6 @@
-"""Export marks as nbgrader's CSV and as import files for Canvas and Moodle.
+"""Export marks as nbgrader's CSV, and as import files for Canvas and Moodle: docs/canvas-and-moodle.md."""
 
-    nbgrader export --exporter autograder.nbgrader_plugin.export.lms.CanvasExport --assignment 05-attention \
-        --CanvasExport.roster=classroom/canvas.csv
-
-The roster is the file downloaded from the system: Canvas's gradebook, Moodle's grading worksheet or grade export. Its
-rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
-"""
-
-from __future__ import annotations
-
+import contextlib
 import os
 import re
 import subprocess
@@ -92,11 +84,7 @@ class MarksExport(ExportPlugin):
 
     def _write(self, table: Table) -> None:
         path = Path(self.to) if self.to else Path(self.folder) / self.file_name
-        if published_by_git(path):
-            raise Unusable(
-                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
-                "commit. Name a file below classroom/ or outside of the repository."
-            )
+        refuse_published(path)
         if self.roster and path.resolve() == Path(self.roster).resolve():
             raise Unusable(f"{path} is the roster, as the system gave it out: name another file with --to.")
         try:  # another program's file begins with another column
@@ -112,19 +100,20 @@ class MarksExport(ExportPlugin):
         self.log.info("Grades are in %s", path)
 
 
-def published_by_git(path: Path) -> bool:
-    """Return True if git would add the file: False without git or outside a repository."""
+def refuse_published(path: Path) -> None:
+    """Raise Unusable if git would add the file, which it does not without git or outside a repository."""
     folder = next(parent for parent in path.absolute().parents if parent.is_dir())
     command = ["git", "-C", str(folder), "check-ignore", "--quiet", "--", str(path.absolute())]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 1
-    except OSError:
-        return False
+    with contextlib.suppress(OSError):
+        if subprocess.run(command, capture_output=True, check=False).returncode == 1:
+            raise Unusable(
+                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
+                "commit. Name a file below classroom/ or outside of the repository."
+            )
 
 
 def _score(submission: Any) -> float:
-    score: float = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
-    return score
+    return float(max(0.0, submission.score - (submission.late_submission_penalty or 0.0)))
 
 
 class CsvExport(MarksExport):
@@ -300,11 +289,7 @@ def _is_heading_of(heading: str, title: str) -> bool:
 
 
 class CanvasExport(LmsExport):
-    """Export for Canvas: Grades → Import. Its roster comes from Grades → Export → Export Entire Gradebook.
-
-    The file holds the columns up to Section and the assignments': Canvas would take any other as a change if it has
-    changed since. Cells of excused students (EX) and of those without the assignment (N/A) stay as they are.
-    """
+    """Export for Canvas: the columns up to Section and the marks, since others may have changed there meanwhile."""
 
     system = "Canvas"
     file_name = "grades-canvas.csv"
@@ -349,11 +334,7 @@ def _number(cell: str) -> float | None:
 
 
 class MoodleExport(LmsExport):
-    """Export for Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
-
-    The worksheet comes from the assignment's page and goes back there (Upload grading worksheet); a grade export goes
-    back through Grades → Import → CSV file. Moodle ignores marks changed there since, and marks above its maximum.
-    """
+    """Export for Moodle: the assignment's grading worksheet or the course's grade export, filled in."""
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)
     decimal = Enum([".", ","], ".", help="Moodle takes a point in every language, and a comma in some").tag(config=True)

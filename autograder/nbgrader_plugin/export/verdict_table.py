@@ -1,7 +1,5 @@
 """Write all verdicts as one tidy table for further analysis: a row for each student, exercise and check."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""Limit the processor seconds and characters of one feedback page. Content beyond them is plain text or left out.
-
-Each piece of a notebook is cheap by itself (see `intake.sanitize`). The grader's own words do not count.
-"""
-
-from __future__ import annotations
+"""Limit the processor seconds and characters of one feedback page. Content beyond them is plain text or left out."""
 
 import signal
 import threading

@@ -1,9 +1,4 @@
-"""Export feedback pages with nbgrader's own commands. Each is one file that opens offline, prints, and runs no scripts.
-
-nbconvert fills the template in `feedback_page/`; `sections` collects its content.
-"""
-
-from __future__ import annotations
+"""Export feedback pages with nbgrader's own commands. Each is one file that opens offline and runs no scripts."""
 
 from pathlib import Path
 from typing import Any
@@ -19,9 +14,8 @@ from ..release import released_notebook
 from . import rendering, sections
 from .budget import SECONDS, SIZE, Budget
 
-POLICY = (  # allow no scripts and nothing from other hosts
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-)
+# Allow no scripts and nothing from other hosts.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
 
 class FeedbackExporter(HTMLExporter):

@@ -1,7 +1,5 @@
 """Read a feedback page's marks from the gradebook, in a few queries for all cells at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nbformat import NotebookNode

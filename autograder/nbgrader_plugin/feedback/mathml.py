@@ -1,9 +1,4 @@
-"""Translate formulas to MathML, which browsers render without scripts, fonts or network.
-
-latex2mathml translates. Of its result only known elements and attributes are kept, since students write formulas too.
-"""
-
-from __future__ import annotations
+"""Translate formulas to MathML, which browsers render without scripts. Only known elements and attributes are kept."""
 
 import functools
 import itertools
@@ -39,8 +34,10 @@ VALUE = re.compile(r"[\w.+%-]+( [\w.+%-]+)*")
 def mathml(latex: str, block: bool = False) -> str:
     """Return the MathML of a formula, given without its dollar signs, or its source as code if translation fails."""
     try:
-        if len(latex) > MAX_FORMULA or max(latex.count("{"), latex.count("\\left")) > 10 * MAX_DEPTH or _deep(latex):
+        if len(latex) > MAX_FORMULA or max(latex.count("{"), latex.count("\\left")) > 10 * MAX_DEPTH:
             raise ValueError("too long")
+        if max(itertools.accumulate(1 if one[1] else -1 for one in NESTING.finditer(latex)), default=0) > MAX_DEPTH:
+            raise ValueError("too deep")
         plain = NAMED.sub(r"\\operatorname{\1}", ALIGNED.sub(r"\\\1{align*}", latex.strip()))
         made = _known(convert_to_element(plain, display="block" if block else "inline"))
         if block:
@@ -48,11 +45,6 @@ def mathml(latex: str, block: bool = False) -> str:
         return ElementTree.tostring(made, encoding="unicode", short_empty_elements=False)
     except Exception:  # whatever latex2mathml fails on, the student sees the formula's source
         return f"<code>{escape(latex)}</code>"
-
-
-def _deep(latex: str) -> bool:
-    steps = (1 if found[1] else -1 for found in NESTING.finditer(latex))
-    return any(depth > MAX_DEPTH for depth in itertools.accumulate(steps))
 
 
 def _known(element: Element) -> Element:

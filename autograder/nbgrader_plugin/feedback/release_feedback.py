@@ -1,7 +1,5 @@
 """`nbgrader release_feedback` for a class in which some students submitted outside the exchange."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Render text cells, code and outputs as markup for a feedback page: cleaned, with formulas, without scripts."""
 
-from __future__ import annotations
-
 import functools
 import re
 import secrets

@@ -1,8 +1,4 @@
-"""Collect the content of a feedback page, in order: the mark, a row for each exercise, next steps, cells that were not
-run; then the notebook, with the course's unchanged cells folded.
-"""
-
-from __future__ import annotations
+"""Collect a feedback page's content: the mark, a row for each exercise, next steps, cells not run; the notebook."""
 
 import functools
 import re
@@ -60,10 +56,7 @@ class Part:
 
 
 def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget) -> dict[str, Any]:
-    """Return the content of a notebook's page, as its template names it.
-
-    `about` holds nbgrader's facts on the submission and the mark from `feedback.marks`.
-    """
+    """Return a page's content, by its template's names. `about` is nbgrader's, with the mark from `feedback.marks`."""
     writer = _Writer(released, budget)
     notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
     writer.write([cell for cell in notebook.cells if cell.metadata.get(KEY) != "notice"])
@@ -223,7 +216,6 @@ class _Writer:
         self._fold(self._code(cell) if skipped else self._shown(cell), text=False)
 
     def _fold(self, body: Markup, text: bool) -> None:
-        """Append `body` to the open fold, or open a new one."""
         if not self.parts or self.parts[-1].kind != "given":
             self.parts.append(Part("given"))
             self._texts = self._codes = 0
@@ -241,8 +233,6 @@ class _Writer:
         self.parts.append(part)
         if why := _problem(cell):
             self.stopped.append((part.anchor, f"{label}, number {index + 1} of the notebook", why))
-
-    # Content that may be a student's counts against the page's budget.
 
     def _shown(self, cell: NotebookNode) -> Markup:
         if cell.cell_type == "code":

@@ -1,10 +1,4 @@
-"""Mark submissions for Formgrader in a separate process, one after the other, and report progress.
-
-Marking in the server would block it. The process reads one line per submission and writes lines back, JSON both ways.
-It ends after IDLE seconds without work, or with the server.
-"""
-
-from __future__ import annotations
+"""Mark submissions for Formgrader in a separate process, one after the other, and report progress in lines of JSON."""
 
 import asyncio
 import contextlib

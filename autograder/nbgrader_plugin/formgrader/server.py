@@ -1,12 +1,7 @@
-"""Guard Formgrader's pages: they belong to a Jupyter server, with all its rights, and show students' notebooks, which
-must neither run scripts nor send requests there.
+"""Guard Formgrader's pages, which show students' notebooks in a Jupyter server, by a content security policy.
 
-Formgrader reads nbgrader_config.py in the server's process, and that file calls `guard_server`: from then on each of
-Formgrader's responses has a content security policy. It allows only the scripts of nbgrader's own templates, by a nonce
-drawn for each response, and pictures only from students' submissions. Students' files are shown in a sandbox.
+It allows only scripts of nbgrader's templates, by a nonce, and pictures from submissions; files are in a sandbox.
 """
-
-from __future__ import annotations
 
 import base64
 import functools

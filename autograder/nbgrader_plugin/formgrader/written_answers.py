@@ -1,10 +1,4 @@
-"""Show the rubric and sample answers at three levels beside a written answer while a person marks it.
-
-The rubric and the answer worth all points come from the solution notebook, other answers, with the reason for their
-points, from the course's `written_answers.toml`. Neither is ever released.
-"""
-
-from __future__ import annotations
+"""Show the rubric and sample answers beside a written answer while a person marks it. Neither is ever released."""
 
 import functools
 import re
@@ -46,7 +40,6 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
-    """Read the rubrics and samples, cached by path and time of change."""
     table = home() / TABLE if notebooks() else Path()  # without a course, there are no other answers
     partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""

@@ -1,10 +1,4 @@
-"""Let several nbgrader processes use one gradebook: set it up under a lock, before they mark.
-
-nbgrader creates a table, a course or a student that does not exist. If two processes do so at the same moment, one
-fails. After `make_ready` everything exists.
-"""
-
-from __future__ import annotations
+"""Let several nbgrader processes use one gradebook: create under a lock what two would create at the same moment."""
 
 import contextlib
 import functools
@@ -31,10 +25,7 @@ _held: set[str] = set()  # gradebooks that this process has locked
 
 @contextlib.contextmanager
 def locked(db_url: str) -> Iterator[None]:
-    """Run the `with` block in one process at a time; the others wait. May be nested.
-
-    The lock ends with the process that holds it. SQLite and PostgreSQL have one; for others `make_ready` tries again.
-    """
+    """Run the `with` block in one process at a time, where the database is SQLite or PostgreSQL. May be nested."""
     url = make_url(db_url)
     lock = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}.get(url.get_backend_name())
     if lock is None or not url.database or db_url in _held:
@@ -66,11 +57,7 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 
 
 def share_engines() -> None:
-    """Make all of nbgrader's `Gradebook` objects in this process with the same URL share one SQLAlchemy engine.
-
-    nbgrader opens nine gradebooks for each notebook it marks, and compiling their queries again takes a tenth of the
-    time of marking a right notebook. This is the only place where nbgrader is patched, in processes that mark.
-    """
+    """Make nbgrader's `Gradebook` objects share an engine for each URL, for a tenth of the time: its only patch."""
     nbgrader.api.create_engine = _engine
 
 

@@ -1,10 +1,4 @@
-"""Keep a manual mark finished when a notebook is marked again, as long as the answer is unchanged.
-
-When nbgrader marks a notebook again, it flags each manual mark as unfinished, since it cannot tell if the answer has
-changed. So an extra table of the gradebook holds, for each mark, a digest of the answer that it was given for.
-"""
-
-from __future__ import annotations
+"""Keep a manual mark finished when a notebook is marked again, by a digest of the answer that it was given for."""
 
 import hashlib
 from typing import Any
@@ -28,10 +22,7 @@ GIVEN_FOR = Table(
 
 
 class SaveMarks(SaveAutoGrades):
-    """nbgrader's SaveAutoGrades, except that a manual mark stays finished while its answer is unchanged.
-
-    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are.
-    """
+    """nbgrader's SaveAutoGrades, except that a manual mark stays finished if answer and judge's points are the same."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         about = resources["nbgrader"]

@@ -1,14 +1,8 @@
 """Read tables of students: those of Canvas and Moodle, matched to the gradebook's students, and the classroom's names.
 
-Sources on the columns' names, and on the columns by which each system identifies students on import:
-Canvas, https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
-and its source (github.com/instructure/canvas-lms, lib/gradebook_importer.rb): ID, SIS User ID, SIS Login ID, the name;
-Moodle, https://docs.moodle.org/405/en/Grade_import (useridnumber, useremail, username; one unknown student makes it
-refuse the whole file), and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's
-Identifier.
+The columns by which each system identifies students stand in the sources of Canvas (github.com/instructure/canvas-lms,
+lib/gradebook_importer.rb) and Moodle (docs.moodle.org/405/en/Grade_import; mod/assign/feedback/offline).
 """
-
-from __future__ import annotations
 
 import codecs
 import csv

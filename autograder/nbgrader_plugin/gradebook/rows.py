@@ -1,12 +1,7 @@
-"""Read a notebook's rows of the gradebook in a few queries, and write them in one transaction.
-
-nbgrader's preprocessors query and commit for each cell, which takes longer than marking a right answer.
-"""
-
-from __future__ import annotations
+"""Read a notebook's rows of the gradebook in a few queries: nbgrader's own, one for each cell, take longer."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeCell, Notebook, SourceCell
 
@@ -20,14 +15,13 @@ class Rows:
         self.db = self
 
     @classmethod
-    def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Rows:
-        """Return the marks and comments of a student's notebook."""
+    def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Self:
         sheet = gradebook.find_submission_notebook(notebook, assignment, student)
         grades, comments = by_cell(gradebook, Grade, sheet), by_cell(gradebook, Comment, sheet)
         return cls(gradebook, find_grade=grades, find_comment=comments)
 
     @classmethod
-    def of_release(cls, gradebook: Gradebook, notebook: str, assignment: str) -> Rows:
+    def of_release(cls, gradebook: Gradebook, notebook: str, assignment: str) -> Self:
         def found(kind: Any) -> dict[str, Any]:
             cells = gradebook.db.query(kind.name, kind).join(kind.notebook).join(Notebook.assignment)
             return dict(cells.filter(Notebook.name == notebook, Assignment.name == assignment).all())

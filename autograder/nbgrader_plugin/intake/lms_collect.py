@@ -1,7 +1,4 @@
-"""Collect submissions downloaded from Canvas and Moodle, and find the student of each.
-
-    classroom/downloaded/05-attention/archive/submissions.zip     # put here as downloaded
-    nbgrader zip_collect 05-attention                             # -> classroom/submitted/STUDENT/05-attention/
+"""Collect submissions downloaded from Canvas and Moodle with `nbgrader zip_collect`, and find the student of each.
 
 The systems name the files in their archives like this (github.com/instructure/canvas-lms, lib/content_zipper.rb;
 github.com/moodle/moodle, mod/assign/classes/downloader.php):
@@ -10,11 +7,8 @@ github.com/moodle/moodle, mod/assign/classes/downloader.php):
     José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
     José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
 
-Canvas's number is the gradebook's `lms_user_id`. Moodle's is new for each assignment; its grading worksheet gives the
-student (`Identifier`). A student who cannot be found is collected under the number.
+Canvas's number is the gradebook's `lms_user_id`; Moodle's is new each time, and in its worksheet (`Identifier`).
 """
-
-from __future__ import annotations
 
 import functools
 import re
@@ -149,7 +143,6 @@ class LmsCollector(FileNameCollectorPlugin):
         return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
 
     def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
-        """Return the students by system and number, from the system's own table."""
         if not self.roster:
             return {}
         try:
@@ -212,7 +205,6 @@ def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tup
 
 
 def _letters_and_digits(name: str) -> str:
-    """Return a name's letters and digits in lower case, as in Canvas's file names."""
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
 
 

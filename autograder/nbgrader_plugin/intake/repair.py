@@ -1,11 +1,4 @@
-"""Repair a submission before it is marked: put the student's answers and cells into the released notebook.
-
-Students' notebooks come back with cells copied, deleted or changed, without metadata, renamed, or not as notebooks at
-all. Each becomes a notebook with the release's graded cells, each once and in order, and the student's other cells; or
-a blank notebook with the reason why it could not be read.
-"""
-
-from __future__ import annotations
+"""Repair a submission: put the student's answers and cells into the released notebook, or say why it cannot be read."""
 
 import ast
 import copy
@@ -59,10 +52,7 @@ class Unreadable(Exception):
 def load(
     path: Path, release: NotebookNode, left_out: Iterable[str] = (), notebooks: Set[str] = frozenset()
 ) -> NotebookNode:
-    """Return the repaired submission, or a blank one.
-
-    `left_out` holds sentences on files that were not read, `notebooks` the names of all that the assignment has.
-    """
+    """Return the repaired submission, or a blank one. `left_out` holds sentences on files that were not read."""
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
         repaired = repair(_read(_locate(path, notes, notebooks)), release, notes)
@@ -221,7 +211,6 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
 
 
 def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Cut the student's own cells, and text, down to the limits."""
     from . import sanitize  # slow to import, and not every command reads submissions
 
     copies, own = Counter[str](), []
@@ -303,10 +292,7 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 
 
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Keep one of several cells with a grade_id: of answers the last changed one, of locked cells the first.
-
-    Other copies of answers stay as ordinary cells; those of locked cells are removed.
-    """
+    """Keep the last changed of several answers, and let others be ordinary cells; keep the first of locked cells."""
     for name, released in wanted.items():
         if len(twins := [cell for cell in cells if cell.grade_id == name]) < 2:
             continue

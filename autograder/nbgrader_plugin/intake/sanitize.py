@@ -1,9 +1,4 @@
-"""Clean a student's notebook: keep text, tables, formulas and pictures, and nothing that runs or loads anything.
-
-This protects feedback pages and Formgrader, whose pages are part of a Jupyter server.
-"""
-
-from __future__ import annotations
+"""Clean a student's notebook, for feedback pages and Formgrader: keep nothing that runs or loads anything."""
 
 import base64
 import re

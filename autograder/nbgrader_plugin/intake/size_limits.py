@@ -1,10 +1,4 @@
-"""Remove a large notebook's outputs, in a separate process with limited memory and time.
-
-Run as `python -I -S size_limits.py MEMORY SECONDS MOST`, with the notebook on standard input. It writes the rest, at
-most MOST bytes of JSON, or exits with status 3 if that is larger.
-"""
-
-from __future__ import annotations
+"""Remove a large notebook's outputs, from standard input to output: python -I -S size_limits.py MEMORY SECONDS MOST."""
 
 import json
 import resource

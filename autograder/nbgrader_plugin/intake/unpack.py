@@ -1,10 +1,4 @@
-"""Unpack downloads from a learning-management system, and the students' own archives in them.
-
-Nothing is written outside the folder or overwritten, and links are not followed. Files that are too large, too many or
-unsafe are skipped and reported.
-"""
-
-from __future__ import annotations
+"""Unpack a learning-management system's downloads and the archives in them, without overwriting or leading out."""
 
 import logging
 import math

@@ -1,12 +1,8 @@
 """Judge an exercise again with working versions of the student's other exercises, without leaking those versions.
 
-Student code in such a rerun can read the working versions, and two processes on one machine can always leak something
-to each other. So the order of reruns makes a leak useless. They come last, when the notebook's own process has ended,
-in one process after the other. Each gets working versions only of exercises whose marks are final. Texts that a rerun
-sends reach the feedback page only if the student's process also sent them without the working versions.
+A rerun could leak them. So reruns come last, one after the other, with working versions only of exercises whose marks
+are final, and only texts that the student's process also sent without them reach the feedback page.
 """
-
-from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable

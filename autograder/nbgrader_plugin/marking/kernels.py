@@ -1,7 +1,5 @@
 """The installed provisioner of caged kernels. It preloads the modules that the course's notebooks use."""
 
-from __future__ import annotations
-
 from ...sandbox.provisioner import CagedProvisioner
 from ...spec.course import course
 

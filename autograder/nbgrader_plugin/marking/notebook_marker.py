@@ -1,7 +1,5 @@
 """Mark a whole notebook: run its cells in a child process, and ask the judge's questions at its test cells."""
 
-from __future__ import annotations
-
 import ast
 import logging
 import time
@@ -96,9 +94,8 @@ class NotebookMarker:
                     # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
                     # needs them, but an answer may define its own `Block`, which the course gives too.
                     defined = defined_in(cell.source)
-                    self._run_skipped(
-                        needed_by(cell.source) | (defined if is_solution(cell) else defined & self._given)
-                    )
+                    counting = defined if is_solution(cell) else defined & self._given
+                    self._run_skipped(needed_by(cell.source) | counting)
                     self._run(index, cell)
             self._judge_late_answers()
             self._rerun_isolated()
@@ -222,7 +219,6 @@ class NotebookMarker:
         return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
-        """Run an instructor's own test cell; nbgrader reads its mark from the outputs."""
         result = self._run(index, cell)
         if _notice(LEFT_OUT) in cell.outputs:
             cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))
@@ -240,10 +236,7 @@ class NotebookMarker:
             self._write(cell, zero(name, TOO_OFTEN if self._may_ask() else TIME_UP_ASKING))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
-        """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
-
-        The student's own versions may fit together where the working ones do not, so the better verdict counts.
-        """
+        """Return the verdict with the student's other exercises; postpone a rerun with working ones if it may help."""
         declared = question_or_exercise(name)
         if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
             return mark_choice(declared, seen.get("value"))

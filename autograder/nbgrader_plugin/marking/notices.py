@@ -1,7 +1,5 @@
 """The grader's messages in a cell's outputs: notices in brackets, and verdicts."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,10 +1,4 @@
-"""Tests that an instructor wrote as plain assertions: say why one failed, without the source of hidden ones.
-
-Such a test runs beside the student's code, and nbgrader reads its mark from the cell's outputs: an error or text on
-stderr is worth nothing, a number is the points earned, anything else is worth all points.
-"""
-
-from __future__ import annotations
+"""Tests that an instructor wrote as plain assertions: say why one failed, without the source of hidden ones."""
 
 import re
 from collections.abc import Iterable
@@ -32,11 +26,7 @@ def deciding(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
 
 
 def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterable[NotebookNode]) -> None:
-    """Replace the errors in a test cell's outputs by one that says what the student may know; add one if none is there.
-
-    Its traceback names lines of the notebook that students have before them, and no others. With `cut`, there may have
-    been more outputs than these.
-    """
+    """Let one error say what the student may know of a test's failure. With `cut`, more outputs may have been there."""
     errors = [output for output in cell.outputs if output.output_type == "error"]
     name, message = "ValueError", ""
     if stopped := next(filter(None, map(ending_in, cell.outputs)), ""):

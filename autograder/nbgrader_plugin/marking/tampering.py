@@ -1,10 +1,4 @@
-"""Find signs that a notebook tries to get around the marking, for the instructor to review.
-
-No sign changes a mark: marks are safe because the judge runs outside the student's process. Nor is a sign proof: a
-curious student may look at `sys.modules` too, and well-hidden attempts are not found.
-"""
-
-from __future__ import annotations
+"""Find signs that a notebook tries to get around the marking, for the instructor to review. No sign changes a mark."""
 
 import ast
 import re

@@ -1,10 +1,4 @@
-"""`nbgrader generate_assignment`, from its command, from Formgrader or from here, without losing anyone's edits.
-
-Beside the released folders, `.released/ASSIGNMENT.json` is a manifest of the last release. If a notebook or a file
-differs from it, nbgrader's `--force` does not overwrite it; `ReleaseExporter.overwrite` does, and keeps a copy.
-"""
-
-from __future__ import annotations
+"""`nbgrader generate_assignment` without losing anyone's edits: `.released/ASSIGNMENT.json` lists the last release."""
 
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Read a released notebook: the title and section of each exercise, and the text that is the course's own."""
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass, field
@@ -45,7 +43,6 @@ def read(path: Path) -> Released:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int) -> Released:
-    """Read a released notebook, cached by path and time of change."""
     with path.open(encoding="utf-8") as file:
         cells = nbformat.reader.read(file).cells
     title, section, own = "", "", ""

@@ -1,10 +1,4 @@
-"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students.
-
-All of it works in plain Jupyter, VS Code and Colab, without this package. Where a notebook does not import the course's
-`handout/beside/notebook_tools.py`, the first cell has their code, too, with a call that names the notebook's libraries.
-"""
-
-from __future__ import annotations
+"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students."""
 
 import ast
 import re
@@ -37,16 +31,8 @@ def look_beside(names):
 
 """
 TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
-INSERTED = (
-    "look_around",
-    "_online",
-    "plainly",
-    "_plain",
-    "_is_cell",
-    "_code",
-    "_wrapped",
-    "text_bars",
-)  # functions of these tools
+# Functions of these tools.
+INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped", "text_bars")
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'

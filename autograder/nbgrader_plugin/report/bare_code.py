@@ -1,7 +1,5 @@
 """Strip a cell's source to its code, even if it is not valid Python: no comments, docstrings or empty lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pygments.lexers import PythonLexer

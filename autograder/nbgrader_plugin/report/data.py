@@ -1,9 +1,4 @@
-"""Collect a report's data on a class once, from the gradebook, the marked notebooks and the release.
-
-Students' text, their names included, may hold anything. It is made harmless here (`plain`).
-"""
-
-from __future__ import annotations
+"""Collect a report's data on a class once, from gradebook, marked notebooks and release; make texts harmless."""
 
 import glob
 import json
@@ -80,7 +75,6 @@ class Answer:
 
     @property
     def judged(self) -> bool:
-        """Return True if at least one check was decided."""
         return self.answered and any(line.passed is not None for line in self.lines)
 
     @property
@@ -141,7 +135,6 @@ class Assignment:
 
     @property
     def exercises(self) -> list[str]:
-        """Return the exercises' names in the order of the notebook."""
         found = {answer.exercise for answer in self.answers}
         return [name for name in self.sections if name in found] + sorted(found - set(self.sections))
 
@@ -162,10 +155,7 @@ class ClassData:
 
 
 def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
-    """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked.
-
-    The class is the one that nbgrader_config.py names, or the one in the folder `classroom`.
-    """
+    """Return data on these or all marked assignments of `classroom` or the configured one. Raise NoClass if none is."""
     if db_url is None and classroom is not None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
     place = folders(classroom and classroom.resolve(), db_url)
@@ -187,11 +177,8 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
 
 
 def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
-    released = [
-        cell
-        for notebook in _notebooks(Path(place.format_path(place.release_directory, ".", name)))
-        for cell in notebook.cells
-    ]
+    folder = Path(place.format_path(place.release_directory, ".", name))
+    released = [cell for notebook in _notebooks(folder) for cell in notebook.cells]
     result = Assignment(plain(name), sheets, released=released, sections=sections(released))
     blank = {grade_id(cell): cell.source.strip() for cell in released if is_solution(cell)}
     for sheet in result.sheets:
@@ -199,21 +186,18 @@ def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students
         sheet.student = plain(sheet.student)
         result.unreadable += [] if marked else [sheet.student]
         cells = [cell for notebook in marked for cell in notebook.cells]
-        answers = list(_answers(sheet, cells, blank))
-        for answer in answers:
-            answer.refused = _refusal(cells) is not None
-        result.answers += answers
+        refused = _refusal(cells) is not None
+        for answer in _answers(sheet, cells, blank):
+            answer.refused = refused
+            result.answers.append(answer)
         result.troubles += _troubles(sheet.student, cells)
         signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
         result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
     order = {name: place for place, name in enumerate(result.exercises)}
     result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
-    handed_in = {
-        plain(Path(path).parent.name)
-        for path in glob.glob(place.format_path(place.submitted_directory, "*", glob.escape(name)))
-        if os.path.isdir(path)
-    }
+    paths = glob.glob(place.format_path(place.submitted_directory, "*", glob.escape(name)))
+    handed_in = {plain(Path(path).parent.name) for path in paths if os.path.isdir(path)}
     result.unmarked = sorted(handed_in - here)
     result.absent = sorted(students - here - handed_in)
     return result

@@ -1,7 +1,5 @@
 """Write the class report as one self-contained HTML page: it opens anywhere, offline, and prints."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from pathlib import Path

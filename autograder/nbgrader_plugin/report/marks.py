@@ -1,10 +1,4 @@
-"""Read a class from the gradebook: its students, submissions and the points of each cell. Nothing is written.
-
-nbgrader's class `Gradebook` creates tables and a course if there are none; a report must not. So this module queries
-the tables directly.
-"""
-
-from __future__ import annotations
+"""Read a class from the gradebook's tables directly: nbgrader's class `Gradebook` would write into it."""
 
 import os
 from collections import Counter
@@ -60,10 +54,7 @@ class Sheet:
 
 
 def folders(classroom: Path | None, db_url: str | None) -> CourseDirectory:
-    """Return the configured folders and gradebook, for the term's data in `classroom` if it is given.
-
-    The configuration is not read if both arguments are given. Raise NoClass if there is none.
-    """
+    """Return these folders and gradebook; None means the configured one. Raise NoClass if there is no configuration."""
     if classroom is not None and db_url is not None:
         own = {f"{step}_directory": str(classroom / step) for step in ("submitted", "autograded")}
         return CourseDirectory(root=str(root()), release_directory=str(release()), db_url=db_url, **own)

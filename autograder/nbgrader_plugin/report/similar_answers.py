@@ -1,11 +1,4 @@
-"""Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
-
-Short exercises have few right answers, which naturally look alike. So an answer counts only if it is longer than a few
-lines and unlike every catalogued version, and a pair only if the two are far closer to each other than either is to the
-nearest quarter of the class, in more tokens over all exercises than one coincidence explains.
-"""
-
-from __future__ import annotations
+"""Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof."""
 
 import functools
 from collections import defaultdict
@@ -92,10 +85,7 @@ def _known(exercise: str) -> list[str]:
 
 
 class _Reader:
-    """Turn sources into strings with one character per token, without comments, docstrings and the release's lines.
-
-    All names are the same token, except attributes and built-ins, so renaming a variable is no change.
-    """
+    """Turn sources into strings of a character per token. Names that a student may choose are all the same token."""
 
     def __init__(self, stub: str) -> None:
         self.lexer = PythonLexer()

@@ -1,7 +1,5 @@
 """Summarise a class's data: distributions, pass rates, misconceptions with examples, progress, time."""
 
-from __future__ import annotations
-
 import builtins
 import functools
 import keyword

@@ -1,7 +1,5 @@
 """Show the class report in the terminal: tables of marks and of the class's misconceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
@@ -50,7 +48,6 @@ def marks_table(assignment: Assignment) -> Table:
 
 
 def _lost(answers: Sequence[Answer]) -> str:
-    """Return in which answers points were lost, the most first."""
     lost = [one for one in answers if one.earned < one.points and not one.waits]
     if any(one.refused for one in lost):
         return "all: the file could not be read"
@@ -74,9 +71,8 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    if lost := [
-        one for one in assignment.answers if one.kind != "written" and one.answered and one.earned < one.points
-    ]:
+    lost = [one for one in assignment.answers if one.kind != "written" and one.answered and one.earned < one.points]
+    if lost:
         headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
         yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
@@ -91,7 +87,6 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
 
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
-    """Return a table of marks by student, with late penalties and points that wait for a person."""
     rows = []
     for sheet in assignment.sheets:
         own = [answer for answer in assignment.answers if answer.student == sheet.student]

@@ -1,7 +1,5 @@
 """Group wrong answers that no catalogued mistake explains by their behaviour, so that an instructor names each once."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -73,10 +71,8 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
         console.print("Every wrong answer that could be judged has its name.", highlight=False)
         return
     answers = sum(len(group.answers) for group in found)
-    console.print(
-        f"{answers} wrong answers that nothing catalogued explains, in {len(found)} groups by what they do.",
-        highlight=False,
-    )
+    said = f"{answers} wrong answers that nothing catalogued explains, in {len(found)} groups by what they do."
+    console.print(said, highlight=False)
     for rank, group in enumerate(found[:most], 1):
         console.print("\n".join(_group_lines(rank, group)), markup=False, highlight=False, soft_wrap=True)
     if len(found) > most:
