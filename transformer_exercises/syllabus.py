@@ -54,7 +54,8 @@ from torch import nn
         *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
         *("tqdm.auto", "ipywidgets", "tokenizers", "transformers"),
         *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
-        *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
+        *("transformers.models.gpt2.modeling_gpt2", "transformers.models.gpt2.tokenization_gpt2"),
+        "transformers.tokenization_utils_tokenizers",
     ),
     libraries=frozenset({"torch", "nn", "F", "np", "numpy", "plt", "math", "random"}),
     commonest=(

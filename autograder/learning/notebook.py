@@ -17,6 +17,7 @@ from ..judge.student import UNDEFINED
 from ..judge.verdict import html, plain
 from ..spec.course import names, question_or_exercise
 from ..spec.exercise import UNANSWERED, Question
+from ..untrusted.torch_internals import COMPILER
 from .asking import verdict_on
 from .progress import FOLDER, Answer, Copy
 
@@ -128,7 +129,7 @@ def _say(sentence: str) -> None:
 
 
 # PyTorch imports this when it is first asked about a second device: a second, in which the learner reads.
-_slow_parts = threading.Thread(target=importlib.import_module, args=("torch._dynamo",), daemon=True)
+_slow_parts = threading.Thread(target=importlib.import_module, args=(COMPILER,), daemon=True)
 
 
 def _before(info: Any) -> None:

@@ -145,10 +145,10 @@ def test_conda_installs_for_students_what_pip_does_with_the_same_pythons():
 
 def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
     cells = [cell for name in NOTEBOOKS for cell in read("course", name).cells if cell.cell_type == "code"]
-    modules = {module for cell in cells for module in imported(cell.source)}
+    beside = {path.stem: path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")}
+    modules = {module for source in (*(cell.source for cell in cells), *beside.values()) for module in imported(source)}
     assert "torch" in modules
-    beside = {path.stem for path in ROOT.glob("course/*/*.py")}
-    assert distributions(modules - BROUGHT - beside) == STUDENTS - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
+    assert distributions(modules - BROUGHT - set(beside)) == STUDENTS - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
 
 
 @pytest.mark.slow
