@@ -1,7 +1,4 @@
-"""Ways to circumvent the exercises' bans, and right answers that only look like one. `test_bans.py` tests both.
-
-`circumventions.toml` holds them, and describes its own format.
-"""
+"""Ways to circumvent the exercises' bans, and right answers that only look like one. `test_bans.py` tests both."""
 
 import tomllib
 from pathlib import Path

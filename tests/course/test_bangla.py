@@ -1,7 +1,5 @@
 """Tests of the Bangla stories, whose verbs agree with their subjects, and of notebook 09's results on them."""
 
-from __future__ import annotations
-
 import json
 import math
 import unicodedata

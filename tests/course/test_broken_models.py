@@ -1,7 +1,5 @@
 """Tests that nothing a student is given says which of notebook 12's models has which bug."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import inspect
@@ -57,15 +55,11 @@ def test_the_packed_file_holds_the_models_and_python_3_11_can_read_them():
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name)
-def test_no_released_file_shows_how_a_broken_model_differs_from_a_sound_one(path):
+def test_no_released_file_names_a_finding_or_shows_how_a_broken_model_differs(path):
     edits = [code for group in GROUPS.values() for ways, _ in group.values() for code in ways.values()]
     hidden = [code for _, ways, _ in MODELS.values() for code in ways.values()]
     for code in (*edits, *hidden):
         assert len(code) < 12 or code not in text(path), code
-
-
-@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name)
-def test_no_file_beside_the_notebook_names_a_finding_by_itself(path):
     if path.name in ("diagnosis_tools.py", PACKED.name):
         findings = {*WORDS, *SUSPECTS} - {"sound"}
         assert not findings & set(re.findall(r"[a-z]+", text(path).lower()))
@@ -78,22 +72,14 @@ def says_who_has_what(said):
     return bool(re.search(rf"\b[A-L]\b[\"'*`]*\s*(?:[:=,]|is|has)\s*[\"'*`\\]*(?:{findings})\b", said))
 
 
-@pytest.mark.parametrize(
-    "said", ["patient E: leak", '{"A": "merge"}', "L = half", "**B** is `noise`", "model D has copy"]
-)
-def test_what_says_who_has_what_is_recognised(said):
-    assert says_who_has_what(said)
-
-
 @pytest.mark.parametrize("kind", ["course", "solutions"])
 def test_no_cell_and_no_stored_output_says_who_has_what(kind):
     """The website shows the outputs of given cells."""
     for cell in read(kind, NAME).cells:
         outputs = [] if "claim" in cell.metadata.get("tags", []) else cell.get("outputs", [])
-        said = [
-            json.dumps(output, ensure_ascii=False) for output in outputs if "image/png" not in output.get("data", {})
-        ]
-        said += [output["metadata"]["image/png"]["alt"] for output in outputs if "image/png" in output.get("data", {})]
+        drawn = [output for output in outputs if "image/png" in output.get("data", {})]
+        said = [json.dumps(output, ensure_ascii=False) for output in outputs if output not in drawn]
+        said += [output["metadata"]["image/png"]["alt"] for output in drawn]
         said += [cell.source] if kind == "course" else []
         assert not [one for one in said if says_who_has_what(one)], cell.id
 
@@ -111,12 +97,6 @@ def test_the_order_follows_from_the_name_and_any_finding_may_have_any_letter(pat
 def test_without_a_name_the_order_is_drawn_anew(patients, group):
     found = orders(patients, group, [""] * 12)
     assert any(order != found[0] for order in found)
-
-
-def test_right_counts_the_findings_of_all_and_of_no_single_one(patients):
-    _, right = patients("ward", "Ada", V=31)
-    with pytest.raises(ValueError, match="one for each of E, F"):
-        right({"E": "leak"})
 
 
 @pytest.mark.parametrize("group", GROUPS)

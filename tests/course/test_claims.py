@@ -1,7 +1,5 @@
 """Tests that an assertion holds, or bounds, each number stated about a result; `claims.toml` lists the exceptions."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Tests of the checks: every catalogued mistake loses marks and is named, and every right answer gets full marks."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tests facts that the notebooks state: what the grammar leaves open, the shipped model, and sacrebleu's BLEU."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket

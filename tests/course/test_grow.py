@@ -1,7 +1,5 @@
 """Tests of `make grow`, which trains a GPT on any text and resumes exactly, and of the scaling experiment."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

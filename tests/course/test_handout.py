@@ -1,7 +1,5 @@
 """Tests of the students' files: the start page matches the notebooks, and the zip contains no solution."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests the checks beyond the catalogue: a small change of a right answer, which nobody thought of, loses marks too."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import contextlib

@@ -1,7 +1,5 @@
 """Tests that the sheets for native readers are what the stories are made of, and hold every sample of the course."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import ROOT
 

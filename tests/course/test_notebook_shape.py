@@ -1,7 +1,5 @@
 """Tests that notebooks ask of a reader what can be asked in a sitting or two, and that it is counted right."""
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook

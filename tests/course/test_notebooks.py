@@ -1,7 +1,5 @@
 """Tests that every notebook is complete, readable, accessible, and uses the contract's names."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import io

@@ -4,8 +4,6 @@ Each function and class that a released notebook defines outside its answers, al
 as an answer to every exercise that it could fit, with the code that it needs.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy

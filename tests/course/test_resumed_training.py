@@ -1,7 +1,5 @@
 """Tests that a stopped training resumes with exactly the same numbers, and that a different training starts anew."""
 
-from __future__ import annotations
-
 import runpy
 import signal
 import threading

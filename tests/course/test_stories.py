@@ -1,7 +1,5 @@
 """Tests of the stories: their probabilities are exact, their languages agree, and the notebooks have the same text."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

@@ -1,7 +1,5 @@
 """Tests of the pictures that one can touch: rejected input, what stands where no script runs, and no other hosts."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

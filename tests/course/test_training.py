@@ -1,7 +1,5 @@
 """Tests of the long training scripts: they run, report their results, and refuse bad data."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import random

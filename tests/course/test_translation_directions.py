@@ -1,7 +1,5 @@
 """Tests of notebook 11 in both directions: texts, maps and floors follow SOURCE and TARGET; the floors are right."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys
@@ -10,10 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT, read
-from test_stories import every_sentence
 
 from transformer_exercises.stories import derivations
-from transformer_exercises.stories.engine import SLOT
 
 FOLDER = ROOT / "solutions" / "11-translation"
 LESS = {  # so that a run takes seconds
@@ -82,18 +78,7 @@ def test_texts_figures_and_floors_follow_the_direction(ran):
         assert ours == theirs, "they grow by the same names on both sides"
 
 
-def shapes(pattern: tuple[str, ...]) -> tuple[str, str]:
-    """English and Igbo of a pattern, its roles numbered in the order of the English."""
-    numbers: dict[str, int] = {}
-    for match in SLOT.finditer(pattern[0]):
-        numbers.setdefault(match.group(1).lower(), len(numbers))
-    return tuple(
-        SLOT.sub(lambda match: f"{{{numbers.get(match.group(1).lower())}.{match.group(2) or ''}}}", side)
-        for side in pattern[:2]
-    )
-
-
-def test_english_hides_how_many_sheep_or_deer_and_how_one_has_a_thing_and_igbo_hides_nothing():
+def test_english_hides_how_many_sheep_or_deer_and_igbo_hides_nothing():
     told = [defaultdict(set), defaultdict(set)]
     for story in itertools.islice(derivations(5), 6_000):
         for (source, english), (_, igbo) in zip(story.sentences("english"), story.sentences("igbo"), strict=True):
@@ -104,11 +89,3 @@ def test_english_hides_how_many_sheep_or_deer_and_how_one_has_a_thing_and_igbo_h
     assert len(unclear) > 10
     assert all(re.search(r"\b(sheep|deer)\b", english) for english in unclear)
     assert not any(len(ways) > 1 for ways in told[1].values())
-    patterns = defaultdict(set)  # what a sample is too small to show: two patterns with one English
-    for say in every_sentence():
-        if say.alone:
-            english, igbo = shapes(say.patterns)
-            patterns[english].add(igbo)
-    [(english, ways)] = [(english, ways) for english, ways in patterns.items() if len(ways) > 1]
-    assert re.fullmatch(r"\S+ had \S+ \S+ \S+ and \S+ had \S+ \S+ \S+\.", english)
-    assert {re.search(r"nwere|ji", way).group() for way in ways} == {"nwere", "ji"}

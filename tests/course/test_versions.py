@@ -1,7 +1,5 @@
 """Tests that the lock pins all versions and that every other list of versions agrees with it."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

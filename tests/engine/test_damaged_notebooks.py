@@ -1,7 +1,4 @@
-"""Tests that any submission raises only the documented errors, at bounded cost, and costs no other student a mark.
-
-The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
-"""
+"""Tests that any submission raises only the documented errors, at bounded cost, and costs no other student a mark."""
 
 import functools
 import json

@@ -1,7 +1,4 @@
-"""Tests that submissions run and load nothing in Formgrader's pages, and that Formgrader itself works as before.
-
-They start a server as an instructor does, on a gradebook with a hostile student, and open it in a real browser.
-"""
+"""Tests that submissions run and load nothing in Formgrader's pages, and that Formgrader itself works as before."""
 
 import contextlib
 import http.client
@@ -138,10 +135,7 @@ def answer(server, path):
 
 @pytest.fixture
 def alone(server, page):  # noqa: F811
-    """Yield a page, and see that it asks for nothing but Formgrader's pages and pictures beside the notebook.
-
-    What its policy keeps it from asking fails as "csp" and is no request.
-    """
+    """Yield a page, and see that it asks for nothing but Formgrader's pages and pictures beside the notebook."""
     found: list[str] = []
     page.on("requestfinished", lambda one: found.append(one.url))
     page.on("requestfailed", lambda one: one.failure == "csp" or found.append(f"{one.url} {one.failure}"))

@@ -1,7 +1,5 @@
 """Tests of learning alone: a copy that updates leave alone, and notebooks that mark answers themselves."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -173,7 +171,3 @@ def test_the_learner_can_stop_an_answer():
     stops = "def softmax(scores, dim=-1):\n    raise KeyboardInterrupt"
     with pytest.raises(KeyboardInterrupt):
         asking.verdict_on("softmax", namespace(stops))
-
-
-def test_git_ignores_the_copy():
-    assert "/learn/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()

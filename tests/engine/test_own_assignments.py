@@ -1,9 +1,4 @@
-"""Tests that nbgrader's ordinary assignments get nbgrader's marks, with nothing of this course and without PyTorch.
-
-Marked beside stock nbgrader: the two notebooks of its quickstart course, and a sheet of every kind of graded cell.
-"""
-
-from __future__ import annotations
+"""Tests that nbgrader's ordinary assignments get nbgrader's marks, with nothing of this course and without PyTorch."""
 
 import contextlib
 import os

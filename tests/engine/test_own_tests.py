@@ -31,10 +31,7 @@ def notebook(*cells):
 
 
 def marked(template, source, answers, change=lambda submitted: None):
-    """Return a notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
-
-    Students get `source` without its hidden tests; `change` is what else they do to it.
-    """
+    """Return a notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts."""
     release = copy.deepcopy(source)
     for cell in release.cells:
         cell.source = cell.source.partition("\n### BEGIN HIDDEN TESTS")[0]

@@ -1,7 +1,4 @@
-"""Tests of the check for devices: answers that are right on a GPU pass, and wrong ones fail. No GPU is needed.
-
-The comments say what CUDA does. What is an error on CUDA is an error here, and a result returned on the CPU is wrong.
-"""
+"""Tests of the check for devices, without a GPU. Comments say what CUDA does: what is an error there is one here."""
 
 import pytest
 import torch

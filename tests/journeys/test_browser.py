@@ -1,7 +1,5 @@
 """Tests in a real browser: figures, pictures that one can touch, a feedback page."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

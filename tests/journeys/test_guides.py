@@ -1,7 +1,5 @@
 """Tests of the guides: all their commands exist, the cheap ones run, and the links have targets."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shlex

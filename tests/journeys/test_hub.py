@@ -1,8 +1,6 @@
 """Tests of `make hub`, a classroom on this machine, and of users' rights to each other's files."""
 
 # ruff: noqa: F811
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests an instructor's work in Formgrader and on the command line: names, an exchange, feedback for all students."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 

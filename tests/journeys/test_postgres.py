@@ -1,7 +1,5 @@
 """Tests of a gradebook in PostgreSQL: several nbgrader processes mark into a real server, started for these tests."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import os

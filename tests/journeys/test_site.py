@@ -1,8 +1,6 @@
 """Tests of the website: no marking code, nothing from other hosts, and all that is promised."""
 
 # ruff: noqa: F811
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Tests of the two wheels: what they carry, a class marked with nothing else, the wall around an installed course."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import email

@@ -1,7 +1,5 @@
 """`word_count`: how often each word occurs, whatever its case."""
 
-from __future__ import annotations
-
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.student import Student
