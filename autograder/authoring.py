@@ -157,12 +157,11 @@ def without_bars(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
     """Remove what differs by run or machine, except RUNNING; state the minutes anew. Return the notebook."""
+    first = next((cell for cell in notebook.cells if cell.cell_type == "code" and TOOLS.search(cell.source)), None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        if cell.cell_type == "code" and TOOLS.search(cell.source):
-            cell.outputs = []
         if cell.cell_type == "code":
-            cell.outputs = without_bars(cell.outputs)
+            cell.outputs = [] if cell is first else without_bars(cell.outputs)
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.pop("checksum", None)
     notebook.metadata = NotebookNode(
