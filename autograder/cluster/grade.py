@@ -60,7 +60,8 @@ class Classroom:
 class _StudentsPerSecond(bars.ProgressColumn):
     def render(self, task: bars.Task) -> Text:
         """Return the rate since the start: pages come in bursts, so the rate of the last moment means nothing."""
-        return Text(f"{task.completed / task.elapsed:.1f}/s" if task.completed and task.elapsed else "")
+        seconds = task.finished_time or task.elapsed
+        return Text(f"{task.completed / seconds:.1f}/s" if task.completed and seconds else "")
 
 
 def progress(console: Console) -> bars.Progress:
