@@ -8,7 +8,7 @@ import sys
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_output
 
 from autograder.authoring import Client, tidy
 from autograder.handout import write_start
@@ -35,11 +35,8 @@ def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
     wanted = nbformat.from_dict(notebook)
     notebook.metadata.language_info = {"name": "python", "version": "3.99", "file_extension": ".py"}
     notebook.metadata.widgets = {"state": {}}
-    told = new_output("stream", text="Python 3.99 · 2 CPU cores")
-    for one, outputs in ((notebook, [told]), (wanted, [])):
-        one.cells.append(
-            new_code_cell("from masking_tools import show", id="tools", outputs=outputs, execution_count=1)
-        )
+    setup = next(cell for cell in notebook.cells if cell.id == "setup")  # where the tools say what machine it is
+    setup.outputs = [new_output("stream", text="Python 3.99 · 2 CPU cores")]
     notebook.cells[1].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
     nbformat.write(notebook, path)
     assert tidy(path)
