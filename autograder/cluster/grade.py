@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import filelock
+import nbformat
 from rich import progress as bars
 from rich.console import Console
 from rich.text import Text
@@ -14,7 +15,7 @@ from rich.text import Text
 from ..nbgrader_plugin.converters import folder_of, settings
 from ..nbgrader_plugin.gradebook.locking import released
 from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
-from ..nbgrader_plugin.marking.notices import FAILED
+from ..nbgrader_plugin.marking.notices import FAILED, refusal
 from ..nbgrader_plugin.report.marks import read_marks
 from . import ledger, marking
 from .pool import Cluster, Local, TaskQueue, cores
@@ -93,11 +94,12 @@ def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Itera
     """Yield what to know after a run: where the feedback is, whose file was unreadable, who is unknown, what waits."""
     course = classroom.app.coursedir
     pages = Path(course.format_path(course.feedback_directory, "*", assignment))
-    if outcome.marked or outcome.unchanged:
-        yield f"feedback: {pages.relative_to(course.root) if pages.is_relative_to(course.root) else pages}"
+    if not outcome.marked and not outcome.unchanged:
+        return
+    yield f"feedback: {pages.relative_to(course.root) if pages.is_relative_to(course.root) else pages}"
     if outcome.unread:
         yield f"could not be read, so 0 points (the page says why): {', '.join(sorted(outcome.unread))}"
-    _, sheets = read_marks(course.db_url)
+    _, sheets = read_marks(course.db_url, assignment)
     roster = classroom.folder / NAMES
     with contextlib.suppress(Unusable):
         table = read(roster)
@@ -178,7 +180,8 @@ class _Run:
             if marked.problem:
                 raise marking.NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
-            if any(FAILED in text for text in marked.notebooks.values()):
+            suspects = (text for text in marked.notebooks.values() if FAILED in text)
+            if any(refusal(nbformat.reads(text, as_version=4).cells) is not None for text in suspects):
                 self.outcome.unread.append(student)
         except marking.NotConverted as error:
             self._fail(student, str(error))

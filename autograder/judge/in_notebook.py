@@ -13,11 +13,16 @@ from .student import in_process
 from .verdict import html, plain
 
 
-def check_here(name: str, namespace: dict[str, Any]) -> float:
+def source_of(answer: Any) -> str:
+    """Return the source of a function or class; "" where there is none, or the answer is something else."""
     try:
-        source = inspect.getsource(namespace[name])
-    except (KeyError, OSError, TypeError):
-        source = ""
+        return inspect.getsource(answer)
+    except (OSError, TypeError):
+        return ""
+
+
+def check_here(name: str, namespace: dict[str, Any]) -> float:
+    source = source_of(namespace.get(name))
     verdict = mark(name, in_process(dict(namespace)), [source])  # a copy: nothing the judge binds reaches the notebook
     try:
         from IPython.display import display

@@ -96,10 +96,8 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
     for title, source in [("the reference", declared.source), *others]:
         verdict = mark(declared.name, student_with_answer(declared, source), [source])
         yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
-    yield (
-        "`working`",
-        _first_loss(mark(declared.name, student_with_answer(declared, declared.working))),
-    )  # may be banned
+    verdict = mark(declared.name, student_with_answer(declared, declared.working))
+    yield "`working`", _first_loss(verdict) if verdict.lines else verdict.remark  # a ban keeps the lines, and is fine
 
 
 def _first_loss(verdict: Verdict) -> str:

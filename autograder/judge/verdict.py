@@ -25,8 +25,10 @@ def plain(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def html(verdict: Verdict) -> str:
-    title = f"{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
+def html(verdict: Verdict, at_a_glance: bool = False) -> str:
+    """Return the page. `at_a_glance`: with ✓ or ✗ in front, and the lines folded if all are right."""
+    sign = ("✓ " if verdict.full else "✗ ") if at_a_glance else ""
+    title = f"{sign}{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
     said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
     parts = [f"<p><strong>{title}</strong></p>"]
     parts += [f"<p>{prose(verdict.remark)}</p>"] if verdict.remark else []
@@ -41,7 +43,9 @@ def html(verdict: Verdict) -> str:
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
                 f'<td style="{_CELL}">{escape(line.title)}{message}</td></tr>'
             )
-        parts.append(f'<table style="{_STYLE}" role="presentation">{"".join(rows)}</table>')
+        table = f'<table style="{_STYLE}" role="presentation">{"".join(rows)}</table>'
+        folded = at_a_glance and verdict.full and len(rows) > 1
+        parts.append(f"<details><summary>What was looked at</summary>{table}</details>" if folded else table)
     return "".join(parts)
 
 

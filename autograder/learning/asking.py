@@ -2,7 +2,6 @@
 
 import _thread
 import contextlib
-import inspect
 import random
 import sys
 import threading
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..judge.in_notebook import source_of
 from ..judge.mark import Verdict, depends_on_others, mark
 from ..judge.student import Send, Student
 from ..spec.course import question_or_exercise, working_versions
@@ -29,7 +29,7 @@ def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
     Raises KeyboardInterrupt if the learner stops it.
     """
     declared = question_or_exercise(name)
-    sources = [_source(namespace.get(name))]
+    sources = [source_of(namespace.get(name))]
     with _undisturbed(namespace, declared):
         student = _student(namespace)
         verdict = mark(name, student, sources, own_parts=True)
@@ -38,13 +38,6 @@ def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
             isolated = mark(name, _student(namespace), sources)
             verdict = isolated if isolated.earned >= verdict.earned else verdict
     return verdict
-
-
-def _source(answer: Any) -> str:
-    try:
-        return inspect.getsource(answer)
-    except (OSError, TypeError):  # not defined, or no function or class
-        return ""
 
 
 @contextlib.contextmanager

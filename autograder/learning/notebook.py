@@ -11,7 +11,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from ..judge.formatting import number, prose
+from ..judge.formatting import prose
 from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
 from ..judge.verdict import html, plain
@@ -54,12 +54,8 @@ def check(name: str) -> None:
 
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
-    """Return the verdict with all lines folded if it is full; then what to reread, and what comes next."""
-    title = f"{verdict.exercise}: {number(verdict.earned)} of {number(verdict.points)} points"
-    head, table, rows = html(verdict).replace(title, f"{'✓' if verdict.full else '✗'} {title}", 1).partition("<table")
-    if table and verdict.full and len(verdict.lines) > 1:
-        table, rows = "<details><summary>What was looked at</summary><table", f"{rows}</details>"
-    parts = [head, table, rows]
+    """Return the verdict; then what to reread, and what comes next."""
+    parts = [html(verdict, at_a_glance=True)]
     if course and (home := course.home(verdict.exercise)):
         answer = course.notebooks[home][verdict.exercise]
         if not verdict.full:
@@ -146,7 +142,7 @@ def _after(result: Any) -> None:
     if result.info is None or not (found := TEST.match(result.info.raw_cell)):
         return
     error = result.error_before_exec or result.error_in_exec
-    if not isinstance(error, (KeyboardInterrupt, NameError)) and "ot answered yet" not in str(error):
+    if not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error):
         check(found[1])
     if course := _copy():
         (course.place / FOLDER / RUNNING / found[1]).unlink(missing_ok=True)

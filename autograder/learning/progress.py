@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import files
+from ..judge.formatting import number
 
 FOLDER = ".learning"  # in a copy of the course
 START = "START.md"
@@ -81,7 +82,7 @@ class Copy:
         states = {name: self.state(name) for name in answers}
         answered, earned = sum(state.tries > 0 for state in states.values()), sum(s.earned for s in states.values())
         points = sum(answer.points for answer in answers.values())
-        return f"{answered} of {len(answers)} answered, {earned:.4g} of {points:.4g} points"
+        return f"{answered} of {len(answers)} answered, {number(earned)} of {number(points)} points"
 
     def following(self, notebook: str) -> tuple[str, str] | None:
         """Return (notebook, name) of the first answer without full points, in this notebook if it has one."""

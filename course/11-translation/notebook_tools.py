@@ -8,15 +8,10 @@ import builtins
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"  # Okabe and Ito: seen by the colour-blind, too
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
-LIBRARIES = ("matplotlib", "numpy", "torch", "tqdm")  # that all notebooks use
 
 
-def look_around(packages, files, network=False):
-    """Print one line about this machine, and a sentence for each thing that is in the way.
-
-    packages: libraries that this notebook imports; files: what must lie beside it; network: whether it can use one.
-    """
-    import importlib.util
+def look_around():
+    """Print one line about this machine, and a sentence for each thing that is in the way."""
     import os
     import platform
     import re
@@ -24,20 +19,19 @@ def look_around(packages, files, network=False):
     import sys
     from pathlib import Path
 
-    found, wrong = [f"Python {platform.python_version()}"], []
+    import torch
+
+    mps = torch.backends.mps.is_available()
+    graphics = torch.cuda.get_device_name() if torch.cuda.is_available() else "Apple GPU" if mps else "no GPU"
+    found = [
+        f"Python {platform.python_version()}",
+        f"torch {torch.__version__}",
+        f"{os.cpu_count()} CPU cores",
+        graphics,
+    ]
+    wrong = []
     if sys.version_info < (3, 11):  # noqa: UP036 (this runs on students' machines)
         wrong.append(f"Python {platform.python_version()} is too old for this course: install 3.11 or newer.")
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        names = " ".join(missing)
-        wrong.append(f"Not installed here: {names}. Run %pip install {names} in a cell, then restart the kernel.")
-    found.append(f"{os.cpu_count()} CPU cores")
-    if "torch" not in missing:
-        import torch
-
-        found.insert(1, f"torch {torch.__version__}")
-        mps = torch.backends.mps.is_available()
-        found.append(torch.cuda.get_device_name() if torch.cuda.is_available() else "Apple GPU" if mps else "no GPU")
     memory = Path("/proc/meminfo")  # Windows and macOS do not tell without a library
     available = re.search(r"MemAvailable:\s+(\d+)", memory.read_text()) if memory.exists() else None
     if available:
@@ -49,26 +43,9 @@ def look_around(packages, files, network=False):
         wrong.append("The disk is nearly full, so the notebook may not be saved: make room first.")
     if not os.access(".", os.W_OK):
         wrong.append("This folder cannot be written to, so nothing is saved: copy the course to a folder of your own.")
-    absent = [name for name in files if not Path(name).exists()]
-    if absent:
-        names = ", ".join(absent)
-        wrong.append(f"Not beside this notebook: {names}. Open it in its own folder; on Colab, upload them, too.")
-    if network:
-        found.append("online" if _online() else "offline, which is enough")
     print(" · ".join(found))
     print("\n".join(f"✗ {sentence}" for sentence in wrong) or "Everything is here.")
     print("Run All Cells goes on where an exercise is not answered yet; its test says so.")
-
-
-def _online():
-    import contextlib
-    import urllib.request
-
-    answer = None
-    with contextlib.suppress(OSError):
-        answer = urllib.request.urlopen(urllib.request.Request("https://huggingface.co", method="HEAD"), timeout=3)
-        answer.close()
-    return answer is not None
 
 
 def plainly(shell, kind, error, trace, tb_offset=None):
@@ -189,5 +166,5 @@ if _shell and getattr(
     _shell(), "kernel", None
 ):  # in a notebook, and not where answers are marked or this file is tested
     _shell().set_custom_exc((Exception, KeyboardInterrupt), plainly)
-    look_around(LIBRARIES, ())
+    look_around()
     text_bars()

@@ -4,9 +4,8 @@ import asyncio
 from queue import Empty
 
 import pytest
-from nbformat.v4 import new_output
 
-from autograder.authoring import looking_again, without_bars
+from autograder.authoring import looking_again
 
 
 class Asleep:
@@ -37,10 +36,3 @@ def test_who_does_not_reply_in_time_is_not_waited_for_any_longer():
     with pytest.raises(Empty):
         asyncio.run(looking_again(channel.get, every=0.01)(timeout=0.055))
     assert 0 < sum(channel.waited) <= 0.055 + 1e-9
-
-
-def test_stored_outputs_hold_no_progress_bar():
-    bar = "\rtraining:   0%|          | 0/9\rtraining: 100%|██████████| 9/9 [00:01<00:00]\n"
-    texts = [new_output("stream", name="stdout", text=text) for text in ("a\n", bar, "b\n")]
-    widget = new_output("display_data", data={"application/vnd.jupyter.widget-view+json": {}})
-    assert without_bars([*texts, widget]) == [new_output("stream", name="stdout", text="a\nb\n")]

@@ -3,9 +3,6 @@
 import importlib.util
 import re
 import sys
-import urllib.request
-from unittest.mock import Mock
-from urllib.error import URLError
 
 import pytest
 from conftest import NOTEBOOKS, ROOT, missing, read
@@ -14,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import needed_by
-from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME, TOOLS, plain_errors
+from autograder.nbgrader_plugin.release.student_version import GOES_ON, LOOK, NAME
 from autograder.spec.course import exercises, home
 
 STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
@@ -39,18 +36,18 @@ def released(name):
 
 
 @pytest.fixture(scope="module")
-def ready():
-    specification = importlib.util.spec_from_file_location("ready", home() / TOOLS)
+def tools():
+    path = home() / "handout" / "beside" / "notebook_tools.py"
+    specification = importlib.util.spec_from_file_location("notebook_tools", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-@pytest.fixture(scope="module", params=["a cell", "an import"])
-def shown(request):
-    """Return what cells show in a kernel that ran the tools as a cell, or one that imports them."""
+@pytest.fixture(scope="module")
+def shown():
+    """Return what cells show in a kernel that imported the tools."""
     cells = {cell.id: cell for cell in released("06-masking")}
-    first = {"a cell": (home() / TOOLS).read_text("utf-8"), "an import": cells["setup"].source}[request.param]
     test, answer = cells["test_shift_targets"].source, cells["shift_targets"].source
     stub = answer.partition("    # YOUR CODE HERE")[0]
     answers = {
@@ -61,7 +58,7 @@ def shown(request):
         "no pair": stub + "    return 7",
         "right": stub + "    return ids[:, :-1], ids[:, 1:]",
     }
-    sources = {"ready": first, "setup": "import torch"}
+    sources = {"ready": cells["setup"].source, "setup": "import torch"}
     for name, source in answers.items():
         sources |= {name: source, f"test of {name}": test}
     sources |= {
@@ -89,7 +86,6 @@ def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_test
     assert cells[1].id == NAME
     assert not cells[1].metadata.deletable
     assert cells[1].metadata.jupyter.source_hidden
-    assert (plain_errors() in cells[1].source) == (TOOLS.name not in beside), "importing the tools does the rest"
     assert all(repr(needed) in cells[1].source for needed in beside), "what lies beside its notebook is named"
     tests = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")]
     assert tests
@@ -114,20 +110,31 @@ def test_errors_are_said_plainly_in_tests_and_by_python_elsewhere(shown, cell):
     assert re.fullmatch(SAID[cell], shown[cell], re.DOTALL), shown[cell]
 
 
-def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypatch, capsys):
+def test_what_is_in_the_way_is_said_in_a_sentence_each(tools, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "stories.txt").write_text("Once.")
-    ready.look_around(["torch"], ["stories.txt"])
+    tools.look_around()
     fine = capsys.readouterr().out
     assert not missing(fine, "torch 2.", "Everything is here.")
     assert "✗" not in fine
     monkeypatch.setattr(sys, "version_info", (3, 9))
-    ready.look_around(["torch", "nosuchlibrary"], ["stories.txt", "stories.json"])
-    wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
-    assert len(wrong) == 3
-    assert "too old" in wrong[0]
-    assert "%pip install nosuchlibrary" in wrong[1]
-    assert wrong[2].count("stories.json") == 1
-    monkeypatch.setattr(urllib.request, "urlopen", Mock(side_effect=URLError("no route")))
-    ready.look_around([], [], network=True)
-    assert "offline, which is enough" in capsys.readouterr().out
+    tools.look_around()
+    [wrong] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
+    assert "too old" in wrong
+
+
+@pytest.mark.parametrize(
+    ("files", "libraries", "said"),
+    [
+        (["here.txt", "gone.txt"], [], "✗ Not beside this notebook: gone.txt. Open it in its own folder"),
+        (["here.txt"], ["torch", "nosuchlibrary"], "✗ Not installed here: nosuchlibrary. Run %pip install nosuch"),
+    ],
+)
+def test_what_a_notebook_lacks_is_said_by_its_first_cell(tmp_path, monkeypatch, files, libraries, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.txt").touch()
+    cell: dict = {}
+    exec(LOOK, cell)
+    cell["look_beside"](["here.txt"], ["torch"])
+    with pytest.raises(Exception, match=r"^Not") as error:
+        cell["look_beside"](files, libraries)
+    assert error.value._render_traceback_()[0].startswith(said)

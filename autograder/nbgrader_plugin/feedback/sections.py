@@ -14,7 +14,7 @@ from ...judge.formatting import number, prose
 from ...spec.course import course, notebooks
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
-from ..marking.notices import FAILED, SKIPPED, ending_in, notice_in, verdict_in
+from ..marking.notices import SKIPPED, ending_in, notice_in, refusal, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
 from ..release.student_version import NAME
 from . import rendering
@@ -76,7 +76,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
         "waiting": [row for row in rows if row.state == "waits"],
         "to_mend": [row for row in rows if row.state in ("partly", "wrong")],
         "to_answer": [row for row in rows if row.state == "unanswered"],
-        "unread": any(FAILED in cell.source.split("\n")[0] for cell in notices),  # nothing could be read
+        "unread": refusal(notices) is not None,
         "notice": Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
         "parts": writer.parts,
         "stopped": writer.stopped,

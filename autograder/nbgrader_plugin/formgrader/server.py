@@ -207,7 +207,7 @@ def guard_server() -> None:
     formgrader = application.settings["base_url"].rstrip("/") + "/formgrader"
     own = [  # before nbgrader's: the first match counts
         (f"{formgrader}/?", FirstPage),
-        (rf"{formgrader}/static/js/(manage_students|manage_submissions|formgrade)\.js", Scripts),
+        (rf"{formgrader}/static/js/({'|'.join(['manage_students', *ADDED])})\.js", Scripts),
         (f"{formgrader}/api/submission/([^/]+)/([^/]+)/autograde", Mark),
         (f"{formgrader}/api/marking/([^/]+)", Progress),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from ...judge.formatting import MIME
+from ..intake.repair import KEY
 
 FAILED = "This submission could not be marked"  # heading of the notice in a notebook that could not be marked
 LEFT_OUT = "There are more outputs here than are shown."
@@ -35,6 +36,15 @@ def ending_in(output: NotebookNode) -> str:
     """Return the notice in an output if it says that the cell did not run to its end; else ""."""
     notice = notice_in(output)
     return notice if ENDINGS.fullmatch(notice) else ""
+
+
+def refusal(cells: list[NotebookNode]) -> str | None:
+    """Return why nothing of a notebook could be read, from the notice in its marked version; None if it was read."""
+    for cell in cells:
+        heading, *lines = str(cell.source).split("\n")
+        if cell.metadata.get(KEY) == "notice" and FAILED in heading:
+            return " ".join(line.removeprefix("- ") for line in lines if line.strip())
+    return None
 
 
 def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:

@@ -11,33 +11,31 @@ from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from ...cell_counts import CLAIM
-from ...spec.course import home, notebooks
+from ...spec.course import notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
-FIRST = "# @title Run this cell first: it looks whether everything is here, and lets tests speak plainly\n\n"
-FILES = """# @title Run this cell first: it looks whether this notebook's files are beside it
-def look_beside(names):
+LOOK = """# @title Run this cell first: it looks whether what this notebook needs is here
+def look_beside(files, libraries):
+    import importlib.util
     import os
 
-    class FilesMissing(Exception):
+    class Missing(Exception):
         def _render_traceback_(self):
-            return [str(self)]  # one sentence, and no steps that led here
+            return [f"✗ {self}"]  # one sentence, and no steps that led here
 
-    if absent := [name for name in names if not os.path.exists(name)]:
+    if absent := [name for name in files if not os.path.exists(name)]:
         advice = "Open it in its own folder; on Colab, upload them, too (the folder icon at the left)."
-        raise FilesMissing(f"✗ Not beside this notebook: {', '.join(absent)}. " + advice)
+        raise Missing(f"Not beside this notebook: {', '.join(absent)}. {advice}")
+    if absent := " ".join(name for name in libraries if importlib.util.find_spec(name) is None):
+        raise Missing(f"Not installed here: {absent}. Run %pip install {absent} in a cell, then restart the kernel.")
 
 
 """
-TOOLS = Path("handout", "beside", "notebook_tools.py")  # in the course's package
-# Functions of these tools.
-INSERTED = ("look_around", "_online", "plainly", "_plain", "_is_cell", "_code", "_wrapped", "text_bars")
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
 TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("● {name} is answered, and not marked yet.")'
-NETWORK = {"transformers"}  # notebooks that import these can download files
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
 
@@ -51,8 +49,9 @@ class StudentVersion(NbGraderPreprocessor):
             return nb, resources
         files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
         nb.cells = [cell for cell in nb.cells if CLAIM not in cell.metadata.get("tags", [])]
-        imported = _imported(nb) - {path.stem for path in files}
-        beside = sorted(path.name for path in files)
+        sources = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+        sources += [path.read_text("utf-8") for path in files if path.suffix == ".py"]
+        libraries = _imported(sources) - {path.stem for path in files} - SELDOM
         answers: dict[str, str] = {}
         for cell in nb.cells:
             about = cell.metadata.get("nbgrader", {})
@@ -66,35 +65,19 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
-        if TOOLS.name in beside:
-            source = f"{FILES}look_beside({beside!r})"
-        else:
-            call = (
-                "text_bars()\nget_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
-                f"look_around({sorted(imported - SELDOM)!r},\n"
-                f"            {beside!r}, network={bool(NETWORK & imported)})"
-            )
-            source = f"{FIRST}{plain_errors()}\n\n\n{call}"
+        source = f"{LOOK}look_beside(\n    {sorted(path.name for path in files)!r},\n    {sorted(libraries)!r},\n)"
         own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
         folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
         nb.cells.insert(1, new_code_cell(id=NAME, source=source, metadata=folded))
         return nb, resources
 
 
-def plain_errors() -> str:
-    """Return the functions of the notebook tools that the inserted cell defines."""
-    source = (home() / TOOLS).read_text("utf-8")
-    found = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    return "\n\n\n".join(ast.get_source_segment(source, found[name]) or "" for name in INSERTED)
-
-
-def _imported(nb: NotebookNode) -> set[str]:
-    """Return the names of the libraries that a notebook imports; their packages have the same names."""
+def _imported(sources: list[str]) -> set[str]:
+    """Return the names of the libraries that these programs import; their packages have the same names."""
     names = set()
-    for source in (cell.source for cell in nb.cells if cell.cell_type == "code"):
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names.add(node.module)
+    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
     return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - {"autograder"}

@@ -22,8 +22,8 @@ from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, is_companion, names, notebooks, question_or_exercise
 from ...spec.exercise import UNANSWERED, Exercise, Question
-from ..intake.repair import KEY, grade_id
-from ..marking.notices import FAILED, ending_in, verdict_in
+from ..intake.repair import grade_id
+from ..marking.notices import ending_in, refusal, verdict_in
 from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
 from .marks import NoClass, Sheet, folders, read_marks
@@ -185,12 +185,9 @@ def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students
         marked = _notebooks(Path(place.format_path(place.autograded_directory, sheet.student, name)))
         sheet.student = plain(sheet.student)
         result.unreadable += [] if marked else [sheet.student]
-        cells = [cell for notebook in marked for cell in notebook.cells]
-        refused = _refusal(cells) is not None
-        for answer in _answers(sheet, cells, blank):
-            answer.refused = refused
-            result.answers.append(answer)
-        result.troubles += _troubles(sheet.student, cells)
+        result.answers += _answers(sheet, [cell for notebook in marked for cell in notebook.cells], blank)
+        for notebook in marked:
+            result.troubles += _troubles(sheet.student, notebook.cells)
         signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
         result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
     order = {name: place for place, name in enumerate(result.exercises)}
@@ -226,6 +223,7 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
                 notebook = nbformat.reader.read(file)
             for cell in notebook.cells:
                 cell["place"] = f"{path.stem}: {grade_id(cell)}"  # as in `marks`
+                cell["refused"] = refusal(notebook.cells) is not None
             if all(isinstance(cell.source, str) for cell in notebook.cells):
                 found.append(notebook)
         except Exception as error:  # one student's broken file must not stop the class's report
@@ -252,6 +250,7 @@ def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, st
             if kind == "written" and cell is not None and cell.source.strip() == blank.get(mark.cell):
                 answer.remark = UNANSWERED
         answer.points, answer.earned, answer.waits = mark.points, mark.earned, mark.waits
+        answer.refused = cell is not None and cell.get("refused", False)
         yield answer
 
 
@@ -296,7 +295,7 @@ def _judged(student: str, verdict: Verdict, source: str) -> Answer:
 def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
     """Yield the troubles of each exercise, in its cell and at its marking, or one for an unmarked notebook."""
     found: dict[str, list[str]] = {}
-    if (reason := _refusal(cells)) is not None:
+    if (reason := refusal(cells)) is not None:
         yield Trouble(student, "the whole notebook", plain(reason))
         return
     for cell in cells:
@@ -312,14 +311,6 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
     for where, whats in found.items():
         if whats:
             yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
-
-
-def _refusal(cells: list[NotebookNode]) -> str | None:
-    """Return why nothing of a notebook could be read, from the notice in its marked version; None if it was read."""
-    for cell in cells:
-        if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
-            return " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
-    return None
 
 
 def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:

@@ -67,8 +67,11 @@ def folders(classroom: Path | None, db_url: str | None) -> CourseDirectory:
     return found
 
 
-def read_marks(db_url: str) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
-    """Return students' names by id, and sheets by assignment. Raise NoClass if there is no readable gradebook."""
+def read_marks(db_url: str, only: str | None = None) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
+    """Return students' names by id, and sheets by assignment (or those of `only` one).
+
+    Raise NoClass if there is no readable gradebook.
+    """
     try:
         url = make_url(db_url)
     except ArgumentError:
@@ -89,7 +92,7 @@ def read_marks(db_url: str) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
             students = session.execute(select(Student.id, Student.first_name, Student.last_name).order_by(Student.id))
             names = {student: " ".join(filter(None, parts)) for student, *parts in students}
             known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
-            return names, {name: _sheets(session, name) for name in known}
+            return names, {name: _sheets(session, name) for name in known if only in (None, name)}
     except SQLAlchemyError as error:
         raise NoClass(f"the gradebook in {shown} cannot be read: {error}") from error
     finally:

@@ -49,7 +49,7 @@ def marks_table(assignment: Assignment) -> Table:
 
 def _lost(answers: Sequence[Answer]) -> str:
     lost = [one for one in answers if one.earned < one.points and not one.waits]
-    if any(one.refused for one in lost):
+    if answers and all(one.refused for one in answers):
         return "all: the file could not be read"
     if lost and all(one.earned == 0 for one in answers):
         return "all"
