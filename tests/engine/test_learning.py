@@ -67,6 +67,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
             *(first, cells["learning"], cells["ready"], cells["setup"]),
             *(cells["q5_1"], cells["test_q5_1"], f'q5_1 = "{wrong}"', cells["test_q5_1"]),
             *(cells["softmax"], cells["test_softmax"], 'solution("softmax")', 'hint("softmax")', 'hint("softmax")'),
+            *("def softmax(scores, dim=-1):\n    return scors", cells["test_softmax"]),
             *(ONE_MAXIMUM, cells["test_softmax"], 'solution("softmax")', 'solution("q5_1")', 'hint("sofmax")'),
             *(exercise("softmax").source, cells["test_softmax"], "softmax.__name__"),
         ],
@@ -82,13 +83,14 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
     assert "Hint 1" in said[11]
     assert "Hint 2" not in said[11]
     assert "Hint 2" in said[12]
-    assert "✗ softmax: 3.25 of 4 points" in said[14]
-    assert "The maximum of the whole tensor is subtracted" in said[14]
-    assert "Reread “2. A weighted sum”" in said[14]
-    assert "amax" in said[15]
-    assert f"{question.key} is right" in said[16]
-    assert "There is no exercise or question" in said[17]
-    assert "✓ softmax: 4 of 4 points" in said[19]
+    assert "✗ softmax: 0 of 4 points" in said[14], "a misspelt name is an answer"
+    assert "✗ softmax: 3.25 of 4 points" in said[16]
+    assert "The maximum of the whole tensor is subtracted" in said[16]
+    assert "Reread “2. A weighted sum”" in said[16]
+    assert "amax" in said[17]
+    assert f"{question.key} is right" in said[18]
+    assert "There is no exercise or question" in said[19]
+    assert "✓ softmax: 4 of 4 points" in said[21]
     start = (place / "START.md").read_text("utf-8")
     assert "2 of 12 answered, 4 of 34 points" in start
     assert f"{NAME}.ipynb#cell-id=q5-1-question" in start, "what is not right yet comes next"
