@@ -20,7 +20,7 @@ SHORTER = {
     "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 900": "STEPS, BATCH, WARMUP, PEAK = 40"},
     "11-translation": {
         "STEPS, WARMUP, EPSILON = 900": "STEPS, WARMUP, EPSILON = 40",
-        "train(narrow, 240": "train(narrow, 40",
+        "train(narrow, SHORT": "train(narrow, 40",
     },
 }
 

@@ -82,7 +82,8 @@ def words_in_place(ours, right):
 
 def draw_lines(panels, labels, levels=None, scale="linear", **limits):
     """Draw a plot for each of {title: {name of a curve: (xs, ys)}}; labels: (x, y) of each; levels: in the first."""
-    fig, axes = subplots(1, len(panels), figsize=(2 + 5 * len(panels), 4.2), squeeze=False, layout="constrained")
+    size, alike = (2 + 5 * len(panels), 4.2), len({y for _, y in labels}) == 1
+    fig, axes = subplots(1, len(panels), figsize=size, squeeze=False, sharey=alike, layout="constrained")
     about = [f"levels: {', '.join(f'{name} {height:.2f}' for name, height in (levels or {}).items()) or 'none'}"]
     for ax, (title, curves), (x, y) in zip(axes[0], panels.items(), labels, strict=True):
         for (name, (xs, ys)), (colour, style, marker) in zip(curves.items(), LOOKS, strict=False):
