@@ -279,7 +279,7 @@ def test_without_a_hub_the_notebook_takes_a_folder_or_the_small_model_and_says_s
     bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
     bare |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "MPLBACKEND": "agg"}
     bare |= {name: value.replace("FOLDER", str(stand_in)) for name, value in told.items()}
-    command = [sys.executable, "-c", cells["setup"].source]
+    command = [sys.executable, "-c", f"{cells['setup'].source}\n{cells['load'].source}"]
     result = subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
     assert f"This notebook runs with {model}\n" in result.stdout, result.stderr
     assert ("does not answer" in result.stdout) == says
@@ -287,7 +287,7 @@ def test_without_a_hub_the_notebook_takes_a_folder_or_the_small_model_and_says_s
 
 # --- one's own answers ------------------------------------------------------------------------------------------------
 
-FILLED = ["setup", "sheet", "next-probs", "gpt", "load_gpt2_weights", "proof"]
+FILLED = ["setup", "load", "sheet", "next-probs", "gpt", "load_gpt2_weights", "proof"]
 GIVEN = "the given GPT"
 
 
