@@ -1,6 +1,6 @@
 """What notebook 10 needs beside its experiments: the model, your own GPT, and figures. Belongs beside the notebook."""
 
-from notebook_tools import BLACK, BLUE, GREY, ORANGE, RED, SKY, heat_map, show, subplots  # noqa: F401
+from notebook_tools import GREY, RED, SKY, heat_map, show, subplots
 
 import contextlib
 import os
