@@ -78,15 +78,6 @@ def draw_dials(table, spelled):
               for prompt, dials in table.items() for name, p in dials.items()))  # fmt: skip
 
 
-def redraw(live, draw, *args, **options):
-    """Draw again where `live = display(…, display_id=True)` stands."""
-    from IPython.utils.capture import capture_output
-
-    with capture_output() as kept:
-        draw(*args, **options)
-    live.update(kept.outputs[-1])
-
-
 def ready(name, works):
     """Return whether your answer is there and works() holds, and say so."""
     try:

@@ -100,15 +100,6 @@ def draw_lines(panels, labels, levels=None, scale="linear", **limits):
     show(fig, f"Line plots; {'; '.join(about)}.")
 
 
-def redraw(live, draw, *args, **options):
-    """Draw again where `live = display(…, display_id=True)` stands."""
-    from IPython.utils.capture import capture_output
-
-    with capture_output() as kept:
-        draw(*args, **options)
-    live.update(kept.outputs[-1])
-
-
 def draw_masks(masks):
     """Draw masks side by side: {title: (blocked, labels of keys, labels of queries)}."""
     fig, axes = subplots(1, len(masks), figsize=(14, 5), layout="constrained")

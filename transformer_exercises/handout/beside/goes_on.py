@@ -166,3 +166,12 @@ def _feed(digest, value):
             _feed(digest, item)
     elif isinstance(value, (str, int, float)):
         digest.update(repr(value).encode())
+
+
+def redraw(live, draw, *args, **options):
+    """Draw again where `live = display(…, display_id=True)` stands."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as kept:
+        draw(*args, **options)
+    live.update(kept.outputs[-1])
