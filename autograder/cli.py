@@ -388,7 +388,7 @@ def _exercises(notebook: str) -> list[Exercise]:
         try:
             _ = asked.mistakes
         except ValueError as error:
-            raise typer.BadParameter(f"{course.exercise_files(asked.name)[0]} cannot be read: {error}") from error
+            raise typer.BadParameter(str(error)) from error
     return found
 
 

@@ -9,7 +9,7 @@ from autograder.judge.diagnosis.signatures import answers_of
 from autograder.judge.diagnosis.sketch import compare, sketch
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
-from autograder.spec.catalogue import _drafts, replaced
+from autograder.spec.catalogue import replaced
 from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.spec.exercise import Exercise
 
@@ -48,12 +48,12 @@ def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
 
 
 def _versions(exercise: Exercise) -> Iterator[_Edits]:
-    for draft in _drafts(exercise.wrong, exercise.name):
-        for number, version in enumerate(draft.versions):
-            if number not in draft.bases and all(old for old, _ in version):
-                yield _Edits(draft.name, tuple(version))
+    for draft in exercise.answers.wrong:
+        for version in draft.versions:
+            if not version.base and all(old for old, _ in version.edits):
+                yield _Edits(draft.name, tuple(version.edits))
     for slip in COMMON_MISTAKES:
-        if slip.name in exercise.slips:
+        if slip.name in exercise.answers.common:
             made = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
             yield from (_Edits(slip.name, slip=number) for number in range(len(made)))
 

@@ -1,28 +1,34 @@
-"""Parse the text format in which an exercise lists wrong and right answers: a name, a sentence, edits of the reference.
+"""Parse the text format in which a file `NAME.answers` lists wrong and right answers to an exercise.
 
+    # Common mistakes: nothing_returned, rounded
     divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
     - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
-    - scores - scores.amax => scores / scores.sum
+    - scores.amax => scores.sum
       keepdim=True => keepdim=False
-    - torch.exp(shifted) =>
-          several lines that take
-          the place of what stands before the arrow
+    - return exps => assert scores.dim() ¶ … || if scores.dim() == 1: return scores ¶ …
+    - | return scores / scores.sum(dim) || return scores
+    - in einsum: "ij" => "ji"
+    # Right answers
+    loop:
     - |
-      def softmax(scores, dim=-1):
-          return a whole answer of its own
+      several lines that are the function's body, or a whole program that defines it
+
+The first lines name the common mistakes (`common_mistakes`) that lose marks in this exercise.
 
 A line without indentation begins an entry: its name and the sentence that a good teacher would say. Further lines of
-the sentence are indented by four. Each `-` begins a version that deserves this sentence. An edit replaces every
-occurrence of the text before `=>`. `||` separates alternative replacements; each makes a version of its own. If nothing
-follows the arrow, the text is removed, and its line too if nothing else is on it. Further edits of the same version
-follow, indented by two.
-The severity of an entry follows its name in parentheses: `divided_by_maximum (slip): …`. A `slip` is an error of
-somebody who has understood. `missed` means that the answer misses the point of the exercise, or has nothing to give
-marks for. Everything else is a misconception. A line without a version sets the severity of a slip that is made from
-the reference (`rounded (missed):`).
+the sentence are indented by four. The severity follows the name in parentheses: a `slip` is an error of somebody who
+has understood; `missed` means that the answer misses the point of the exercise, or has nothing to give marks for;
+everything else is a misconception. An entry without a sentence bears the name of a common mistake, whose sentence it
+has; without a version, too, it only sets the severity.
 
-`|` begins a whole answer, or the body of the reference's function. `- in NAME` begins a version whose edits change the
-answer of that name (a right one, or the first version of an entry above) instead of the reference.
+Each `-` begins a version that deserves the sentence: an edit of the reference. Every occurrence of the text before `=>`
+is replaced. In what takes its place, `…` is the text that stood there, `¶` begins a new line, indented like the old
+one, and `||` separates alternatives, each a version of its own; they may go on in lines that begin with `||`. Where
+alternatives differ in one place only, it lists them: `clamp(⟨-80, 80 | max=80⟩)`. If nothing follows the arrow, the
+text is removed, and its line too if nothing else is on it. A replacement of many lines
+stands below the arrow, indented by six. Further edits, of each alternative, follow, indented by two. `|` begins a whole
+answer, or the body of the reference's function. `in NAME:` means that the edits change the answer of that name (a right
+one, or the first version of an entry above) instead of the reference.
 """
 
 from __future__ import annotations
@@ -31,16 +37,18 @@ import ast
 import functools
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 ARROW = re.compile(r" =>(?: |$)")
 SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
-HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))? *")
+HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))?: ?(.*)")
+COMMON, RIGHT = "# Common mistakes: ", "# Right answers"
 
 
 class CatalogueError(ValueError):
-    """An entry that cannot be parsed, or an edit that changes nothing. The message says where, and what to do."""
+    """A line that cannot be parsed, or an edit that changes nothing. The message says where, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -61,130 +69,158 @@ class Entry:
 
 
 @dataclass
-class _Draft:
-    """An entry as parsed: each version is a list of edits, or one block that is a whole answer."""
+class Version:
+    """One version of an entry: edits (old, new) of the answer `base`, or of the reference if it is "".
+
+    An old text "" means that the new one is a whole answer.
+    """
+
+    edits: list[tuple[str, str]]
+    line: int
+    base: str = ""
+
+
+@dataclass
+class Draft:
+    """An entry as parsed."""
 
     name: str
     sentence: str
-    grade: str = ""
-    versions: list[list[tuple[str, str]]] = field(default_factory=list)
-    bases: dict[int, str] = field(default_factory=dict)  # by version number: the name of the answer that it changes
+    grade: str
+    line: int
+    versions: list[Version] = field(default_factory=list)
+
+
+class Answers(NamedTuple):
+    """What a file lists, without any edits applied."""
+
+    common: tuple[str, ...]
+    wrong: tuple[Draft, ...]
+    right: tuple[Draft, ...]
 
 
 def entries(
-    text: str, reference: str, where: str = "the catalogue", bases: Mapping[str, str] | None = None
+    drafts: Iterable[Draft], reference: str, where: str = "the catalogue", bases: Mapping[str, str] | None = None
 ) -> list[Entry]:
     """Return the entries of a catalogue, with their edits applied to the reference, to `bases` or to entries above.
 
-    Raises CatalogueError if the text cannot be parsed, an edit changes nothing, or a version is not Python.
+    Raises CatalogueError if an edit changes nothing, or a version is not Python.
     """
     result: list[Entry] = []
     known = dict(bases or {})
-    for draft in _drafts(text, where):
-        place = f"{where}: {draft.name}"
-        if draft.grade and not draft.sentence and not draft.versions:
-            continue  # it only sets the severity of a slip that is made from the reference
+    for draft in drafts:
         if not draft.versions:
-            raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
+            if not draft.grade or draft.sentence:
+                place = f"{where}:{draft.line}: {draft.name}"
+                raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
+            continue
         sources = []
-        for number, version in enumerate(draft.versions):
-            base = draft.bases.get(number)
-            if base is not None and base not in known:
-                raise CatalogueError(f"{place}: there is no answer {base!r} above, and no right one, to change.")
-            sources.append(_source(version, reference if base is None else known[base], place))
+        for version in draft.versions:
+            place = f"{where}:{version.line}: {draft.name}"
+            if version.base and version.base not in known:
+                raise CatalogueError(f"{place}: there is no answer {version.base!r} above, and no right one.")
+            sources.append(_source(version, known.get(version.base, reference), reference, place))
         known[draft.name] = sources[0]
-        if any(entry.name == draft.name for entry in result):
-            raise CatalogueError(f"{where}: {draft.name} stands there twice; put the versions under one name.")
-        result.append(Entry(draft.name, draft.sentence, tuple(sources)))
+        result.append(Entry(draft.name, draft.sentence, tuple(sources), draft.grade))
     return result
 
 
-def sentences(text: str) -> dict[str, str]:
-    """Return the sentence of each entry, by name, without applying any edits."""
-    return {draft.name: draft.sentence for draft in _drafts(text, "the catalogue")}
-
-
-def grades(text: str) -> dict[str, str]:
-    """Return the severity of the entries that state one, by name, without applying any edits."""
-    return {draft.name: draft.grade for draft in _drafts(text, "the catalogue") if draft.grade}
-
-
-def _drafts(text: str, where: str) -> Iterator[_Draft]:
-    draft: _Draft | None = None
-    lines = text.strip("\n").split("\n")
+def answers(text: str, where: str = "the catalogue") -> Answers:
+    """Return what a file's text lists. Raises CatalogueError, with the number of the line, if it cannot be parsed."""
+    common: list[str] = []
+    wrong: list[Draft] = []
+    right: list[Draft] = []
+    found = wrong
+    lines = text.split("\n")
     number = 0
     while number < len(lines):
-        line = lines[number]
-        number += 1
-        if not line.strip():
+        line, number = lines[number], number + 1
+        place = f"{where}:{number}"
+        if line.startswith(COMMON):
+            common += line.removeprefix(COMMON).split(", ")
+        elif line == RIGHT:
+            found = right
+        elif not line.strip():
             continue
-        if not line.startswith((" ", "-")):
-            if draft is not None:
-                yield draft
-            name, colon, sentence = line.partition(":")
-            head = HEAD.fullmatch(name)
-            if not colon or head is None:
-                raise CatalogueError(f"{where}: {line!r} is neither an entry (`name: sentence`) nor a version (`- …`).")
+        elif not line.startswith((" ", "-")):
+            head = HEAD.fullmatch(line)
+            if head is None:
+                raise CatalogueError(f"{place}: {line!r} is neither an entry (`name: sentence`) nor a version (`- …`).")
             if head[2] and head[2] not in GRADES:
-                raise CatalogueError(f"{where}: {head[1]}: {head[2]!r} is none of {', '.join(GRADES)}.")
-            draft = _Draft(head[1], sentence.strip(), head[2] or "")
-            continue
-        if draft is None:
-            raise CatalogueError(f"{where}: {line!r} stands before the first entry (`name: sentence`).")
-        if not line.startswith(("- ", "  ")) or (line.startswith("    ") and draft.versions):
-            raise CatalogueError(f"{where}: {draft.name}: {line!r} is indented in a way that means nothing here.")
-        if line.startswith("    "):
-            draft.sentence = f"{draft.sentence} {line.strip()}"
-            continue
-        if line.startswith("- "):
-            draft.versions.append([])
-        elif not draft.versions:
-            raise CatalogueError(f"{where}: {draft.name}: {line!r} is no version: begin it with `- `.")
-        content = line[2:]
-        if found := re.fullmatch(r"- in (\w+)", line.rstrip()):
-            draft.bases[len(draft.versions) - 1] = found[1]
-            continue
-        whole = content.strip() == "|"
-        block: list[str] = []
-        depth = 2 if whole else 6
-        if whole or content.rstrip().endswith(" =>"):
-            while number < len(lines) and (not lines[number].strip() or lines[number].startswith(" " * depth)):
-                block.append(lines[number][depth:])
-                number += 1
-        old, *news = _edit(content, "\n".join(block).strip("\n"), whole, f"{where}: {draft.name}")
-        if len(news) > 1 and draft.versions[-1]:
-            raise CatalogueError(f"{where}: {draft.name}: `||` stands only in the first edit of a version.")
-        draft.versions[-1].append((old, news[0]))
-        base = draft.bases.get(len(draft.versions) - 1)
-        for other in news[1:]:
-            draft.versions.append([(old, other)])
-            if base is not None:
-                draft.bases[len(draft.versions) - 1] = base
-    if draft is not None:
-        yield draft
+                raise CatalogueError(f"{place}: {head[1]}: {head[2]!r} is none of {', '.join(GRADES)}.")
+            if any(draft.name == head[1] for draft in found):
+                raise CatalogueError(f"{place}: {head[1]} stands there twice; put the versions under one name.")
+            found.append(Draft(head[1], head[3].strip(), head[2] or "", number))
+        elif not found:
+            raise CatalogueError(f"{place}: {line!r} stands before the first entry (`name: sentence`).")
+        elif line.startswith("    ") and not found[-1].versions:
+            found[-1].sentence += f" {line.strip()}"
+        elif not line.startswith(("- ", "  ")) or line.startswith("   "):
+            raise CatalogueError(f"{place}: {line!r} is indented in a way that means nothing here.")
+        else:
+            number = _version(found[-1].versions, lines, number, place)
+    return Answers(tuple(common), tuple(wrong), tuple(right))
 
 
-def _edit(content: str, block: str, whole: bool, place: str) -> list[str]:
-    """Return the text to replace ("" if a block is the whole answer), then its possible replacements."""
-    if whole:
-        return ["", textwrap.dedent(block)]
-    found = ARROW.search(content)
-    if found is None:
-        raise CatalogueError(f"{place}: {content.strip()!r} is no edit: write `old text => new text`.")
-    old, new = content[: found.start()].strip(), content[found.end() :].strip()
-    return [old, textwrap.dedent(block)] if block else [old, *new.split(" || ")]
+def _version(versions: list[Version], lines: list[str], number: int, place: str) -> int:
+    """Read an edit, which may go on in further lines, into `versions`; return the number of the next line."""
+    begins, content, first = lines[number - 1].startswith("- "), lines[number - 1][2:].strip(), number
+    base = ""
+    if begins and (named := re.match(r"in (\w+): ", content)):
+        base, content = named[1], content[named.end() :]
+    if not begins and not versions:
+        raise CatalogueError(f"{place}: this is no version: begin it with `- `.")
+    if content == "|":
+        old, texts, depth = "", [""], 2
+    elif content.startswith("| ") and not ARROW.search(content):
+        old, texts, depth = "", _each(content[2:]), 0
+    else:
+        arrow = ARROW.search(content)
+        if arrow is None:
+            raise CatalogueError(f"{place}: {content!r} is no edit: write `old text => new text`.")
+        old, new = content[: arrow.start()].strip(), content[arrow.end() :].strip()
+        texts, depth = _each(new), 0 if new else 6
+    if not texts[0] and number < len(lines) and lines[number].startswith("  || "):
+        texts = []
+    while True:
+        block = []
+        while depth and number < len(lines) and (not lines[number].strip() or lines[number].startswith(" " * depth)):
+            block.append(lines[number][depth:])
+            number += 1
+        if block and texts:
+            texts[-1] = textwrap.dedent("\n".join(block).strip("\n"))
+        if number == len(lines) or not lines[number].startswith("  ||") or content == "|":
+            break
+        more = lines[number][4:].strip()
+        texts, depth, number = [*texts, *_each(more)], 0 if more else 6, number + 1
+    made = [(old, text.replace(" ¶ ", "\n").replace("…", old) if old else text.replace(" ¶ ", "\n")) for text in texts]
+    if begins:
+        versions += [Version([edit], first, base) for edit in made]
+    elif len(made) > 1:
+        raise CatalogueError(f"{place}: `||` stands only in the first edit of a version.")
+    else:  # of each alternative that the first edit made
+        for version in versions:
+            version.edits += made if version.line == versions[-1].line else []
+    return number
 
 
-def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
-    """Return the source of one version: the reference with its edits, or the block that is a whole answer."""
-    text = reference
-    for old, new in version:
-        if not old:
-            text = _whole(new, reference)
-            continue
-        if old not in text:
-            raise CatalogueError(f"{place}: {old!r} is not in the reference, so the edit would change nothing.")
-        text = replaced(text, old, new)
+def _each(text: str) -> list[str]:
+    """Return the alternatives of a replacement: between `||`, and for each choice of a family `⟨a | b⟩`."""
+    found: list[str] = []
+    for one in text.split(" || "):
+        head, opening, rest = one.partition("⟨")
+        family, closing, tail = rest.partition("⟩")
+        found += [head + choice + tail for choice in family.split(" | ")] if opening and closing else [one]
+    return found
+
+
+def _source(version: Version, base: str, reference: str, place: str) -> str:
+    """Return the source of one version: its base with its edits, or the block that is a whole answer."""
+    text = base
+    for old, new in version.edits:
+        if old and old not in text:
+            raise CatalogueError(f"{place}: {old!r} is not in what it edits, so the edit would change nothing.")
+        text = replaced(text, old, new) if old else _whole(new, reference)
     try:
         unchanged = _said(text) == _said(reference)
     except (SyntaxError, ValueError) as error:

@@ -1,8 +1,8 @@
 """Make wrong versions of any reference: each slip is a mistake that can happen in any exercise, under one name.
 
-An exercise lists the slips that lose marks in it (`slips=(…)`) and the kinds of its first argument and its result
-("tensor", "number", "list", …), because an edit fits some kinds only. It may add versions of its own under a slip's
-name.
+An exercise's file of answers lists the slips that lose marks in it, and may add versions of its own under a slip's
+name. Its module gives the kinds of the first argument and the result ("tensor", "number", "list", …), because an edit
+fits some kinds only.
 """
 
 from __future__ import annotations
@@ -174,6 +174,17 @@ def errors(template: str) -> Edit:
     return edit
 
 
+def renamed(function: ast.FunctionDef) -> bool:
+    """Give every argument another name; return whether there are any."""
+    names = {argument.arg: f"{argument.arg}_" for argument in function.args.args if argument.arg != "self"}
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            node.arg = names.get(node.arg, node.arg)
+        elif isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return bool(names)
+
+
 COMMON_MISTAKES: tuple[CommonMistake, ...] = (
     CommonMistake(
         "nothing_returned",
@@ -250,6 +261,11 @@ COMMON_MISTAKES: tuple[CommonMistake, ...] = (
         "text_returned",
         "The result comes as text: return the value itself; how it is shown is another matter.",
         giving={"number": tuple(map(result, ("str(RESULT)", "format(RESULT, '.2f')", "format(RESULT, '.4f')")))},
+    ),
+    CommonMistake(
+        "other_signature",
+        "An argument has another name than in the box, so it cannot be given by its name: keep the signature.",
+        (renamed,),
     ),
     CommonMistake(
         "global_generator",

@@ -1,6 +1,7 @@
 """Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
-A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`). The
+A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`), with a
+file of wrong and right answers (`attention/softmax.answers`). The
 solution notebooks hold the rest: an exercise belongs to the notebook in which a solution cell bears its name and a
 hidden test asks for it; that cell is its reference, and locked cells are what answers may build on.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from . import catalogue
 from .exercise import Exercise, Question
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
@@ -212,6 +214,12 @@ def topics_of(notebook: str) -> list[str]:
     return list(dict.fromkeys(_modules()[_plain(name)][0] for name, home in _places().items() if home == notebook))
 
 
+def answers_file(name: str) -> Path:
+    """Return the file that lists the wrong and right answers to an exercise, beside its module."""
+    topic, module = _modules()[_plain(name)]
+    return home() / topic / f"{module}.answers"
+
+
 def _module(topic: str, name: str) -> ModuleType:
     return importlib.import_module(f"{course().package}.{topic}.{name}")
 
@@ -223,10 +231,18 @@ def exercise_files(name: str) -> list[Path]:
 
 
 def everything_about(notebook: str) -> bytes:
-    """Return all that defines a notebook's exercises, as raw bytes: modules, common imports and the code of cells."""
-    modules = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.py"))]
+    """Return all that defines a notebook's exercises, as raw bytes: modules, answers, imports and the code of cells."""
+    files = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.*")) if path.is_file()]
     cells = [source.encode() for _, _, source in _code_cells(notebook)]
-    return b"\0".join([*(path.read_bytes() for path in modules), course().imports.encode(), *cells])
+    return b"\0".join([*(path.read_bytes() for path in files), course().imports.encode(), *cells])
+
+
+@functools.cache
+def _shared_sentences() -> dict[str, str]:
+    """Return the sentences, by name, that `common.answers` in the course's package gives for all exercises."""
+    path = home() / "common.answers"
+    text = path.read_text("utf-8") if path.is_file() else ""
+    return {draft.name: draft.sentence for draft in catalogue.answers(text, str(path)).wrong}
 
 
 @functools.cache
@@ -234,6 +250,7 @@ def exercise(name: str) -> Exercise:
     notebook = exercise_home(name)
     declared: Exercise = _module(*_modules()[_plain(name)]).EXERCISE
     declared.name, declared.notebook, declared.source = name, notebook, _solution_cells(notebook)[name]
+    declared.file, declared.shared = str(answers_file(name)), _shared_sentences()
     return declared
 
 

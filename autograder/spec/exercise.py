@@ -6,10 +6,11 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from . import catalogue
-from .catalogue import Entry
+from .catalogue import Answers, Entry
 from .common_mistakes import COMMON_MISTAKES
 from .student import Student
 
@@ -106,21 +107,20 @@ class Ban:
 class Exercise:
     """A graded function or class. Its module declares it; name, notebook and source come from the solution notebook.
 
-    `wrong` and `right` are catalogues (see `catalogue`). `slips` names the common mistakes that apply here.
+    Its wrong and right answers stand in a file beside its module (see `catalogue`).
     """
 
     points: float
     checks: Sequence[Check]
     working: str  # source of a version made of PyTorch's own parts, bound while *other* exercises are marked
-    wrong: str
-    right: str
-    slips: Sequence[str] = ()
     takes: str = ""  # the kind of its first argument:
     gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict"; slips fit some
     ban: Ban | None = None
     name: str = field(default="", init=False)
     notebook: str = field(default="", init=False)
     source: str = field(default="", init=False)  # the reference, from the notebook's solution cell
+    file: str = field(default="", init=False)  # that lists its answers
+    shared: dict[str, str] = field(default_factory=dict, init=False)  # sentences that its course declares once
 
     def __post_init__(self) -> None:
         titles = [check.title for check in self.checks]
@@ -128,12 +128,17 @@ class Exercise:
             raise ValueError("two checks share a title")
 
     @functools.cached_property
+    def answers(self) -> Answers:
+        """Return what is catalogued, without applying any edits. Raises CatalogueError if the file cannot be parsed."""
+        return catalogue.answers(Path(self.file).read_text("utf-8"), self.file)
+
+    @functools.cached_property
     def mistakes(self) -> list[Mistake]:
         bases = {alternative.name: alternative.source for alternative in self.alternatives}
-        own = catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
+        own = catalogue.entries(self.answers.wrong, self.source, self.file, bases)
         sources = {entry.name: entry.sources for entry in own}
         for slip in COMMON_MISTAKES:
-            if slip.name in self.slips:
+            if slip.name in self.answers.common:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
                 sources[slip.name] = sources.get(slip.name, ()) + made
         return [Mistake(name, self.sentences[name], sources[name], self.grades.get(name, "")) for name in sources]
@@ -141,19 +146,20 @@ class Exercise:
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
-        general = {slip.name: slip.sentence for slip in COMMON_MISTAKES}
-        own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
-        return {name: general[name] for name in self.slips} | own
+        general = {slip.name: slip.sentence for slip in COMMON_MISTAKES} | self.shared
+        own = {draft.name: draft.sentence or general[draft.name] for draft in self.answers.wrong}
+        return {name: general[name] for name in self.answers.common} | own
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
         """Return the severity of each mistake that states one, by name; the exercise's own value comes first."""
-        return {slip.name: slip.grade for slip in COMMON_MISTAKES} | catalogue.grades(self.wrong)
+        own = {draft.name: draft.grade for draft in self.answers.wrong if draft.grade}
+        return {slip.name: slip.grade for slip in COMMON_MISTAKES} | own
 
     @functools.cached_property
     def alternatives(self) -> list[Entry]:
         """Return right answers in other styles, which must earn full marks; each has one source."""
-        found = catalogue.entries(self.right, self.source, f"{self.name}, right")
+        found = catalogue.entries(self.answers.right, self.source, self.file)
         return [Entry(entry.name, "", (source,)) for entry in found for source in entry.sources]
 
 

@@ -146,7 +146,7 @@ def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     catalogued = {source for mistake in exercise.mistakes for source in mistake.sources}
     for slip in COMMON_MISTAKES:
         versions = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
-        if slip.name in exercise.slips:
+        if slip.name in exercise.answers.common:
             assert versions, f"{slip.name} does not apply here"
             assert set(versions) <= catalogued
             continue

@@ -4,8 +4,7 @@ import textwrap
 
 import pytest
 
-from autograder.spec import catalogue
-from autograder.spec.catalogue import CatalogueError, Entry, entries
+from autograder.spec.catalogue import CatalogueError, Entry, answers, entries
 
 SCALED = '''def scaled(x, by=2):
     """x times a number."""
@@ -18,7 +17,8 @@ LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
 
 
 def read(text: str, reference: str = SCALED, **options) -> list[Entry]:
-    return entries(textwrap.dedent(text), reference, "scaled, wrong", **options)
+    listed = answers(textwrap.dedent(text), "scaled.answers")
+    return entries(listed.wrong, reference, "scaled.answers", **options)
 
 
 def versions(edits: str, reference: str = SCALED) -> list[str]:
@@ -32,7 +32,7 @@ def changed(old: str, new: str) -> str:
 
 
 def refused(text: str, sentence: str, **options) -> None:
-    with pytest.raises(CatalogueError, match=rf"^scaled, wrong: .*{sentence}"):
+    with pytest.raises(CatalogueError, match=rf"^scaled.answers:\d+: .*{sentence}"):
         read(text, **options)
 
 
@@ -40,7 +40,7 @@ def refused(text: str, sentence: str, **options) -> None:
     ("head", "name", "sentence"),
     [
         ("added: It is added.", "added", "It is added."),
-        ("rounded:", "rounded", ""),  # left to the slip of the same name
+        ("rounded:", "rounded", ""),  # left to the common mistake of the same name
         ("added: Two things: x => y, and more.", "added", "Two things: x => y, and more."),
         ("nn.Module's own, twice-over: Said.", "nn.Module's own, twice-over", "Said."),
     ],
@@ -73,7 +73,17 @@ NONE = changed('raise ValueError("by is 0")', "if x is None:\n            return
             "- x * by => x + by || x - by || x / by\n- by=2 => by=1",
             [PLUS, MINUS, changed("x * by", "x / by"), changed("by=2", "by=1")],
         ),
-        ("- x * by => x + by || x - by\n  by=2 => by=1", [PLUS, MINUS.replace("by=2", "by=1")]),
+        ("- x * by => x + by || x - by\n  by=2 => by=1", [PLUS.replace("by=2", "by=1"), MINUS.replace("by=2", "by=1")]),
+        ("- x * by => x ⟨+ | -⟩ by", [PLUS, MINUS]),
+        ("- x * by =>\n  || x + by\n  || x - by", [PLUS, MINUS]),
+        ("- x * by =>\n      x + by\n  ||\n      x - by\n- by=2 => by=1", [PLUS, MINUS, changed("by=2", "by=1")]),
+        ("- x * by => (…) + 1", [changed("x * by", "(x * by) + 1")]),
+        ("- return x => x += 1 ¶ …", [changed("return x", "x += 1\n    return x")]),
+        (
+            "- | return x || x = 1 ¶ return x",
+            ["def scaled(x, by=2):\n    return x\n", "def scaled(x, by=2):\n    x = 1\n    return x\n"],
+        ),
+        ("- | def scaled(x): return x | 1", ["def scaled(x): return x | 1\n"]),
         (NO_CHECK, ['def scaled(x, by=2):\n    """x times a number."""\n    return x * by  # same shape as x\n']),
         (LINES, [NONE]),
         (
@@ -127,8 +137,8 @@ def test_a_block_ends_with_the_next_version_or_entry():
 
 
 def test_a_version_may_change_a_right_answer_or_an_entry_above():
-    once = "once: One time too few.\n- in loop\n  [x] * by => [x] * (by - 1) || [x] * (by + 1)\n"
-    twice = "twice: Two times too few.\n- in once\n  by - 1 => by - 2\n- x * by => x * (by - 2)"
+    once = "once: One time too few.\n- in loop: [x] * by => [x] * (by - 1) || [x] * (by + 1)\n"
+    twice = "twice: Two times too few.\n- in once: by - 1 => by - 2\n- x * by => x * (by - 2)"
     assert [entry.sources for entry in read(once + twice, bases={"loop": LOOP})] == [
         (LOOP.replace("* by", "* (by - 1)"), LOOP.replace("* by", "* (by + 1)")),
         (LOOP.replace("* by", "* (by - 2)"), changed("x * by", "x * (by - 2)")),
@@ -136,20 +146,26 @@ def test_a_version_may_change_a_right_answer_or_an_entry_above():
 
 
 def test_what_is_no_base_is_refused_by_name():
-    refused("one: One.\n- in loop", "a version is the reference itself", bases={"loop": LOOP})
     above = "once: there is no answer 'lop' above, and no right one"
-    refused("once: One.\n- in lop\n  x => y", above, bases={"loop": LOOP})
-    refused("one: One.\n- in two\n  x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
+    refused("once: One.\n- in lop: x => y", above, bases={"loop": LOOP})
+    refused("one: One.\n- in two: x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
 
 
 def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
-    text = "one (slip): One.\n- x * by => x\ntwo: Two.\n- by=2 => by=1\nthree (missed): 3.\n- in one\n  by=2 => by=3"
-    assert [entry.name for entry in read(text)] == ["one", "two", "three"]
-    assert catalogue.sentences(text) == {"one": "One.", "two": "Two.", "three": "3."}
-    assert catalogue.grades(text) == {"one": "slip", "three": "missed"}
-    text = "rounded (missed):\none: One.\n- x * by => x"  # of a slip made from the reference it may be all
+    text = "one (slip): One.\n- x * by => x\ntwo: Two.\n- by=2 => by=1\nthree (missed): 3.\n- in one: by=2 => by=3"
+    found = [(entry.name, entry.grade, entry.sentence) for entry in read(text)]
+    assert found == [("one", "slip", "One."), ("two", "", "Two."), ("three", "missed", "3.")]
+    text = "rounded (missed):\none: One.\n- x * by => x"  # of a common mistake it may be all
     assert [entry.name for entry in read(text)] == ["one"]
-    assert catalogue.grades(text) == {"rounded": "missed"}
+    assert answers(text).wrong[0].grade == "missed"
+
+
+def test_common_mistakes_and_right_answers_stand_apart():
+    listed = answers(
+        "# Common mistakes: one, two\n# Common mistakes: three\nfour: 4.\n- x => y\n# Right answers\nfive:\n- y => x"
+    )
+    assert listed.common == ("one", "two", "three")
+    assert [[draft.name for draft in part] for part in listed[1:]] == [["four"], ["five"]]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +173,7 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
     [
         ("added: It is added.", "added has no version: add a line `- old text => new text`"),
         ("one: One.\n- x * by => x\none: Again.\n- by=2 => by=1", "one stands there twice; put the versions under one"),
-        ("one: One.\n- y * by => x", "'y \\* by' is not in the reference, so the edit would change nothing"),
+        ("one: One.\n- y * by => x", "'y \\* by' is not in what it edits, so the edit would change nothing"),
         ("one: One.\n- x * by => x * by", "a version is the reference itself"),
         (
             "one: One.\n- |\n  def scaled(x,by=2):\n      if by==0: raise ValueError('by is 0')\n      return x*by",
@@ -168,7 +184,7 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
         ("one (grave): One.\n- x * by => x", "one: 'grave' is none of slip, misconception, missed"),
         ("no colon here\n- x * by => x", "'no colon here' is neither an entry .* nor a version"),
         ("- x * by => x", "'- x \\* by => x' stands before the first entry"),
-        ("one: One.\n  x * by => x", "'  x \\* by => x' is no version: begin it with `- `"),
+        ("one: One.\n  x * by => x", "this is no version: begin it with `- `"),
         ("one: One.\n- x * by => x\n    by => x", "'    by => x' is indented in a way that means nothing here"),
         ("one: One.\n- by=2 => by=1\n  x * by => x || by", "`\\|\\|` stands only in the first edit of a version"),
     ],

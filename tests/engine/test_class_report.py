@@ -648,7 +648,7 @@ def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
 def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
     [group, *_] = groups(collected(classroom))
     lines = group.entry().replace("name_of_the_mistake", "every_second")
-    [entry] = catalogue.entries(lines, exercise("causal_mask").source)
+    [entry] = catalogue.entries(catalogue.answers(lines).wrong, exercise("causal_mask").source)
     assert entry.name == "every_second"
     assert entry.sources[0] != SECOND_AGAIN
     like = [alike(verdict(one).behaviour, verdict(entry.sources[0]).behaviour) for one in (SECOND, SECOND_AGAIN, THIRD)]

@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import nbformat
@@ -164,6 +165,7 @@ def test_marking_leaves_the_notebook_as_it_was():
 
 def test_an_answer_that_never_ends_is_stopped(monkeypatch):
     monkeypatch.setattr(asking, "SECONDS", 0.2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a kernel, also where tests run in the background
     verdict = asking.verdict_on("softmax", namespace(LOOPS))
     assert verdict.earned == 0
     assert "did not come back" in verdict.lines[0].message

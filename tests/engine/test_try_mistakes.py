@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from autograder.cli import _chosen, app
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.try_mistakes import Trial, _right_answers, try_exercise
+from autograder.spec import catalogue
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, names_in
 from autograder.spec.exercise import Entry, Mistake
@@ -121,10 +122,9 @@ def test_a_mistake_is_added_by_one_entry_and_one_command_unless_it_answers_like_
 
 
 def tried_with(copy: Path, entry: str) -> tuple[int, str]:
-    path, place = Path("transformer_exercises", "masking", f"{NAME}.py"), 'wrong=r"""\n'
-    text = (ROOT / path).read_text("utf-8")
-    assert text.count(place) == 1
-    (copy / path).write_text(text.replace(place, place + entry), "utf-8")
+    path = Path("transformer_exercises", "masking", f"{NAME}.answers")
+    listed, right, others = (ROOT / path).read_text("utf-8").partition(catalogue.RIGHT)
+    (copy / path).write_text(listed + entry + right + others, "utf-8")
     command = ("-m", "autograder.cli", "try-mistakes", NAME)
     done = python(*command, cwd=copy, path=copy)
     return done.returncode, done.stdout + done.stderr

@@ -62,7 +62,7 @@ def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
     return {
         source: (slip, number)
         for slip in COMMON_MISTAKES
-        if slip.name in declared.slips
+        if slip.name in declared.answers.common
         for number, source in enumerate(slip.versions(declared.source, name, declared.takes, declared.gives))
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...judge.diagnosis.behaviour import alike
-from ...spec.course import exercise_files, names, root
+from ...spec.course import answers_file, names, root
 from .bare_code import shortest
 from .data import Answer, Assignment, ClassData
 
@@ -91,6 +91,6 @@ def _group_lines(rank: int, group: Group) -> Iterator[str]:
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
         yield f"   {title}: {message}"
-    module, *_ = exercise_files(group.exercise) if group.exercise in names() else [Path("its module")]
-    yield f"   {module.relative_to(root()) if module.is_absolute() else module}:"
+    file = answers_file(group.exercise) if group.exercise in names() else Path("its file of answers")
+    yield f"   {file.relative_to(root()) if file.is_absolute() else file}:"
     yield textwrap.indent(group.entry(), "     ")

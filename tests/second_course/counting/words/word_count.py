@@ -21,12 +21,6 @@ EXERCISE = Exercise(
     points=2,
     checks=[Check("every word and how often it occurs", 2, _counts)],
     working="word_count = lambda text: {w: text.lower().split().count(w) for w in text.lower().split()}",
-    wrong="""
-case_kept: “The” and “the” are counted apart: put the text into lower case before you split it.
-- text.lower().split() => text.split()
-""",
-    right="",
-    slips=("nothing_returned",),
     takes="string",
     gives="dict",
 )
