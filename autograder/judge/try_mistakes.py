@@ -33,7 +33,7 @@ class Trial:
     exercise: str
     notebook: str
     mistakes: list[Tried] = field(default_factory=list)
-    right: int = 0  # answers that are right: the reference, `working`, and those of `right`
+    right: int = 0  # answers that are right: the reference, `working`, and those of its file
     accepted: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -68,7 +68,7 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
         title = declared.checks[signatures.strange[row].argmax()].title
         yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
     if verdict.full:
-        yield f"{version} keeps all points; add a case to a check that catches it, or write it into `right`."
+        yield f"{version} keeps all points; add a case to a check that catches it, or write it below, as a right answer."
         return
     tried.caught += 1
     if not verdict.lines or verdict.remark:

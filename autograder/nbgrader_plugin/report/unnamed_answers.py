@@ -81,7 +81,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
 
 
 WHAT_TO_DO = (
-    "What one of them is, you say once: put such lines into `wrong` of the exercise's module, with the name and your "
+    "What one of them is, you say once: put such lines into the exercise's file of answers, with the name and your "
     "sentence (CONTRIBUTING.md), and run `autograder grade` again: whoever answers like that gets the sentence."
 )
 
