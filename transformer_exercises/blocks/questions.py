@@ -89,8 +89,8 @@ QUESTIONS = [
                 "the 32 heads ask fewer or more questions than before?"
             ),
             "B": (
-                "The values that a word blends are those of one group, for each head that asks. How many heads come out "
-                "of the formula, and how wide is each?"
+                "The values that a word blends are those of one group, for each head that asks. How many heads come "
+                "out of the formula, and how wide is each?"
             ),
             "C": (
                 "Yes. Keys and values of 16 heads of width d_k are made in place of 8, so both matrices have twice as "

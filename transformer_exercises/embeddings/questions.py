@@ -59,20 +59,20 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes. The network gets the same numbers for every sentence, so it has one answer for all. What tells the "
-                "sentences apart stands in the other words, and none of it has reached this row."
+                "Yes. The network gets the same numbers for every sentence, so it has one answer for all. What tells "
+                "the sentences apart stands in the other words, and none of it has reached this row."
             ),
             "B": (
-                "A wide row may hold much about the word. But which of its meanings is meant in *this* sentence: is that "
-                "something that a number in the row can say, if the row is the same in all sentences?"
+                "A wide row may hold much about the word. But which of its meanings is meant in *this* sentence: is "
+                "that something that a number in the row can say, if the row is the same in all sentences?"
             ),
             "C": (
-                "Both nouns have moved the row, that is true. Now take one sentence of each half: how do the two inputs "
-                "of the network differ?"
+                "Both nouns have moved the row, that is true. Now take one sentence of each half: how do the two "
+                "inputs of the network differ?"
             ),
             "D": (
-                "Layers make a vector contextual by letting positions exchange information. How many positions does this "
-                "network get to see?"
+                "Layers make a vector contextual by letting positions exchange information. How many positions does "
+                "this network get to see?"
             ),
         },
     ),
@@ -82,20 +82,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "Alphabetical neighbours do have neighbouring ids. Look for the place in the loss or in the step where two "
-                "ids are compared, or where one is near another."
+                "Alphabetical neighbours do have neighbouring ids. Look for the place in the loss or in the step "
+                "where two ids are compared, or where one is near another."
             ),
             "B": (
-                "Has it? Its id is another one, and its row was moved along. Follow one word: with which numbers does it "
-                "set out, and which pairs pull on it in the first step?"
+                "Has it? Its id is another one, and its row was moved along. Follow one word: with which numbers does "
+                "it set out, and which pairs pull on it in the first step?"
             ),
             "C": (
                 "Yes. An id is used to find a row, and for nothing else. The same row meets the same rows in the same "
                 "order, so each step is the same, and only the places in the table differ."
             ),
             "D": (
-                "The gradient is found for the rows that the ids name. Write down the step for one pair: does the number "
-                "of the row occur in it, or only what the row holds?"
+                "The gradient is found for the rows that the ids name. Write down the step for one pair: does the "
+                "number of the row occur in it, or only what the row holds?"
             ),
         },
     ),

@@ -37,20 +37,20 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes. The pronoun answers to whoever drank. In all four sentences the word just before is *because*, and "
-                "only here has the one who drank become several."
+                "Yes. The pronoun answers to whoever drank. In all four sentences the word just before is *because*, "
+                "and only here has the one who drank become several."
             ),
             "B": (
-                "Ask who drank. The dogs were only seen; whether one or several of them, the cow drank. Which pronoun does "
-                "that ask for before and after the change?"
+                "Ask who drank. The dogs were only seen; whether one or several of them, the cow drank. Which pronoun "
+                "does that ask for before and after the change?"
             ),
             "C": (
                 "*it* may speak of the water or the soup as well as of the cow, and both are one. So does this change "
                 "anything between *it* and *they*?"
             ),
             "D": (
-                "Two goats are a possible *they*, and a model that counts plurals would be drawn to them. But this one keeps "
-                "track of who did what. Who drank? And did the cow become several?"
+                "Two goats are a possible *they*, and a model that counts plurals would be drawn to them. But this "
+                "one keeps track of who did what. Who drank? And did the cow become several?"
             ),
         },
     ),
@@ -86,20 +86,21 @@ QUESTIONS = [
         key="D",
         explanations={
             "A": (
-                "More examples may lower the loss further, by the friend's reason or by another: more lines of the same form "
-                "also show the form better. Which run would come out differently for the two reasons?"
+                "More examples may lower the loss further, by the friend's reason or by another: more lines of the "
+                "same form also show the form better. Which run would come out differently for the two reasons?"
             ),
             "B": (
-                "It tells whether the order matters. But in any order the examples hold the same pairs *and* the same form, "
-                "so both reasons predict the same. What must be taken away from the examples, and what kept?"
+                "It tells whether the order matters. But in any order the examples hold the same pairs *and* the same "
+                "form, so both reasons predict the same. What must be taken away from the examples, and what kept?"
             ),
             "C": (
-                "It tells what the model can do without examples, which the loss of 5.0 has told already. The friend's claim "
-                "is about what the examples added. How would you change *them*?"
+                "It tells what the model can do without examples, which the loss of 5.0 has told already. The "
+                "friend's claim is about what the examples added. How would you change *them*?"
             ),
             "D": (
-                "Yes. The form of the lines and the kind of the answers are kept, and the right pairs are taken away. If the "
-                "loss hardly rises, the pairs were not what helped. (Min and others, 2022, found just that in many tasks.)"
+                "Yes. The form of the lines and the kind of the answers are kept, and the right pairs are taken away. "
+                "If the loss hardly rises, the pairs were not what helped. (Min and others, 2022, found just that in "
+                "many tasks.)"
             ),
         },
     ),

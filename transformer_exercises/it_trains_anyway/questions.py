@@ -19,8 +19,8 @@ QUESTIONS = [
                 "not seen. Here all of the past is, and what is seen of the future has the same width in every row."
             ),
             "C": (
-                "Right. In each block, place t reads place t + 1 as well. After the second block it has what place "
-                "t + 1 had read in the first one, which is token t + 2. Each block lets the future in by one more place."
+                "Right. In each block, place t reads place t + 1 as well. After the second block it has what place t "
+                "+ 1 had read in the first one, which is token t + 2. Each block lets the future in by one more place."
             ),
             "D": (
                 "Then the first block would bring token t + 1 to place t, and the second, with its correct mask, "
@@ -39,7 +39,8 @@ QUESTIONS = [
             ),
             "B": (
                 "Right. It has read its text 60 times, and foresees only what it has read. New stories go through the "
-                "same code, so an answer that leaks in would lower their loss too. At 1.58 they have not been given away."
+                "same code, so an answer that leaks in would lower their loss too. At 1.58 they have not been given "
+                "away."
             ),
             "C": (
                 "The floor is the entropy of the grammar, and no model's losses change it. The loss on new text is "

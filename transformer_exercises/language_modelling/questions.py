@@ -23,8 +23,8 @@ QUESTIONS = [
                 "nothing. Where forgetting costs nothing, the formula is the chain rule itself."
             ),
             "D": (
-                "What decides here stands two places back, and this formula sees one. Which n-gram model would be exact "
-                "for this machine?"
+                "What decides here stands two places back, and this formula sees one. Which n-gram model would be "
+                "exact for this machine?"
             ),
         },
     ),
@@ -106,8 +106,8 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "No game of the text reached these positions, so there is nothing to look up. What does a table of long "
-                "contexts know after a context that it has not seen?"
+                "No game of the text reached these positions, so there is nothing to look up. What does a table of "
+                "long contexts know after a context that it has not seen?"
             ),
             "B": (
                 "The loss is one number, the surprise at the move that was played, and knows nothing of rules. Ask "
@@ -115,7 +115,8 @@ QUESTIONS = [
             ),
             "C": (
                 "Yes. The board stands nowhere in the text, but it decides which moves come next. A model that works "
-                "it out from the moves pays less at every move, in new games too. (Such boards were found inside networks.)"
+                "it out from the moves pays less at every move, in new games too. (Such boards were found inside "
+                "networks.)"
             ),
             "D": (
                 "*Nf3* stands in thousands of games, so the move as such is far from impossible. Whether it is legal "

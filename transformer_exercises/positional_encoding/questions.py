@@ -80,16 +80,17 @@ QUESTIONS = [
         key="B",
         explanations={
             "A": (
-                "The scores do feel nothing but distances. But a blend is a sum of values, and each of these now carries a "
-                "turn of its own: work out the blend in a text of a single word."
+                "The scores do feel nothing but distances. But a blend is a sum of values, and each of these now "
+                "carries a turn of its own: work out the blend in a text of a single word."
             ),
             "B": (
-                "Right. The scores depend on distances, so the shares stay. Each value is turned by 100 positions more, and "
-                "so is their sum: the same text hands other vectors on to the next layer. So values are left alone."
+                "Right. The scores depend on distances, so the shares stay. Each value is turned by 100 positions "
+                "more, and so is their sum: the same text hands other vectors on to the next layer. So values are "
+                "left alone."
             ),
             "C": (
-                "A score feels the difference of two angles, and that is the same as before. Values are not compared, but "
-                "they are summed: what comes out if each of them is turned further?"
+                "A score feels the difference of two angles, and that is the same as before. Values are not compared, "
+                "but they are summed: what comes out if each of them is turned further?"
             ),
             "D": (
                 "Two of the three turns meet in a score, and there only their difference counts. Then look at what is "

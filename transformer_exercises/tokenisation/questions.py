@@ -57,20 +57,20 @@ QUESTIONS = [
         key="B",
         explanations={
             "A": (
-                "The *choice* of names makes no difference before training. But this model has been trained: which row of "
-                "its table does it look up when the text says *dog*, after the sorting?"
+                "The *choice* of names makes no difference before training. But this model has been trained: which "
+                "row of its table does it look up when the text says *dog*, after the sorting?"
             ),
             "B": (
-                "Yes. A row belongs to its token. If the rows move as the names did, each token finds what was learnt for "
-                "it, and each output is read as what was meant. Nothing between the two layers knows an id."
+                "Yes. A row belongs to its token. If the rows move as the names did, each token finds what was learnt "
+                "for it, and each output is read as what was meant. Nothing between the two layers knows an id."
             ),
             "C": (
                 "How many of its weights know an id at all? An id does one thing where the text comes in and one where "
                 "the next token goes out; all layers between calculate with vectors."
             ),
             "D": (
-                "A merge is a pair of pieces with a rank of its own. The list keeps its order when the ids of the pieces "
-                "change. So the text is cut as before; what is looked up for each piece?"
+                "A merge is a pair of pieces with a rank of its own. The list keeps its order when the ids of the "
+                "pieces change. So the text is cut as before; what is looked up for each piece?"
             ),
         },
     ),
@@ -80,20 +80,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "That would need later merges to save as much as early ones. Move the slider of section 4 to its end: how "
-                "much does the curve still fall there?"
+                "That would need later merges to save as much as early ones. Move the slider of section 4 to its end: "
+                "how much does the curve still fall there?"
             ),
             "B": (
                 "A byte-level tokeniser has no unknown token to begin with: what no merge knows is spelt in bytes. So "
                 "there is nothing to win here. What do more merges change, then?"
             ),
             "C": (
-                "Yes. Merges are learnt in the order of how often they help, so each new one shortens the text by less, "
-                "and its row is trained at fewer places. Somewhere the longer table is no longer worth it."
+                "Yes. Merges are learnt in the order of how often they help, so each new one shortens the text by "
+                "less, and its row is trained at fewer places. Somewhere the longer table is no longer worth it."
             ),
             "D": (
-                "Room is not what was missing. A merge is learnt from pairs in the training text: how many Bangla letters "
-                "stand in this one, however many merges are allowed?"
+                "Room is not what was missing. A merge is learnt from pairs in the training text: how many Bangla "
+                "letters stand in this one, however many merges are allowed?"
             ),
         },
     ),
@@ -103,12 +103,12 @@ QUESTIONS = [
         key="B",
         explanations={
             "A": (
-                "The only whole one is removed, that is so. Write down what stands there afterwards: which characters now "
-                "touch each other that did not before?"
+                "The only whole one is removed, that is so. Write down what stands there afterwards: which characters "
+                "now touch each other that did not before?"
             ),
             "B": (
-                "Yes. What stood around the removed token closes up and spells a new one, which the tokeniser finds first "
-                "of all. Text from outside is safe only if it is encoded without special tokens."
+                "Yes. What stood around the removed token closes up and spells a new one, which the tokeniser finds "
+                "first of all. Text from outside is safe only if it is encoded without special tokens."
             ),
             "C": (
                 "A byte-level tokeniser has no text that it cannot encode: half a special token would simply be bytes. "
@@ -125,20 +125,20 @@ QUESTIONS = [
         key="C",
         explanations={
             "A": (
-                "Then the signs are gone from the screen, and so are the emoji. The bytes are right, each time: what is "
-                "missing at the moment when they are decoded?"
+                "Then the signs are gone from the screen, and so are the emoji. The bytes are right, each time: what "
+                "is missing at the moment when they are decoded?"
             ),
             "B": (
-                "What has been decoded to that sign cannot be brought back: the bytes behind it are lost. At which moment "
-                "were they still there?"
+                "What has been decoded to that sign cannot be brought back: the bytes behind it are lost. At which "
+                "moment were they still there?"
             ),
             "C": (
-                "Yes. A character's bytes may come in several tokens. Nothing is wrong with any of them; they have to be "
-                "put together before they are decoded, so the screen waits for the last one."
+                "Yes. A character's bytes may come in several tokens. Nothing is wrong with any of them; they have to "
+                "be put together before they are decoded, so the screen waits for the last one."
             ),
             "D": (
-                "It would become rarer, for those that the training text held. What about a character that came into use "
-                "last week, or a rare one of a million?"
+                "It would become rarer, for those that the training text held. What about a character that came into "
+                "use last week, or a rare one of a million?"
             ),
         },
     ),
