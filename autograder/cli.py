@@ -221,7 +221,7 @@ def _said_plainly() -> Iterator[None]:
 
 @app.command("try")
 def try_answer(
-    name: Annotated[str, typer.Argument(help="An exercise, for example softmax")],
+    name: Annotated[str, typer.Argument(help="An exercise or a question, for example softmax or q5_1")],
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
 ) -> None:
     """Mark a file as the answer to an exercise: print the rubric and what is wrong. It runs without the sandbox."""
@@ -230,7 +230,7 @@ def try_answer(
     from .judge.verdict import plain
     from .untrusted.uses import AnotherProfiler
 
-    declared = _exercise(name)
+    declared: Any = next((asked for asked in course.questions() if asked.name == name), None) or _exercise(name)
     source = _answer_in(file, name)
     with _stopping(AnotherProfiler):
         verdict = mark(name, student_with_answer(declared, source), [source])
@@ -372,7 +372,8 @@ def _exercise(name: str) -> Exercise:
         if name in course.names_in(home):
             return next(asked for asked in _exercises(home) if asked.name == name)
     close = difflib.get_close_matches(name, [known.name for known in course.exercises()], 3, 0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
+    there = "`autograder plan NOTEBOOK` lists them; a new one needs a module and a solution cell."
+    hint = f"did you mean {' or '.join(close)}?" if close else there
     raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
 
 

@@ -11,9 +11,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from .cluster.grade import Classroom, grade, progress
+from .cluster.marking import warm_up
 from .cluster.pool import pool
 from .files import MANIFESTS, WouldOverwrite, edited_by_user, files, hashes, listed, read_manifest, write_manifest
 from .nbgrader_plugin.converters import release
+from .nbgrader_plugin.preprocessors import Judge
 from .nbgrader_plugin.report.data import Answer, collect_class
 from .nbgrader_plugin.report.terminal import marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
@@ -25,7 +27,7 @@ MARK = "made-by-demo.json"  # manifest of the released and submitted files
 WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
 MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
 WORTH_A_LOOK = (
-    ("mistaken-1", "05-attention", "mistakes called by their names"),
+    ("mistaken", "05-attention", "mistakes called by their names"),
     ("crashing", "06-masking", "a cell that ends Python costs that cell"),
     ("test-cell-deleted", "08-blocks", "a deleted test cell is put back"),
 )
@@ -36,11 +38,15 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     root = course.root()
     classroom = root / CLASSROOM
     prepare(classroom)
-    with progress(console) as bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
+    with (
+        progress(console) as bar,
+        pool() as processes,  # started after `prepare`, so that they inherit COURSE_RELEASE
+        contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking,
+    ):
+        caged = marking.caged and Judge(parent=marking.app).sandbox
         for _ in range(processes.workers):
-            processes.executor().submit(os.getpid)  # starts a worker while the first notebook is released
-        with contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking:
-            wrong = sum(mark_sample_class(marking, notebook, bar) for notebook in course.course().notebooks)
+            processes.executor().submit(warm_up, caged)  # while the first notebook is released
+        wrong = sum(mark_sample_class(marking, notebook, bar) for notebook in course.course().notebooks)
     pages = sorted(classroom.glob("feedback/*/*/*.html"))
     console.print(f"{len(pages)} feedback pages are in {CLASSROOM}/feedback/. Look at these first:")
     for student, notebook, why in WORTH_A_LOOK:

@@ -28,28 +28,26 @@ class Submission:
 
 
 def sample_class(notebook: str) -> list[Submission]:
-    """Return seven submissions: right, blank, wrong in catalogued ways, and damaged."""
+    """Return five submissions: right, blank, wrong in catalogued ways, and damaged."""
     best = {e.name: e.source for e in exercises(notebook)}
     best |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
-    others = {e.name: e.alternatives[0].source for e in exercises(notebook)}
-    guessed = {q.name: f'{q.name} = "{min(set(q.explanations) - {q.key})}"' for q in questions(notebook)}
     return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
-        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(2)),
-        Submission("guesser", best | others | guessed, full | dict.fromkeys(guessed, 0.0)),
+        _mistaken(notebook, best, full),
         Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
         Submission("test-cell-deleted", best, full, deleted=f"test_{first.name}"),
     ]
 
 
-def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
-    """Return a submission with one catalogued mistake in every exercise. Its points are looked up, not computed."""
-    answers, deserved, named = dict(best), dict(full), {}
+def _mistaken(notebook: str, best: dict[str, str], full: dict[str, float]) -> Submission:
+    """Return a submission with a catalogued mistake or wrong letter everywhere. Its points are looked up."""
+    guessed = {q.name: f'{q.name} = "{min(set(q.explanations) - {q.key})}"' for q in questions(notebook)}
+    answers, deserved, named = best | guessed, full | dict.fromkeys(guessed, 0.0), {}
     for exercise in exercises(notebook):
-        mistake = exercise.mistakes[number % len(exercise.mistakes)]
+        mistake = exercise.mistakes[0]
         answers[exercise.name] = mistake.source
         row = signatures.sources_of(exercise.name).index(mistake.source)
         deserved[exercise.name] = points_of_version(exercise, signature_store.of(exercise.name), row)
@@ -61,7 +59,7 @@ def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str,
         if own > deserved[exercise.name]:
             deserved[exercise.name] = own
             del named[exercise.name]
-    return Submission(student, answers, deserved, named)
+    return Submission("mistaken", answers, deserved, named)
 
 
 def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:

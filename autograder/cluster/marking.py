@@ -20,6 +20,9 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
 from ..nbgrader_plugin.converters import logged, settings
+from ..nbgrader_plugin.preprocessors import Judge
+from ..sandbox.session import Template
+from ..spec.course import course
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
@@ -130,6 +133,13 @@ def mark(released: bytes, submission: Submission, environment: str, caged: bool 
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")
         return _marker(released, caged).mark(submission)
+
+
+def warm_up(caged: bool) -> None:
+    """Start this process's template and try out the cage, before there is anything to mark."""
+    with _lock:
+        Judge._template = Template(caged, course().preload)
+        Judge._template.prove()
 
 
 def write_feedback(place: str, assignment: str, student: str) -> list[str]:

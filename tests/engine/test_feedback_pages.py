@@ -147,7 +147,7 @@ def rows(soup):
 def test_the_top_says_who_and_how_much_and_each_exercise_has_a_row_with_what_to_reread(mistaken):
     assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention: every word looks at the others"]
     assert "Ada Lovelace (ada)" in mistaken.header.get_text()
-    assert mistaken.select_one("h2").get_text() == "Your mark: 17.5 of 31 points"
+    assert mistaken.select_one("h2").get_text() == "Your mark so far: 17.5 of 28 points"
     found = rows(mistaken)
     assert list(found) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
     row = found["Exercise: softmax"]
@@ -218,6 +218,7 @@ def test_a_notice_stands_at_the_top_and_who_handed_in_nothing_readable_is_told_n
 def test_a_comment_and_a_late_penalty_are_said_but_not_nbgraders_own_comment():
     said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
     assert not missing(said, "Well done, <em>Ada</em>.", "Handed in late")
+    assert "Well done, Ada." in rows(BeautifulSoup(said, "html.parser"))["Written answer: scaling"].get_text()
     said = page(marked({}, comment="No response."), HANDED_OUT)
     assert not [words for words in ("Your instructor says", "Handed in late") if words in said]
 

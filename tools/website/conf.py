@@ -80,4 +80,7 @@ def describe(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
     app.connect("doctree-read", describe)
+    # Opened as files, pages may not be fetched for the words around what was found: then the search shows titles only
+    without = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
+    app.add_js_file(None, body=without)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

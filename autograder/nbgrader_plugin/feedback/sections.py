@@ -160,8 +160,8 @@ class _Writer:
     def _answer(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
         name = graded["grade_id"]
         untouched = cell.source.strip() == self.released.answers.get(name, "").strip()
-        said = graded.get("comment")
-        comment = rendering.markdown(said) if said and said != NOTHING_SAID else Markup()
+        said = str(graded.get("comment") or "")
+        comment = rendering.markdown(said) if said not in ("", NOTHING_SAID) else Markup()
         title = in_line(self._spot(name).title)
         if not self._title.startswith(title):
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
@@ -173,6 +173,8 @@ class _Writer:
             part.mark = f"{number(row.earned)} of {number(row.points)} points"
             if row.state == "waits":
                 part.mark = f"{number(row.points)} points, not read yet"
+            elif comment:
+                row.says = [in_line(said.strip().partition("\n")[0])]
         self.parts.append(part)
         if why := _problem(cell):
             self.stopped.append((part.anchor, title.striptags(), why))

@@ -100,12 +100,12 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
 def _rates(assignment: Assignment) -> Table:
     rows = []
     for row in rates(assignment):
-        first = f"{row.exercise} ({row.answered} of {row.handed_in} answered)"
+        first = [row.exercise, f"{row.answered} of {row.handed_in}"]
         for check in row.checks:
             passed = f"{check.passed} of {check.asked}" + (f" ({check.unjudged} not judged)" if check.unjudged else "")
-            rows.append([first, check.title, passed, percent(check.share) if check.asked else "–"])
-            first = ""
-    return _table(f"{assignment.name}: who passed which check", ["exercise", "check"], ["passed", ""], rows)
+            rows.append([*first, check.title, passed, percent(check.share) if check.asked else "–"])
+            first = ["", ""]
+    return _table(f"{assignment.name}: who passed which check", ["exercise", "answered", "check"], ["passed", ""], rows)
 
 
 def _reasons(lost: Answer) -> list[str]:
