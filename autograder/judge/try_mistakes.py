@@ -68,7 +68,7 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
         title = declared.checks[signatures.strange[row].argmax()].title
         yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
     if verdict.full:
-        yield f"{version} keeps all points; add a case to a check that catches it, or write it below, as a right answer."
+        yield f"{version} keeps all points; add a case to a check that catches it, or list it as a right answer."
         return
     tried.caught += 1
     if not verdict.lines or verdict.remark:

@@ -129,13 +129,6 @@ def test_a_block_is_a_whole_answer_or_the_body(reference, block, found):
     assert versions("- |\n" + textwrap.indent(block, "  "), reference) == [whole]
 
 
-def test_a_block_ends_with_the_next_version_or_entry():
-    found = read("one: One.\n- |\n  return x + by\n- |\n  return x - by\ntwo: Two.\n- x * by => x")
-    assert [len(entry.sources) for entry in found] == [2, 1]
-    assert "return x + by\n" in found[0].sources[0]
-    assert "return x - by\n" in found[0].sources[1]
-
-
 def test_a_version_may_change_a_right_answer_or_an_entry_above():
     once = "once: One time too few.\n- in loop: [x] * by => [x] * (by - 1) || [x] * (by + 1)\n"
     twice = "twice: Two times too few.\n- in once: by - 1 => by - 2\n- x * by => x * (by - 2)"
@@ -162,9 +155,9 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
 
 def test_common_mistakes_and_right_answers_stand_apart():
     listed = answers(
-        "# Common mistakes: one, two\n# Common mistakes: three\nfour: 4.\n- x => y\n# Right answers\nfive:\n- y => x"
+        "# Common mistakes: 1, 2\n# Common mistakes: 3\nfour: 4.\n- x => y\n# Right answers\nfive:\n- y => x"
     )
-    assert listed.common == ("one", "two", "three")
+    assert listed.common == ("1", "2", "3")
     assert [[draft.name for draft in part] for part in listed[1:]] == [["four"], ["five"]]
 
 
