@@ -31,12 +31,13 @@ def test_all_exercises_are_tried_unless_exercises_or_whole_notebooks_are_named()
 def test_a_catalogue_that_cannot_be_read_is_refused_with_its_file_and_the_reason(monkeypatch):
     declared = exercise(NAME)
     monkeypatch.delitem(declared.__dict__, "mistakes", raising=False)
-    monkeypatch.setattr(declared, "wrong", "near: The next token is open.\n- diagonal=7 => diagonal=2\n")
+    listed = catalogue.answers("near: The next token is open.\n- diagonal=7 => diagonal=2\n")
+    monkeypatch.setitem(declared.__dict__, "answers", listed)
     done = CliRunner().invoke(app, ["try-mistakes", NAME])
     assert done.exit_code == 2
-    said = "".join(done.output.split())  # lines are broken within a frame
-    assert "causal_mask.py" in said
-    assert "isnotinthereference" in said.replace("│", "")
+    said = "".join(done.output.split()).replace("│", "")  # lines are broken within a frame
+    assert "causal_mask.answers:2" in said
+    assert "isnotinwhatitedits" in said
 
 
 @pytest.fixture
