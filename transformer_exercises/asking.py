@@ -9,14 +9,13 @@ from typing import Any
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking
-from autograder.spec.inputs import device_is_kept, generator_unchanged
+from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
 Cases = Iterator[tuple[Any, ...]]  # (arguments, where) or (arguments, where, options of the comparison)
-Same = Callable[..., None]  # same(got, expected, what, where)
 
 
-def asks(name: str, what: str = "The result", same: Same = same_tensor) -> Callable[[Callable[[], Cases]], Asking]:
+def asks(name: str) -> Callable[[Callable[[], Cases]], Asking]:
     """Make a check of a generator of cases: the function called `name` should give in each what the reference gives.
 
     A case's arguments are a list, or a dictionary if they are given by name. `where` says for which input, such as "for
@@ -30,24 +29,18 @@ def asks(name: str, what: str = "The result", same: Same = same_tensor) -> Calla
                 with student.case():
                     by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
                     got = student.call(name, by_place, by_name, where=where)["value"]
-                    same(got, reference(name)(*by_place, **by_name), what, where, **(options[0] if options else {}))
+                    expected = reference(name)(*by_place, **by_name)
+                    same_tensor(got, expected, "The result", where, **(options[0] if options else {}))
 
         return ask
 
     return check
 
 
-def behaves(
-    student: Student, name: str, args: list[Any], names: str, what: str = "The result", same: Same = same_tensor
-) -> None:
+def behaves(student: Student, name: str, args: list[Any], names: str) -> None:
     """Raise `Wrong` if a call changes its inputs or the global generator, or answers otherwise when called again."""
     for turn in ("", "when called a second time"):
         answer = student.call(name, args, where=turn)
         unchanged(answer["inputs"], args, names)
         generator_unchanged(answer)
-        same(answer["value"], reference(name)(*args), what, turn)
-
-
-def keeps_device(name: str, args: Callable[[], list[Any]]) -> Asking:
-    """Return a check that results stay on the device of the inputs."""
-    return lambda student: device_is_kept(student, name, args())
+        same_tensor(answer["value"], reference(name)(*args), "The result", turn)

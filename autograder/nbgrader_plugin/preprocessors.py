@@ -295,16 +295,23 @@ class Judge(NbGraderPreprocessor):
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
+    @staticmethod
+    def start_template(caged: bool) -> str:
+        """Start the process from which this one's notebooks are forked; return how a trial of the cage went."""
+        from ..sandbox.session import Template
+
+        Judge._template = Template(caged, course().preload)
+        return Judge._template.prove()
+
     def _mark(self, nb: NotebookNode, resources: dict[str, Any]) -> str | None:
         """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
         from ..judge.diagnosis.mistake_costs import costs
-        from ..sandbox.session import Template
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
         if Judge._template is None:
-            Judge._template = Template(self.sandbox, course().preload)
-            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox))
+        assert Judge._template is not None
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()

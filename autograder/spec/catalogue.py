@@ -25,10 +25,10 @@ Each `-` begins a version that deserves the sentence: an edit of the reference. 
 is replaced. In what takes its place, `…` is the text that stood there, `¶` begins a new line, indented like the old
 one, and `||` separates alternatives, each a version of its own; they may go on in lines that begin with `||`. Where
 alternatives differ in one place only, it lists them: `clamp(⟨-80, 80 | max=80⟩)`. If nothing follows the arrow, the
-text is removed, and its line too if nothing else is on it. A replacement of many lines
-stands below the arrow, indented by six. Further edits, of each alternative, follow, indented by two. `|` begins a whole
-answer, or the body of the reference's function. `in NAME:` means that the edits change the answer of that name (a right
-one, or the first version of an entry above) instead of the reference.
+text is removed, and its line too if nothing else is on it. A replacement of many lines stands below the arrow, indented
+by six. Further edits, of each alternative, follow, indented by two. `|` begins a whole answer, or the body of the
+reference's function. `in NAME:` means that the edits change the answer of that name (a right one, or the first version
+of an entry above) instead of the reference. A program that needs the sign `…` itself writes it as `\\u2026`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import catalogue
-from .catalogue import Answers, Entry
+from .catalogue import Answers, CatalogueError, Entry
 from .common_mistakes import COMMON_MISTAKES
 from .student import Student
 
@@ -147,8 +147,12 @@ class Exercise:
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
         general = {slip.name: slip.sentence for slip in COMMON_MISTAKES} | self.shared
-        own = {draft.name: draft.sentence or general[draft.name] for draft in self.answers.wrong}
-        return {name: general[name] for name in self.answers.common} | own
+        said = dict.fromkeys(self.answers.common, "") | {draft.name: draft.sentence for draft in self.answers.wrong}
+        if unknown := [name for name, sentence in said.items() if not sentence and name not in general]:
+            raise CatalogueError(
+                f"{self.file}: {', '.join(unknown)}: give it a sentence; no common mistake has that name."
+            )
+        return {name: sentence or general[name] for name, sentence in said.items()}
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:

@@ -677,13 +677,7 @@ def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom, tmp_p
     said = said_of(classroom, NAME)
     for words in (
         "4 wrong answers that nothing catalogued explains, in 3 groups",
-        *(
-            "1. causal_mask, 06-masking",
-            "ada, cleo",
-            "masking/causal_mask.answers",
-            "name_of_the_mistake: ",
-            "LookupError",
-        ),
+        *("1. causal_mask, 06-masking", "ada, cleo", "ing/causal_mask.answers", "name_of_the_mistake: ", "LookupError"),
     ):
         assert words in said
     few = said_of(classroom, "--most", "1")

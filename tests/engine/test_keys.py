@@ -117,7 +117,6 @@ def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
         after = of_exercise()
         assert after[0] == before[0]
         assert after[1] != before[1]
-
     assert course.answers_file(NAME).read_bytes() in course.everything_about(course.exercise_home(NAME))
 
 
