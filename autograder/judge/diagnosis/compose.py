@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 import re
 
 from ...spec.common_mistakes import COMMON_MISTAKES, CommonMistake
@@ -24,17 +25,21 @@ def composed(name: str, one: str, other: str) -> str | None:
     mine, theirs = _changes(name, one), _changes(name, other)
     if mine is None or theirs is None:
         return None
-    # Where both insert something, nothing says which comes first.
-    both = set.intersection(*({start for start, end, _ in changes if start == end} for changes in (mine, theirs)))
+    if _lines(reference, mine) & _lines(reference, theirs):  # two changes of one line can make any other program of it
+        return None
     result: list[str] = []
-    place = -1
-    for start, end, words in sorted({*mine, *theirs}):
-        if start < place or (start == place == end and place in both):
-            return None
-        result += [*reference[max(place, 0) : start], *words]
+    place = 0
+    for start, end, words in sorted((*mine, *theirs)):
+        result += [*reference[place:start], *words]
         place = end
-    source = "".join([*result, *reference[max(place, 0) :]])
+    source = "".join([*result, *reference[place:]])
     return None if source in (one, other) else source
+
+
+def _lines(words: tuple[str, ...], changes: tuple[Change, ...]) -> set[int]:
+    """Return the numbers of the lines that these changes touch."""
+    line_of = list(itertools.accumulate(word == "\n" for word in words))
+    return {line_of[min(at, len(words) - 1)] for start, end, _ in changes for at in range(start, max(end, start + 1))}
 
 
 @functools.lru_cache(maxsize=2048)

@@ -53,8 +53,8 @@ Explanation = tuple[int, list[str]]  # a catalogued version's number, and the ti
 def diagnose(exercise: Exercise, lines: Sequence[Line], record: Record) -> list[Diagnosis]:
     """Return the catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
 
-    If no single mistake explains all of them, two that do so together, in one program, are preferred to one that
-    explains a part.
+    They are named only if they explain every answer that failed: one by itself, each a part of them, or two together in
+    one program. Where something is left unexplained, the rest may have another cause, too, so the checks speak.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     answered = {title: weight for title, weight in failed.items() if record.get(title)}
@@ -62,14 +62,12 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: Record) -> list[
     passed = [title for title in record if title not in failed]
     alone = _single_mistakes(catalogue, answered, passed)
     found: list[Diagnosis] = []
-    for version, titles in alone:
-        _add(found, catalogue.diagnosis(version, titles, catalogue.cost(version, titles)))
-    unexplained = [title for title in answered if not any(title in titles for _, titles in alone)]
-    if (unexplained or len(found) > 1) and _shows_work(record):
-        together = catalogue.two_mistakes(list(answered), passed, [version for version, _ in alone])
-        if together:
-            found = together
-            unexplained = [title for title in answered if not any(title in one.checks for one in together)]
+    if len({title for _, titles in alone for title in titles}) == len(answered):
+        for version, titles in alone:
+            _add(found, catalogue.diagnosis(version, titles, catalogue.cost(version, titles)))
+    if answered and len(found) != 1 and _shows_work(record):
+        found = catalogue.two_mistakes(list(answered), passed, [version for version, _ in alone]) or found
+    unexplained = [title for title in answered if not any(title in one.checks for one in found)]
     for line in lines:
         if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
             _add(found, Diagnosis(line.symptom, line.message, [line.title]))
