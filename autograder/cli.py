@@ -150,9 +150,12 @@ def grade(
     no_sandbox: Uncaged = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
+    from .cluster.pool import pool, start_server
+
+    if not scheduler:
+        start_server()  # its imports take as long as those that follow here
     from .cluster.grade import Classroom, afterwards, progress
     from .cluster.grade import grade as mark_all
-    from .cluster.pool import pool
     from .nbgrader_plugin.converters import assignments, settings
     from .nbgrader_plugin.intake.student_folder import shown
 

@@ -21,6 +21,7 @@ from nbgrader.utils import find_all_files
 
 from ..nbgrader_plugin.converters import logged, settings
 from ..nbgrader_plugin.preprocessors import Judge
+from ..spec.course import course
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
@@ -136,7 +137,7 @@ def mark(released: bytes, submission: Submission, environment: str, caged: bool 
 def warm_up(caged: bool) -> None:
     """Start this process's template and try out the cage, before there is anything to mark."""
     with _lock:
-        Judge.start_template(caged)
+        Judge.start_template(caged, course().preload)
 
 
 def write_feedback(place: str, assignment: str, student: str) -> list[str]:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
@@ -37,6 +38,12 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def start_server() -> None:
+    """Start the process from which workers are forked, unless it runs. It imports what all of them need, once."""
+    multiprocessing.set_forkserver_preload(["__main__", "autograder.cluster.marking"])
+    forkserver.ensure_running()
+
+
 class Local:
     """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
 
@@ -46,8 +53,8 @@ class Local:
 
     def executor(self) -> Executor:
         if self._executor is None:
-            context = multiprocessing.get_context("forkserver")  # its modules are imported once, for all workers
-            context.set_forkserver_preload(["__main__", "autograder.cluster.marking"])
+            start_server()
+            context = multiprocessing.get_context("forkserver")
             self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         return self._executor
 

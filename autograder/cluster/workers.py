@@ -143,8 +143,9 @@ def _work_loop(line: Connection, scratch: str, first: Callable[..., None], argum
 def _close_interrupted_template(stopped: Stopped) -> None:
     """Close the template process if the stop came between request and answer: the next caller would get that answer."""
     talking = (frame.f_code is Template.spawn.__code__ for frame, _ in traceback.walk_tb(stopped.__traceback__))
-    if Judge._template is not None and any(talking):
-        Judge._template.close()
+    if any(talking):
+        for template in Judge.templates.values():
+            template.close()
 
 
 def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:

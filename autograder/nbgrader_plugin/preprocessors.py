@@ -29,7 +29,7 @@ from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
-from .hidden_tests import HIDDEN, refuse_unknown_names
+from .hidden_tests import HIDDEN, exercise_of, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
 from .marking.notices import FAILED
@@ -275,7 +275,7 @@ class Judge(NbGraderPreprocessor):
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
 
-    _template: "Template | None" = None  # one per process, however many instances nbgrader makes
+    templates: ClassVar[dict[tuple[str, ...], "Template"]] = {}  # this process's, by the modules that they preload
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         submission = resources["nbgrader"]
@@ -296,12 +296,12 @@ class Judge(NbGraderPreprocessor):
         return nb, resources
 
     @staticmethod
-    def start_template(caged: bool) -> str:
-        """Start the process from which this one's notebooks are forked; return how a trial of the cage went."""
+    def start_template(caged: bool, preload: tuple[str, ...]) -> str:
+        """Start the process from which notebooks are forked that use these modules; return how a trial went."""
         from ..sandbox.session import Template
 
-        Judge._template = Template(caged, course().preload)
-        return Judge._template.prove()
+        Judge.templates[preload] = Template(caged, preload)
+        return Judge.templates[preload].prove()
 
     def _mark(self, nb: NotebookNode, resources: dict[str, Any]) -> str | None:
         """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
@@ -309,18 +309,25 @@ class Judge(NbGraderPreprocessor):
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
-        if Judge._template is None:
-            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox))
-        assert Judge._template is not None
+        preload = course().preload if _is_of_the_course(nb) else ()
+        if preload not in Judge.templates:
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox, preload))
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
-            NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
+            NotebookMarker(
+                nb, Judge.templates[preload], Path(resources["metadata"]["path"]), limits, tell=Judge.tell
+            ).run()
         except SandboxError:
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it
         except Exception:
             self.log.exception("the notebook could not be marked")
             return "Marking stopped on something in this notebook. Your instructor has been told; nothing is lost."
         return None
+
+
+def _is_of_the_course(nb: NotebookNode) -> bool:
+    """Return False for an ordinary assignment that does not use PyTorch: loading it takes longer than marking a few."""
+    return any(exercise_of(cell) or re.search(r"\btorch\b", cell.source) for cell in nb.cells)
 
 
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:

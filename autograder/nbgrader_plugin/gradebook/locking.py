@@ -11,8 +11,8 @@ from typing import Any
 
 import nbgrader.api
 from nbgrader.api import Base, Gradebook, Student
-from sqlalchemy import create_engine, insert, select, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy import MetaData, create_engine, insert, inspect, select, text
+from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import NullPool
 
@@ -57,8 +57,17 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 
 
 def share_engines() -> None:
-    """Make nbgrader's `Gradebook` objects share an engine for each URL, for a tenth of the time: its only patch."""
+    """Let nbgrader's `Gradebook` objects share an engine for each URL, and look for all tables at once: the only patch.
+
+    Marking a notebook opens several of them, which would each make an engine and ask for every table by itself.
+    """
     nbgrader.api.create_engine = _engine
+    Base.metadata.create_all = _create_missing
+
+
+def _create_missing(bind: Engine) -> None:
+    if not set(Base.metadata.tables) <= set(inspect(bind).get_table_names()):
+        MetaData.create_all(Base.metadata, bind)
 
 
 def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> None:

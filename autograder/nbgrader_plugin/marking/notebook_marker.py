@@ -1,6 +1,7 @@
 """Mark a whole notebook: run its cells in a child process, and ask the judge's questions at its test cells."""
 
 import ast
+import functools
 import logging
 import time
 from collections.abc import Callable, Iterator, Set
@@ -65,7 +66,6 @@ class NotebookMarker:
         self._spent = 0.0  # seconds that ended sessions were busy
         self._not_replayed: set[int] = set()
         self._skipped: list[int] = []
-        self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
         self._failures: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
@@ -103,6 +103,10 @@ class NotebookMarker:
             if self._session is not None:
                 self._session.close()
         return self.verdicts
+
+    @functools.cached_property
+    def _effects(self) -> Effects:
+        return Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
 
     def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
