@@ -159,7 +159,8 @@ class Progress:
 
     @property
     def gain(self) -> float:
-        return self.shares[-1] - self.shares[0]
+        """Return the difference of the whole percents shown beside it: readers subtract them."""
+        return (round(100 * self.shares[-1]) - round(100 * self.shares[0])) / 100
 
 
 def progress(data: ClassData, assignment: Assignment) -> list[Progress]:
