@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking
+from autograder.spec.exercise import Asking, Call, ValuesDiffer
 from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
@@ -30,7 +30,11 @@ def asks(name: str) -> Callable[[Callable[[], Cases]], Asking]:
                     by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
                     got = student.call(name, by_place, by_name, where=where)["value"]
                     expected = reference(name)(*by_place, **by_name)
-                    same_tensor(got, expected, "The result", where, **(options[0] if options else {}))
+                    try:
+                        same_tensor(got, expected, "The result", where, **(options[0] if options else {}))
+                    except ValuesDiffer as wrong:
+                        wrong.call = Call(name, by_place, by_name)
+                        raise
 
         return ask
 

@@ -15,6 +15,7 @@ from .diagnosis import mistake_costs
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
+from .small_case import small_case
 from .source_rules import suspicious_words, uses
 from .student import SYMPTOMS, UNDEFINED, Record, Student
 
@@ -176,7 +177,12 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
             failures.append(wrong)
     outcomes = list(zip(exercise.checks, failures, strict=True))
     faults = [wrong for check, wrong in outcomes if wrong is not None and not check.further]
-    return [_line(check, wrong, faults) for check, wrong in outcomes]
+    lines = [_line(check, wrong, faults) for check, wrong in outcomes]
+    for line, failure in zip(lines, failures, strict=True):
+        if line.judged and isinstance(failure, ValuesDiffer) and failure.call is not None:
+            line.message += small_case(student, failure.call)
+            break
+    return lines
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:

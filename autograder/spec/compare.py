@@ -1,4 +1,4 @@
-"""Compare what a student's code returned with the expected result; messages say what differs, never the values.
+"""Compare what a student's code returned with the expected result; messages say what differs, not the values.
 
 Every function here that checks raises `Wrong`. Its message names the usual causes, because a difference often shows
 its cause: a transposed result, a missing gradient, a dtype that was not kept.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import catalogue
 from .catalogue import Answers, CatalogueError, Entry
@@ -28,13 +28,23 @@ class Wrong(Exception):
         self.symptom = symptom
 
 
+class Call(NamedTuple):
+    """A call of a student's function."""
+
+    name: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+
+
 class ValuesDiffer(Wrong):
     """The answer is of the right kind, but its values differ. This says nothing about what else a check tests.
 
-    `besides` is the first failure of another case of the same check that is more than a difference in values.
+    `besides` is the first failure of another case of the same check that is more than a difference in values. `call` is
+    the call that returned them, if one did and a reader may see it on a smaller input.
     """
 
     besides: Wrong | None = None
+    call: Call | None = None
 
 
 class Problem(Wrong):

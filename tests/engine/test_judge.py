@@ -15,7 +15,7 @@ from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec import student as promised
-from autograder.spec.course import course, exercise, home, question_or_exercise
+from autograder.spec.course import course, exercise, home, question_or_exercise, reference
 from autograder.spec.exercise import Check, Problem, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
 from autograder.spec.seeds import restart_seeds
@@ -235,6 +235,22 @@ def test_where_values_differ_it_is_known_what_else_was_found():
 
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
+
+
+def test_a_wrong_value_is_shown_on_a_small_input_on_which_it_is_wrong():
+    declared, shown = exercise("masked_softmax"), 0
+    said = r"example, `masked_softmax\((.+)\)` should give (.+), and yours gives (.+)\.$"
+    for source in (mistake.source for mistake in declared.mistakes if mistake.name != "dropout"):
+        wrong = namespace_with(declared, source)[declared.name]
+        for line in mark(declared.name, student_with_answer(declared, source), [source]).lines:
+            for found in re.findall(said, line.message):
+                args, right, theirs = (eval(text, {"nan": float("nan")}) for text in found)
+                inputs, shown = [*map(torch.tensor, args)], shown + 1
+                assert sum(one.numel() for one in (*inputs, torch.tensor(right))) <= 8
+                for answer, expected in ((reference(declared.name), right), (wrong, theirs)):
+                    near = {"atol": 1e-3, "rtol": 0, "equal_nan": True}
+                    torch.testing.assert_close(answer(*inputs), torch.tensor(expected), **near)
+    assert shown > 15
 
 
 def asked(**namespace: object) -> Student:
