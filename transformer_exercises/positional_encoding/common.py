@@ -7,20 +7,20 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.exercise import ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, ValuesDiffer, Wrong
 from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 
 def sinusoids(positions: torch.Tensor, d_model: int) -> torch.Tensor:
-    """The rows of these positions, in float64."""
+    """Return the rows of these positions, in float64."""
     rates = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angles = positions.double()[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 def near(got: Any, expected: torch.Tensor, reach: Any, what: str, where: str) -> None:
-    """Values up to the rounding of float32: an angle of p radians is known to about p · 1e-7, however it was computed.
+    """Raise `Wrong` unless the values agree up to float32: an angle of p radians is known to about p · 1e-7.
 
     `reach`: the largest angle of each row, a number or a tensor (rows, 1). The dtype is marked elsewhere.
     """
@@ -36,13 +36,17 @@ def near(got: Any, expected: torch.Tensor, reach: Any, what: str, where: str) ->
     )
 
 
-def refuses_odd_widths(student: Student, name: str, good: list, bad: list[list]) -> None:
-    """A ValueError where the last argument, d_model, is odd, and none for the good arguments."""
-    with student.case():
-        shape = a_tensor(student.value(name, *good), "The result").shape
-        if len(shape) != 2 or shape[-1] != good[-1]:
-            raise Wrong(f"The result for d_model = {good[-1]} should have two dimensions and {good[-1]} columns.")
-    for args in bad:
-        with student.case(), raises_error(f"d_model = {args[-1]} is odd and"):
-            if isinstance(student.value(name, *args), torch.Tensor):
-                student.note("a tensor")  # what it holds makes no difference
+def refuses_odd_widths(name: str, good: list, bad: list[list]) -> Asking:
+    """Make a check of a ValueError where the last argument, d_model, is odd, and of none for the good arguments."""
+
+    def ask(student: Student) -> None:
+        with student.case():
+            shape = a_tensor(student.value(name, *good), "The result").shape
+            if len(shape) != 2 or shape[-1] != good[-1]:
+                raise Wrong(f"The result for d_model = {good[-1]} should have two dimensions and {good[-1]} columns.")
+        for args in bad:
+            with student.case(), raises_error(f"d_model = {args[-1]} is odd and"):
+                if isinstance(student.value(name, *args), torch.Tensor):
+                    student.note("a tensor")  # what it holds makes no difference
+
+    return ask

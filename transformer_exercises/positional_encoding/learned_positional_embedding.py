@@ -14,6 +14,8 @@ from autograder.spec.exercise import Check, Exercise, Problem, Wrong
 from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 from autograder.spec.student import Student
 
+NAME = "LearnedPositionalEmbedding"
+
 _TENSORS = """
 def tensors(module):
     return [t.detach() for m in module.modules() for t in [*m.buffers(recurse=False), *vars(m).values()]
@@ -22,33 +24,28 @@ def tensors(module):
 
 
 def _is_table(value: Any, max_len: int, embed_dim: int) -> bool:
-    """(max_len, embed_dim), or the same with dimensions of size 1 before it."""
+    """Return whether it is (max_len, embed_dim), or the same with dimensions of size 1 before it."""
     shaped = isinstance(value, torch.Tensor) and value.dim() >= 2 and tuple(value.shape[-2:]) == (max_len, embed_dim)
     return shaped and value.numel() == max_len * embed_dim
 
 
 def _state(student: Student, module: Any) -> dict:
-    """The module's state.
-
-    What the parameters are called, and how they begin, is nobody's mistake: their shapes are recorded.
-    """
+    """Return the module's state. What parameters are called, and how they begin, may vary: shapes are recorded."""
     state = student.state(module)
     tensors = [p for p in state["parameters"].values() if isinstance(p, torch.Tensor)]
-    kinds = sorted((dtype_name(p), list(p.shape)) for p in tensors)
-    student.note([kinds, len(state["trainable"])])
+    student.note([sorted((dtype_name(p), list(p.shape)) for p in tensors), len(state["trainable"])])
     return state
 
 
 def _learned(student: Student, max_len: int, embed_dim: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
-    """A built module, the numbers in its table, and the name of that parameter, which may be any.
+    """Return a built module, the numbers in its table, and the name of that parameter, which may be any.
 
     Where no parameter is a table, a buffer or plain tensor of that shape will do: that is marked elsewhere.
     """
-    module = student.build("LearnedPositionalEmbedding", max_len, embed_dim)
+    module = student.build(NAME, max_len, embed_dim)
     if dtype:
         student.move(module, dtype)
-    parameters = _state(student, module)["parameters"]
-    for name, value in parameters.items():
+    for name, value in _state(student, module)["parameters"].items():
         if _is_table(value, max_len, embed_dim):
             table = normal(*value.shape, dtype=torch.float64 if dtype else torch.float32)
             student.load(module, {name: table})
@@ -57,14 +54,18 @@ def _learned(student: Student, max_len: int, embed_dim: int, dtype: str = "") ->
     for value in others if isinstance(others, list) else []:
         if _is_table(value, max_len, embed_dim):
             return module, value.reshape(max_len, embed_dim), ""
-    raise Wrong(
-        f"LearnedPositionalEmbedding({max_len}, {embed_dim}) holds no table of shape ({max_len}, {embed_dim}): make "
-        "one parameter of that shape in `__init__`."
-    )
+    raise Wrong(f"{NAME}({max_len}, {embed_dim}) holds no table of shape ({max_len}, {embed_dim}): make one parameter.")
 
 
-def _learned_device(student: Student) -> None:
-    """Like device_is_kept, and once more with every new tensor that names no device somewhere else.
+def _adds(student: Student, module: Any, table: torch.Tensor, x: torch.Tensor, where: str, **how: Any) -> dict:
+    """Raise `Wrong` unless the module adds its rows to x; return the answer."""
+    answer = student.call(module, [] if "kwargs" in how else [x], where=where, **how)
+    same_tensor(answer["value"], x + table[: x.shape[1]], "The result", where)
+    return answer
+
+
+def _device(student: Student) -> None:
+    """Ask as device_is_kept does, and once more with every new tensor that names no device somewhere else.
 
     nn.Embedding takes ids of another device without a word when there are no numbers to look up.
     """
@@ -88,67 +89,53 @@ def _learned_device(student: Student) -> None:
     device_is_kept(student, module, [x])
 
 
-def _learned_parameters(student: Student) -> None:
+def _parameters(student: Student) -> None:
     for max_len, embed_dim in ((7, 4), (3, 6)):
         with student.case():
-            state = _state(student, student.build("LearnedPositionalEmbedding", max_len, embed_dim))
+            state = _state(student, student.build(NAME, max_len, embed_dim))
             parameters = state["parameters"]
+            shapes = ", ".join(str(tuple(p.shape)) for p in parameters.values() if isinstance(p, torch.Tensor))
             tables = [name for name, value in parameters.items() if _is_table(value, max_len, embed_dim)]
             if not parameters:
-                raise Wrong(
-                    "There is no parameter, so nothing can be learned: make the table an nn.Parameter or an "
-                    "nn.Embedding."
-                )
+                raise Wrong("No parameter, so nothing can be learned: make the table an nn.Parameter or nn.Embedding.")
             if not tables:
-                shapes = ", ".join(str(tuple(p.shape)) for p in parameters.values() if isinstance(p, torch.Tensor))
-                raise Wrong(
-                    f"The table should have shape ({max_len}, {embed_dim}), one row for each position; yours: "
-                    f"{shapes[:80]}."
-                )
+                raise Wrong(f"The table should have shape ({max_len}, {embed_dim}); yours: {shapes[:80]}.")
             if len(parameters) > 1:
-                raise Wrong(
-                    f"There should be one parameter, the table; yours has {', '.join(map(str, parameters))[:120]}."
-                )
+                raise Wrong(f"The table should be the one parameter; yours: {', '.join(map(str, parameters))[:120]}.")
             if tables[0] not in state["trainable"]:
                 raise Wrong("The table is frozen (requires_grad=False), so it cannot be learned.")
             if parameters[tables[0]].dtype != torch.float32:
-                raise Wrong(
-                    f"The table should be float32, PyTorch's default; yours is {dtype_name(parameters[tables[0]])}."
-                )
+                raise Wrong(f"The table should be float32; yours is {dtype_name(parameters[tables[0]])}.")
     with student.case():
-        named = _state(student, student.build("LearnedPositionalEmbedding", max_len=5, embed_dim=2))["parameters"]
+        named = _state(student, student.build(NAME, max_len=5, embed_dim=2))["parameters"]
         if not any(_is_table(value, 5, 2) for value in named.values()):
-            raise Wrong(
-                "LearnedPositionalEmbedding(max_len=5, embed_dim=2) should build the same as "
-                "LearnedPositionalEmbedding(5, 2)."
-            )
+            raise Wrong(f"{NAME}(max_len=5, embed_dim=2) should build the same as {NAME}(5, 2).")
 
 
-def _learned_values(student: Student) -> None:
-    for max_len, B, T, C in (
-        *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
-        *((3, 6, 2, 3), (40, 2, 33, 3), (1200, 1, 1100, 2)),
-    ):
+SIZES = (  # max_len, B, T, C
+    *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
+    *((3, 6, 2, 3), (40, 2, 33, 3), (1200, 1, 1100, 2)),
+)
+
+
+def _values(student: Student) -> None:
+    for max_len, *shape in SIZES:
         with student.case():
-            module, table, _ = _learned(student, max_len, C)
-            x = normal(B, T, C)
-            where = f"for max_len = {max_len}, B = {B}, T = {T}, C = {C}"
-            same_tensor(student.value(module, x, where=where), x + table[:T], "The result", where)
+            module, table, _ = _learned(student, max_len, shape[-1])
+            _adds(student, module, table, normal(*shape), f"for max_len = {max_len} and x of shape {tuple(shape)}")
 
 
-def _learned_modes(student: Student) -> None:
+def _modes(student: Student) -> None:
     module, table, _ = _learned(student, 7, 40)
     x = normal(3, 5, 40)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode"), (True, "in a second call")):
         with student.case():
-            got = student.call(module, [x], where=where, training=training)["value"]
-            same_tensor(got, x + table[:5], "The result", where)
+            _adds(student, module, table, x, where, training=training)
 
 
-def _learned_too_long(student: Student) -> None:
+def _too_long(student: Student) -> None:
     module, table, _ = _learned(student, 6, 3)
-    full = normal(2, 6, 3)
-    same_tensor(student.value(module, full), full + table, "The result", "for T = max_len")
+    _adds(student, module, table, normal(2, 6, 3), "for T = max_len")
     for T in (7, 9, 60):
         with student.case(), raises_error(f"T = {T} with max_len = 6"):
             try:
@@ -162,16 +149,14 @@ def _learned_too_long(student: Student) -> None:
                 raise
 
 
-def _learned_gradient(student: Student) -> None:
+def _gradient(student: Student) -> None:
     for max_len, B, T, C in ((7, 3, 4, 5), (5, 2, 5, 3)):
         with student.case():
             module, table, name = _learned(student, max_len, C)
             x, upstream = normal(B, T, C), normal(B, T, C)
             where = f"for max_len = {max_len}, T = {T}"
-            answer = student.call(module, [x], where=where, upstream=[upstream])
-            same_tensor(answer["value"], x + table[:T], "The result", where)
+            gradients = _adds(student, module, table, x, where, upstream=[upstream])["gradients"]
             expected = torch.cat([upstream.sum(0), torch.zeros(max_len - T, C)])
-            gradients = answer["gradients"]
             mine = gradients.get("parameters", {}).get(name)
             if isinstance(mine, torch.Tensor) and mine.numel() == expected.numel():
                 mine = mine.reshape(expected.shape)
@@ -181,42 +166,37 @@ def _learned_gradient(student: Student) -> None:
             same_gradients(gradients.get("inputs", []), [upstream], ["x"], where)
 
 
-def _learned_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     module, table, name = _learned(student, 6, 3)
     other, other_table, _ = _learned(student, 6, 3)
     x = normal(2, 4, 3)
-    answer = student.call(module, [x])
-    same_tensor(answer["value"], x + table[:4], "The result")
-    unchanged(answer["inputs"], [x], "x")
-    same_tensor(student.value(other, x), x + other_table[:4], "The result", "of a second module")
+    unchanged(_adds(student, module, table, x, "")["inputs"], [x], "x")
+    _adds(student, other, other_table, x, "of a second module")
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
         raise Wrong("A call changes the table: only training may do that.")
     for length in (2, 6):
         with student.case():
-            where, other_x = f"in a later call with T = {length}", normal(3, length, 3)
-            same_tensor(student.value(module, other_x, where=where), other_x + table[:length], "The result", where)
+            _adds(student, module, table, normal(3, length, 3), f"in a later call with T = {length}")
     with student.case():
-        turned, where = normal(2, 3, 4).mT, "for a transpose (not contiguous), given by name"
-        got = student.call(module, [], {"x": turned}, where=where)["value"]
-        same_tensor(got, turned + table[:4], "The result", where)
+        turned = normal(2, 3, 4).mT
+        _adds(student, module, table, turned, "for a transpose (not contiguous), given by name", kwargs={"x": turned})
     with student.case():
         module, table, _ = _learned(student, 5, 3, "float64")
-        x = normal(2, 4, 3, dtype=torch.float64)
-        same_tensor(student.value(module, x, where="in float64"), x + table[:4], "The result", "in float64")
+        _adds(student, module, table, normal(2, 4, 3, dtype=torch.float64), "in float64")
     with student.case():
-        _learned_device(student)
+        _device(student)
 
 
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("one parameter: a table (max_len, embed_dim)", 0.75, _learned_parameters),
-        Check("adds row t to position t", 1.25, _learned_values),
-        Check("the same in training and evaluation", 0.25, _learned_modes, further=True),
-        Check("T > max_len is a ValueError", 0.75, _learned_too_long),
-        Check("gradients in the rows used, and in x", 0.5, _learned_gradient, further=True),
-        Check("float64, input unchanged, device", 0.5, _learned_manners, further=True),
+        Check("one parameter: a table (max_len, embed_dim)", 0.75, _parameters),
+        Check("adds row t to position t", 1.25, _values),
+        Check("the same in training and evaluation", 0.25, _modes, further=True),
+        Check("T > max_len is a ValueError", 0.75, _too_long),
+        Check("gradients in the rows used, and in x", 0.5, _gradient, further=True),
+        Check("float64, input unchanged, device", 0.5, _manners, further=True),
     ],
     working=r"""
 import torch

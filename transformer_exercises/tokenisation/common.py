@@ -7,31 +7,85 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Problem, ValuesDiffer, Wrong
+from autograder.spec.course import reference
+from autograder.spec.exercise import Asking, Problem, ValuesDiffer, Wrong
 from autograder.spec.student import Student
+
+Refusal = tuple[list, Any]  # arguments, and the character or the id that is unknown
+
+
+class Asked:
+    """Makes checks of a function whose result is a string or a sequence: it should be what the reference gives.
+
+    `what` is the result in words; `where` says of a call's arguments for which input it is.
+    """
+
+    def __init__(self, name: str, what: str, where: Callable[..., str]) -> None:
+        self.name, self.what, self.where = name, what, where
+
+    def __call__(self, *cases: Sequence[Any], changes: str = "") -> Asking:
+        """Ask each case. With `changes`, what a call might change, types are compared and arguments must stay."""
+
+        def ask(student: Student) -> None:
+            for args in cases:
+                with student.case():
+                    where = self.where(*args)
+                    answer = student.call(self.name, list(args), where=where, after=bool(changes))
+                    same_sequence(answer["value"], reference(self.name)(*args), self.what, where, bool(changes))
+                    if changes:
+                        as_before(answer["after"], list(args), changes)
+
+        return ask
+
+    def refuses(self, cases: Sequence[Refusal], alike: Sequence[Refusal]) -> Asking:
+        """Ask for a ValueError that names the culprit, and for others where another part of an input is unknown.
+
+        Whoever repeats the whole input names none of its parts.
+        """
+
+        def ask(student: Student) -> None:
+            for args, culprit in cases:
+                with student.case():
+                    _names(student, self.name, args, culprit, self.where(*args))
+            with student.case():
+                texts = {_names(student, self.name, *case, "for one input and other tables") for case in alike}
+                if len(texts) < len(alike):
+                    raise Wrong(
+                        "The ValueError says the same whichever part of an input is unknown: name that part alone.",
+                        "not_named",
+                    )
+
+        return ask
 
 
 def _plain(value: Any) -> Any:
-    """Lists and tuples alike: which of the two it is, is asked about in one check of its own."""
+    """Make lists and tuples alike: which of the two it is, is asked about in one check of its own."""
     return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
 
 
-def same_sequence(got: Any, expected: Any, what: str, where: str) -> None:
-    """A sequence of the right things in the right order, or a string."""
-    if isinstance(expected, str):
-        if not isinstance(got, str):
-            raise Wrong(f"{what} {where} should be a string; yours is {kind(got)}.")
-    elif not isinstance(got, (list, tuple)):
-        raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.")
+def same_sequence(got: Any, expected: Any, what: str, where: str, exactly: bool = False) -> None:
+    """Raise `Wrong` unless it is the same string or the same things in order; `exactly` compares types too."""
+    wanted = "string" if isinstance(expected, str) else type(expected).__name__
+    if not isinstance(got, str if isinstance(expected, str) else (list, tuple)):
+        raise Wrong(f"{what} {where} should be a {wanted}; yours is {kind(got)}.")
+    if any(isinstance(item, tuple) for item in expected) and not all(isinstance(i, (list, tuple)) for i in got):
+        raise Wrong(f"{what} should hold pairs (left, right) {where}.")
     if _plain(got) != _plain(expected):
         raise ValuesDiffer(f"{what} {where}: {_difference(got, expected)}")
+    if exactly and type(got) is not type(expected):
+        raise Wrong(f"{what} {where} should be a {wanted}; yours is {kind(got)}.", "wrong_type")
+    for mine, theirs in zip(got, expected, strict=True) if exactly else ():
+        if type(mine) is not type(theirs):
+            asked, held = type(theirs).__name__, type(mine).__name__
+            raise Wrong(f"{what} {where} should hold {asked} objects; yours holds {held} objects.", "wrong_type")
 
 
 def _difference(got: Any, expected: Any) -> str:
-    """Where two sequences part, without saying what should be there."""
+    """Say where two sequences part, without saying what should be there."""
     mine, theirs = list(map(_plain, got)), list(map(_plain, expected))
     if len(mine) == len(theirs) and all(item in theirs for item in mine) and all(item in mine for item in theirs):
         return "the right parts are there, but not in this order."
@@ -43,22 +97,8 @@ def _difference(got: Any, expected: Any) -> str:
     return f"the first difference is at index {place}, where yours has {mine[place]!r}."
 
 
-def exactly_same(got: Any, expected: Any, what: str, where: str) -> None:
-    """The same as `_same`, and lists and tuples, whole numbers and strings are told apart."""
-    same_sequence(got, expected, what, where)
-    if type(got) is not type(expected):
-        raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.", "wrong_type")
-    for mine, theirs in zip(got, expected, strict=False):
-        if type(mine) is not type(theirs):
-            raise Wrong(
-                f"{what} {where} should hold {type(theirs).__name__} objects; yours holds {type(mine).__name__} "
-                "objects.",
-                "wrong_type",
-            )
-
-
 def as_before(after: list, sent: list, names: str) -> None:
-    """Lists and dictionaries are what they were before the call; `after` comes from `call(..., after=True)`."""
+    """Raise `Wrong` if lists or dictionaries were changed; `after` comes from `call(..., after=True)`."""
     for got, original in zip(after, sent, strict=False):
         order = list if isinstance(original, (list, dict)) else repr  # dictionaries are equal in any order
         if type(got) is not type(original) or got != original or order(got) != order(original):
@@ -69,51 +109,36 @@ def as_before(after: list, sent: list, names: str) -> None:
             )
 
 
-def is_value_error(error: str) -> bool:
-    """Whether an error of this type is a ValueError; a class of the student's own may well be one."""
-    known = getattr(builtins, error, ValueError)
-    return isinstance(known, type) and issubclass(known, ValueError)
+def value_error(student: Student, name: str, args: list, where: str, what: str, hidden: str) -> str:
+    """Raise `Wrong` unless the call is a ValueError, one of the student's own too; return its message.
 
-
-def value_error(student: Student, name: str, args: list, culprit: Any, where: str) -> str:
-    """A ValueError whose message names the culprit, a character or a number. Returns the message."""
-    what = "character" if isinstance(culprit, str) else "id"
+    `what` says what should be one; `hidden` is the mistake that there is no error.
+    """
     try:
         got = student.call(name, args, where=where, after=True)["value"]
     except Problem as problem:
         if problem.error in ("", "NotImplementedError"):
             raise
-        if not is_value_error(problem.error):
-            raise Wrong(
-                f"An unknown {what} ({where}) should be a ValueError that names it; your code stops with "
-                f"{problem.error}."
-            ) from None
-        text = problem.text
-        if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
-            code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
-            named = culprit in text or bool(re.search(code, text.lower())) or unicodedata.name(culprit) in text.upper()
-        else:
-            named = re.search(rf"(?<!\d){culprit}(?!\d)", text) is not None
-        if not named:
-            raise Wrong(
-                f"The ValueError for an unknown {what} ({where}) does not say which {what} it is: put it into the "
-                "message.",
-                "not_named",
-            ) from None
-        return text
-    raise Wrong(
-        f"An unknown {what} ({where}) should be a ValueError that names it; yours returned {kind(got)}.", "no_error"
-    )
+        known = getattr(builtins, problem.error, ValueError)
+        if not (isinstance(known, type) and issubclass(known, ValueError)):
+            raise Wrong(f"{what}; your code stops with {problem.error}.") from None
+        return problem.text
+    raise Wrong(f"{what}; yours returned {kind(got)}.", hidden)
 
 
-def value_errors_differ(student: Student, name: str, cases: list[tuple[list, Any]], what: str) -> None:
-    """One input, of which another part is unknown each time: whoever repeats it all names none of them."""
-    texts = {value_error(student, name, args, culprit, f"for {what}") for args, culprit in cases}
-    if len(texts) < len(cases):
-        raise Wrong(
-            f"The ValueError says the same for {what}, whichever part of it is unknown: name that part alone.",
-            "not_named",
-        )
+def _names(student: Student, name: str, args: list, culprit: Any, where: str) -> str:
+    """Raise `Wrong` unless a ValueError names the culprit, a character or a number; return its message."""
+    what = "character" if isinstance(culprit, str) else "id"
+    asked = f"An unknown {what} ({where}) should be a ValueError that names it"
+    text = value_error(student, name, args, where, asked, "no_error")
+    if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
+        code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
+        named = culprit in text or bool(re.search(code, text.lower())) or unicodedata.name(culprit) in text.upper()
+    else:
+        named = re.search(rf"(?<!\d){culprit}(?!\d)", text) is not None
+    if not named:
+        raise Wrong(f"The ValueError {where} does not say which {what} is unknown: name it.", "not_named") from None
+    return text
 
 
 SENTENCE = "To be, or not to be, that is the question."
@@ -122,11 +147,22 @@ ODD_VOCAB = {"b": 4, "a": 9, " ": 2, "n": 0, "é": 17, "B": 5, "🙂": 3, "\n": 
 
 
 def spelt(text: str, end: str = "") -> dict[tuple[str, ...], int]:
-    """The words of a text, spelt in characters, with their frequencies; `end` is a last symbol for every word."""
+    """Return the words of a text, spelt in characters, with their frequencies; `end` is a last symbol of every word."""
     return dict(Counter((*word, end) if end else tuple(word) for word in text.split()))
 
 
-LOWER = {tuple("low"): 5, tuple("lower"): 2, tuple("newest"): 6, tuple("widest"): 3}
+def of(**words: int) -> dict[tuple[str, ...], int]:
+    """Return words spelt in characters, with these frequencies."""
+    return {tuple(word): frequency for word, frequency in words.items()}
+
+
+def listed(words: dict[Any, int]) -> str:
+    """Say which words they are, in a few of them."""
+    few = [f"{' '.join(word)!r} ×{n}" for word, n in itertools.islice(words.items(), 4)]
+    return f"for the words {', '.join(few)}{' …' if len(words) > 4 else ''}" if words else "for no words at all"
+
+
+LOWER = of(low=5, lower=2, newest=6, widest=3)
 
 STORY = (
     "the dog drinks water because it was thirsty and the other dogs drink the same water near the wooden door "
@@ -135,7 +171,7 @@ STORY = (
 
 
 def weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int]:
-    """The words of a text with frequencies so uneven that the first dozen merges meet no tie."""
+    """Return a text's words with frequencies so uneven that the first dozen merges meet no tie."""
     names = dict.fromkeys(text.split())
     return {(*word, end) if end else tuple(word): 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(names)}
 
@@ -148,9 +184,11 @@ SHUFFLED = [(7 * byte + 91) % 256 for byte in range(256)]  # another order: no b
 
 SPECIAL = {"<|endoftext|>": 9001, "[PAD]": 9003, "<s>": 9002}
 
+PHRASE = "the dog drinks water because the other dogs think that the water is there"
+
 
 def id_merges(text: str, byte_ids: list[int], count: int) -> dict[tuple[int, int], int]:
-    """Merges that are learnt from the words of a text, a space before each; their order in the dictionary says nothing."""
+    """Return merges learnt from a text's words, a space before each; their order in the dictionary says nothing."""
     words = [[byte_ids[byte] for byte in f" {word}".encode()] for word in text.split()]
     learnt: list[tuple[tuple[int, int], int]] = []
     for rank in range(count):

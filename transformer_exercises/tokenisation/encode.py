@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Student
 
-from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error, value_errors_differ
+from .common import ODD_VOCAB, SENTENCE, Asked
 
-build_vocab = reference("build_vocab")
-encode = reference("encode")
+asked = Asked("encode", "The list of ids", lambda text, stoi: f"for the text {text!r} and a vocabulary of {len(stoi)}")
 
+TEXTS = [(text, ODD_VOCAB) for text in ("ban\u00e9 Ba\nnn", "র\u09be 🙂🙂 a", " aa ")]
 
-def _encode_values(student: Student) -> None:
-    for text, stoi in (
-        (SENTENCE, build_vocab(SENTENCE)[0]),
-        ("banana", {"a": 0, "b": 1, "n": 2}),
-        ("ban\u00e9 Ba\nnn", ODD_VOCAB),
-        ("র\u09ba".replace("\u09ba", "\u09be") + " 🙂🙂 a", ODD_VOCAB),
-        (" aa ", ODD_VOCAB),
-    ):
-        with student.case():
-            where = f"for the text {text!r} and a vocabulary of {len(stoi)}"
-            same_sequence(
-                student.value("encode", text, stoi, where=where), encode(text, stoi), "The list of ids", where
-            )
+UNKNOWN = [
+    ([text, {symbol: i for symbol, i in ODD_VOCAB.items() if symbol != culprit}], culprit)
+    for text, culprit in zip(("banΩ", "Жana", "na na ß an", "aaα", "A", "na🙃"), "ΩЖßαA🙃", strict=True)
+]
 
+ALIKE = [(["naB", {symbol: i for i, symbol in enumerate("naB") if symbol != c}], c) for c in "naB"]
 
-def _encode_unknown(student: Student) -> None:
-    for text, culprit in (("banΩ", "Ω"), ("Жana", "Ж"), ("na na ß an", "ß"), ("aaα", "α"), ("A", "A"), ("na🙃", "🙃")):
-        with student.case():
-            stoi = {symbol: i for symbol, i in ODD_VOCAB.items() if symbol != culprit}
-            value_error(student, "encode", [text, stoi], culprit, f"for the text {text!r}")
-    with student.case():
-        cases = [
-            (["naB", {symbol: i for i, symbol in enumerate("naB") if symbol != unknown}], unknown) for unknown in "naB"
-        ]
-        value_errors_differ(student, "encode", cases, "one text and three vocabularies")
+SHORT: list[Any] = [("", {"a": 0}), ("a", {"a": 7}), ("", {}), ("banana", {"n": 2, "b": 1, "a": 0})]
 
-
-def _encode_manners(student: Student) -> None:
-    for text, stoi in (("", {"a": 0}), ("a", {"a": 7}), ("", {}), ("banana", {"n": 2, "b": 1, "a": 0})):
-        with student.case():
-            where = f"for the text {text!r}"
-            answer = student.call("encode", [text, stoi], where=where, after=True)
-            exactly_same(answer["value"], encode(text, stoi), "The list of ids", where)
-            as_before(answer["after"], [text, stoi], "stoi")
-
+VOCAB = reference("build_vocab")(SENTENCE)[0]
 
 EXERCISE = Exercise(
     points=2,
     checks=[
-        Check("the id of each character", 1.0, _encode_values),
-        Check("an unknown character is a ValueError that names it", 0.7, _encode_unknown),
-        Check("a list of int, the empty text, `stoi` unchanged", 0.3, _encode_manners, further=True),
+        Check("the id of each character", 1.0, asked((SENTENCE, VOCAB), ("banana", {"a": 0, "b": 1, "n": 2}), *TEXTS)),
+        Check("an unknown character is a ValueError that names it", 0.7, asked.refuses(UNKNOWN, ALIKE)),
+        Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), further=True),
     ],
     working=r"""
 def encode(text, stoi):

@@ -5,114 +5,82 @@ The mistakes decode each id by itself, lose parts or special tokens, or hide wha
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Student
 
-from .common import (
-    PLAIN,
-    SHUFFLED,
-    SPECIAL,
-    as_before,
-    exactly_same,
-    id_merges,
-    same_sequence,
-    value_error,
-    value_errors_differ,
-)
-
-ids_to_text = reference("ids_to_text")
-text_to_ids = reference("text_to_ids")
-
-PHRASE = "the dog drinks water because the other dogs think that the water is there"
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, id_merges
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
 
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half
 
 
-def _asks(student: Student, *cases: tuple[list[int], list[int], dict, dict]) -> None:
-    for ids, byte_ids, merges, special in cases:
-        with student.case():
-            where = f"for the ids {ids}, {len(merges)} merges and {len(special)} special tokens"
-            got = student.value("ids_to_text", list(ids), list(byte_ids), dict(merges), dict(special), where=where)
-            same_sequence(got, ids_to_text(ids, byte_ids, merges, special), "The text", where)
+def _cases(*ids: list[int], merges: dict | None = None, special: dict | None = None, byte_ids: Any = PLAIN) -> list:
+    return [[list(row), list(byte_ids), dict(merges or {}), dict(special or {})] for row in ids]
 
 
-def _down_to_bytes(student: Student) -> None:
-    _asks(
-        student,
-        *[
-            (ids, PLAIN, DEEP, {})
-            for ids in ([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0])
+def _texts(*texts: str, byte_ids: list[int] = PLAIN, count: int = 25, special: dict | None = None) -> list:
+    """Return a case for each text, encoded by the reference with merges that were learnt."""
+    merges, encode = id_merges(PHRASE, byte_ids, count), reference("text_to_ids")
+    rows = [encode(text, byte_ids, merges, special or {}) for text in texts]
+    return _cases(*rows, merges=merges, special=special, byte_ids=byte_ids)
+
+
+asked = Asked(
+    "ids_to_text",
+    "The text",
+    lambda ids, _, merges, special: f"for the ids {ids}, {len(merges)} merges and {len(special)} special tokens",
+)
+
+DOWN = (
+    *_cases([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0], merges=DEEP),
+    *_cases(*[[SHUFFLED[b] for b in text] for text in (b"dog", b"a b", b"Zz")], byte_ids=SHUFFLED),
+    *[case for table in (PLAIN, SHUFFLED) for case in _texts(" the other dogs ", "Water, the water", byte_ids=table)],
+)
+
+ONCE = (
+    *_cases(*[list(text.encode()) for text in ("🐶", "nkụ é", "কু", "水a水")]),
+    *_cases([300, 301], [303, 169], [302, 302, 97], [300, 144, 182, 33], merges=SPLIT),
+    *_cases([97, 240, 159, 98], [300], [255, 97], [169, 97], [303, 97, 225, 187], merges=SPLIT),
+)
+
+NAMED = (
+    *_texts("the<|endoftext|>the", "[PAD][PAD]", "<s>the dog", "the dog [PAD]", count=20, special=SPECIAL),
+    *_cases([240, 159, 9001, 144], special=SPECIAL),
+    *_cases([0, 74, 0, 0], special={"<s>": 0}, byte_ids=range(1, 257)),
+    *_cases([9004, 33, 9004], special={"<|ọ·end|>": 9004}),
+)
+
+UNKNOWN = list(
+    zip(
+        [
+            *(*_cases([97, 777, 98]), *_cases([400], merges=DEEP, special=SPECIAL)),
+            *(*_cases([-1, 97], [97, 9001], merges=DEEP), *_cases([256], special=SPECIAL)),
         ],
-        *[([SHUFFLED[b] for b in text.encode()], SHUFFLED, {}, {}) for text in ("dog", "a b", "Zz")],
-        *[
-            (text_to_ids(text, table, id_merges(PHRASE, table, 25), {}), table, id_merges(PHRASE, table, 25), {})
-            for text in (" the other dogs ", "Water, the water")
-            for table in (PLAIN, SHUFFLED)
-        ],
+        (777, 400, -1, 9001, 256),
+        strict=True,
     )
+)
 
+ALIKE = [(_cases([97, 9001, 9002], special={"<s>": known})[0], 18003 - known) for known in (9002, 9001)]
 
-def _decoded_once(student: Student) -> None:
-    _asks(
-        student,
-        *[(list(text.encode()), PLAIN, {}, {}) for text in ("🐶", "nkụ é", "কু", "水a水")],
-        *[(ids, PLAIN, SPLIT, {}) for ids in ([300, 301], [303, 169], [302, 302, 97], [300, 144, 182, 33])],
-        *[(ids, PLAIN, SPLIT, {}) for ids in ([97, 240, 159, 98], [300], [255, 97], [169, 97], [303, 97, 225, 187])],
-    )
+SHORT = (
+    *(*_cases([], [97], [32, 97, 10]), *_cases([310], merges=DEEP), *_cases([9001], special=SPECIAL)),
+    *_cases([], [97, 98, 97], merges=DEEP, special=SPECIAL),
+)
 
-
-def _special_tokens(student: Student) -> None:
-    merges = id_merges(PHRASE, PLAIN, 20)
-    _asks(
-        student,
-        *[
-            (text_to_ids(text, PLAIN, merges, SPECIAL), PLAIN, merges, SPECIAL)
-            for text in ("the<|endoftext|>the", "[PAD][PAD]", "<s>the dog", "the dog [PAD]")
-        ],
-        ([240, 159, 9001, 144], PLAIN, {}, SPECIAL),
-        ([0, 74, 0, 0], [byte + 1 for byte in PLAIN], {}, {"<s>": 0}),
-        ([9004, 33, 9004], PLAIN, {}, {"<|ọ·end|>": 9004}),
-    )
-
-
-def _unknown(student: Student) -> None:
-    for ids, merges, special, culprit in (
-        *(([97, 777, 98], {}, {}, 777), ([400], DEEP, SPECIAL, 400), ([-1, 97], DEEP, {}, -1)),
-        *(([97, 9001], DEEP, {}, 9001), ([256], {}, SPECIAL, 256)),
-    ):
-        with student.case():
-            sent = [ids, list(PLAIN), dict(merges), dict(special)]
-            value_error(student, "ids_to_text", sent, culprit, f"for the ids {ids}")
-    with student.case():
-        tables = ((9001, {"<s>": 9002}), (9002, {"<s>": 9001}))
-        cases = [([[97, 9001, 9002], list(PLAIN), {}, dict(special)], unknown) for unknown, special in tables]
-        value_errors_differ(student, "ids_to_text", cases, "one list of ids and two tables")
-
-
-def _manners(student: Student) -> None:
-    for ids, merges, special in (
-        *(([], {}, {}), ([], DEEP, SPECIAL), ([97], {}, {}), ([97, 98, 97], DEEP, SPECIAL)),
-        *(([32, 97, 10], {}, {}), ([310], DEEP, {}), ([9001], {}, SPECIAL)),
-    ):
-        with student.case():
-            where = f"for the ids {ids}"
-            sent = [list(ids), list(PLAIN), dict(merges), dict(special)]
-            answer = student.call("ids_to_text", sent, where=where, after=True)
-            exactly_same(answer["value"], ids_to_text(ids, PLAIN, merges, special), "The text", where)
-            as_before(answer["after"], [ids, PLAIN, merges, special], "ids, byte_ids, merges, special")
-
+MANNERS = asked(*SHORT, changes="ids, byte_ids, merges, special")
 
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("merged ids stand for the bytes of their parts", 1.0, _down_to_bytes),
-        Check("all bytes first, then decoding; U+FFFD where they are no text", 0.75, _decoded_once),
-        Check("special tokens stand for their text", 0.4, _special_tokens),
-        Check("an unknown id is a ValueError that names it", 0.5, _unknown),
-        Check("a string, the empty list, inputs unchanged", 0.35, _manners),
+        Check("merged ids stand for the bytes of their parts", 1.0, asked(*DOWN)),
+        Check("all bytes first, then decoding; U+FFFD where they are no text", 0.75, asked(*ONCE)),
+        Check("special tokens stand for their text", 0.4, asked(*NAMED)),
+        Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
+        Check("a string, the empty list, inputs unchanged", 0.35, MANNERS),
     ],
     working=r"""
 def ids_to_text(ids, byte_ids, merges, special):

@@ -2,99 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from autograder.spec.exercise import Check, Exercise
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise
-from autograder.spec.student import Student
+from .common import Asked
 
-from .common import exactly_same, same_sequence
-
-merge_pair = reference("merge_pair")
+asked = Asked("merge_pair", "The tuple", lambda symbols, pair: f"for {symbols} and the pair {pair}")
 
 
-def _merges(*cases: tuple[Any, tuple[str, str]]) -> Asking:
-    def ask(student: Student) -> None:
-        for symbols, pair in cases:
-            with student.case():
-                symbols = tuple(symbols)
-                where = f"for {symbols} and the pair {pair}"
-                same_sequence(
-                    student.value("merge_pair", symbols, pair, where=where),
-                    merge_pair(symbols, pair),
-                    "The tuple",
-                    where,
-                )
-
-    return ask
+def _cases(table: str) -> list[list[tuple[str, ...]]]:
+    """Read a table: symbols and pair, parted by a bar; cases parted by semicolons."""
+    return [[tuple(part.split()) for part in case.split("|")] for case in table.split(";")]
 
 
-def _merge_manners(student: Student) -> None:
-    for symbols, pair in (((), ("a", "b")), (("a",), ("a", "a")), (("x", "y"), ("a", "b")), (("a", "b"), ("a", "b"))):
-        with student.case():
-            where = f"for {symbols} and the pair {pair}"
-            got = student.value("merge_pair", symbols, pair, where=where)
-            exactly_same(got, merge_pair(symbols, pair), "The tuple", where)
+WHERE = "l o w e r|e r; n e w e s t|e s; b a n a n a|a n; a b c a b|a b; x a b y|a b; lo w e r|lo w; a b a b a b|b a"
 
+RUNS = "a a a|a a; a a a a|a a; a a a a a|a a; b a a a b|a a; a a a b a a|a a; ab ab ab|ab ab; aa aa a|aa a"
+
+LETTERS = "xa b|a b; a bx|a b; a bc ab c|ab c; ab a b|a b; b a|a b; . * . x *|. *; $ ( $|$ (; a ab b|a b"
+
+MANNERS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols, pair")
 
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check(
-            "every occurrence becomes one symbol",
-            1.0,
-            _merges(
-                *(
-                    ("lower", ("e", "r")),
-                    ("newest", ("e", "s")),
-                    ("banana", ("a", "n")),
-                    ("abcab", ("a", "b")),
-                    ("xaby", ("a", "b")),
-                ),
-                *(
-                    (("lo", "w", "e", "r"), ("lo", "w")),
-                    ("ababab", ("b", "a")),
-                    (("আ", "ম", "\u09be", "র"), ("ম", "\u09be")),
-                ),
-            ),
-        ),
-        Check(
-            "left to right, without overlap",
-            1.0,
-            _merges(
-                *(
-                    ("aaa", ("a", "a")),
-                    ("aaaa", ("a", "a")),
-                    ("aaaaa", ("a", "a")),
-                    ("baaab", ("a", "a")),
-                    ("aaabaa", ("a", "a")),
-                ),
-                *(
-                    (("ab", "ab", "ab"), ("ab", "ab")),
-                    (("aa", "aa", "a"), ("aa", "a")),
-                    (("a", "aa", "a", "aa"), ("a", "aa")),
-                ),
-            ),
-        ),
-        Check(
-            "symbols are compared, not their letters",
-            0.75,
-            _merges(
-                *(
-                    (("xa", "b"), ("a", "b")),
-                    (("a", "bx"), ("a", "b")),
-                    (("a", "bc", "ab", "c"), ("ab", "c")),
-                    (("ab", "a", "b"), ("a", "b")),
-                ),
-                *(
-                    ("ba", ("a", "b")),
-                    ((".", "*", ".", "x", "*"), (".", "*")),
-                    (("$", "(", "$"), ("$", "(")),
-                    (("a", "ab", "b"), ("a", "b")),
-                ),
-            ),
-        ),
-        Check("no or one symbol, nothing to merge, a tuple", 0.25, _merge_manners, further=True),
+        Check("every occurrence becomes one symbol", 1.0, asked(*_cases(WHERE + "; আ ম \u09be র|ম \u09be"))),
+        Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
+        Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
+        Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
     ],
     working=r"""
 def merge_pair(symbols, pair):

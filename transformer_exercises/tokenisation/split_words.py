@@ -5,95 +5,52 @@ The mistakes: `\\w` for letters, ASCII alone, marks torn off their word, marks o
 
 from __future__ import annotations
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise
 
-from .common import SENTENCE, exactly_same, same_sequence
+from .common import SENTENCE, Asked
 
-split_words = reference("split_words")
+asked = Asked("split_words", "The list of words", lambda text: f"for the text {text!r}")
 
+ENGLISH = (
+    *(SENTENCE, "The dog drinks water because it was thirsty", "“Stop!” (he said); she didn't.", "Wait... what?!"),
+    *("a well-known fact: 3 dogs, 12 cats", "In 2024, B2B grew by 7.", "'quoted' and [bracketed]", "DON'T Shout, Ada!"),
+)
 
-def _split_texts(*texts: str) -> Asking:
-    def ask(student: Student) -> None:
-        for text in texts:
-            with student.case():
-                where = f"for the text {text!r}"
-                got = student.value("split_words", text, where=where)
-                same_sequence(got, split_words(text), "The list of words", where)
+SCRIPTS = (
+    *("¿Qué tal, señor?", "«Où est-ce?»", "Ọ bụ nwa, ụtọ!", "Привет, мир!", "سلام، دنیا؟", "你好，世界。"),
+    *("Ωμέγα· τέλος", "৩১ ২৪।", "die Füße – Seite 3–5"),
+)
 
-    return ask
+MARKS = (
+    *(
+        "আমার সোনার বাংলা, আমি তোমায় ভালোবাসি।",
+        "কুকুর জল খায়।",
+        "नमस्ते दुनिया!",
+        "o\u0323\u0301 di\u0323 mma, u\u0323lo\u0323\u0300",
+    ),
+    *("cafe\u0301, nai\u0308ve!", "สวัสดี ที่รัก", "שָׁלוֹם עוֹלָם", "க்ஷ தமிழ்.", "x\u0302\u0303y z\u0308.", "مَرْحَبًا، كَيْفَ"),
+)
 
+SIGNS = ("5€+🐶, ok🙂🙂!", "2+2=4 in €5: a $-sign", "20°C ~ 68°F")
 
-def _split_manners(student: Student) -> None:
-    for text in ("", "   ", "\n\t ", "word", "!", "a", "Well, well."):
-        with student.case():
-            where = f"for the text {text!r}"
-            exactly_same(student.value("split_words", text, where=where), split_words(text), "The list of words", where)
+WHITE_SPACE = ("  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, thin\u2009space", "全角\u3000空白")
 
+SHORT = ("", "   ", "\n\t ", "word", "!", "a", "Well, well.")
 
 EXERCISE = Exercise(
     points=4,
     checks=[
+        Check("words and single punctuation marks in English", 1.25, asked(*zip(ENGLISH, strict=True))),
+        Check("letters and punctuation of other scripts", 1.0, asked(*zip(SCRIPTS, strict=True))),
+        Check("combining marks stay with their word", 1.5, asked(*zip(MARKS, strict=True))),
+        Check("signs and emoji belong to words", 0.5, asked(*zip(SIGNS, strict=True))),
+        Check("white space of every kind", 0.5, asked(*zip(WHITE_SPACE, strict=True))),
         Check(
-            "words and single punctuation marks in English",
-            1.25,
-            _split_texts(
-                *(
-                    SENTENCE,
-                    "The dog drinks water because it was thirsty",
-                    "“Stop!” (he said); she didn't.",
-                    "Wait... what?!",
-                ),
-                *(
-                    "a well-known fact: 3 dogs, 12 cats",
-                    "In 2024, B2B grew by 7.",
-                    "'quoted' and [bracketed]",
-                    "DON'T Shout, Ada!",
-                ),
-            ),
+            "a list, also of empty and very short texts",
+            0.25,
+            asked(*zip(SHORT, strict=True), changes="text"),
+            further=True,
         ),
-        Check(
-            "letters and punctuation of other scripts",
-            1.0,
-            _split_texts(
-                *("¿Qué tal, señor?", "«Où est-ce?»", "Ọ bụ nwa, ụtọ!", "Привет, мир!", "سلام، دنیا؟", "你好，世界。"),
-                *("Ωμέγα· τέλος", "৩১ ২৪।", "die Füße – Seite 3–5"),
-            ),
-        ),
-        Check(
-            "combining marks stay with their word",
-            1.5,
-            _split_texts(
-                *(
-                    "আমার সোনার বাংলা, আমি তোমায় ভালোবাসি।",
-                    "কুকুর জল খায়।",
-                    "नमस्ते दुनिया!",
-                    "o\u0323\u0301 di\u0323 mma, u\u0323lo\u0323\u0300",
-                ),
-                *(
-                    "cafe\u0301, nai\u0308ve!",
-                    "สวัสดี ที่รัก",
-                    "שָׁלוֹם עוֹלָם",
-                    "க்ஷ தமிழ்.",
-                    "x\u0302\u0303y z\u0308.",
-                    "مَرْحَبًا، كَيْفَ",
-                ),
-            ),
-        ),
-        Check(
-            "signs and emoji belong to words",
-            0.5,
-            _split_texts("5€+🐶, ok🙂🙂!", "2+2=4 in €5: a $-sign", "20°C ~ 68°F"),
-        ),
-        Check(
-            "white space of every kind",
-            0.5,
-            _split_texts(
-                "  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, thin\u2009space", "全角\u3000空白"
-            ),
-        ),
-        Check("a list, also of empty and very short texts", 0.25, _split_manners, further=True),
     ],
     working=r"""
 from tokenizers import Regex, pre_tokenizers

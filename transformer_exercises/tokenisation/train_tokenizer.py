@@ -10,10 +10,8 @@ import unicodedata
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Wrong
 from autograder.spec.student import Student
-
-train_tokenizer = reference("train_tokenizer")
 
 EARLY = [
     "The dog drinks water because it was thirsty.",
@@ -35,53 +33,59 @@ LATE = [
 
 TRAINING = 3 * EARLY + 3 * LATE
 
+KNOWN = (
+    [EARLY[0], LATE[-1], "The fox drinks water in the See."],
+    ["The dog", "Water!", "dog, birds and friends"],
+    [" the dog", "dog ", "\n", "dog\n\n fox\tbird \n", "dog. \n  Dog"],
+)
+
+ANYTHING = (
+    ["Ọ́ dị́ mma", "কুকুরটি জল খায়।", "狗喝水", "Собака", "كلب"],
+    ["🙂", "👩🏽\u200d🚀 → 🌍", "\U0010fffd \U0001d518", "🇳🇬🇧🇩"],
+    ["cafe\u0301 café ﬁ Ａ ½ ²", "Å Å Å", "İstanbul ſ ẞ"],
+    ["\x01\x1b[0m\x7f\x85", "\u200d\u200b\ufeff\u2028", "Ġ▁##@@ ▁a", "zZqQ{}|~`^\\"],
+    ["", " ", "   x   ", "\u00a0\u3000 "],
+)
+
 # Probes: what a tokenizer is and does is asked where it lives; nothing of a student's is ever loaded here.
-LOOK = """
+PROBES = {
+    "look": """
 def look(tokenizer):
     import tokenizers
     usable = hasattr(tokenizer, "encode") and hasattr(tokenizer, "decode")
     return isinstance(tokenizer, tokenizers.Tokenizer), usable, type(tokenizer).__name__
-"""
-
-THERE_AND_BACK = """
+""",
+    "there_and_back": """
 def there_and_back(tokenizer, texts):
     encoded = [tokenizer.encode(text) for text in texts]
     return [tokenizer.decode(getattr(item, "ids", item)) for item in encoded]
-"""
-
-COUNT = """
-def count(tokenizer, texts):
-    return sum(len(tokenizer.encode(text)) for text in texts)
-"""
-
-SIZE = """
+""",
+    "count": "def count(tokenizer, texts): return sum(len(tokenizer.encode(text)) for text in texts)",
+    "size": """
 def size(tokenizer):
     return tokenizer.get_vocab_size() if hasattr(tokenizer, "get_vocab_size") else len(tokenizer)
-"""
+""",
+    "stream": "def stream(texts): return (text for text in texts)",
+}
 
-STREAM = """
-def stream(texts):
-    return (text for text in texts)
-"""
+
+def _probe(student: Student, name: str, *args: Any, where: str = "") -> Any:
+    return student.value(student.probe(name, PROBES[name]), *args, where=where)
 
 
 def _trained(student: Student, texts: Any, vocab_size: int, where: str, strict: bool = False) -> Any:
-    """The student's tokenizer, which stays in the student's process."""
+    """Return the student's tokenizer, which stays in the student's process."""
     tokenizer = student.call("train_tokenizer", [texts, vocab_size], where=where, keep=True)["value"]
-    answer = student.value(student.probe("look", LOOK), tokenizer)
+    answer = _probe(student, "look", tokenizer)
     genuine, usable, name = answer if isinstance(answer, tuple) and len(answer) == 3 else (False, False, "?")
     if not usable or (strict and not genuine):
         what = "None (is a `return` missing?)" if name == "NoneType" else f"an object of type {name}"
-        raise Wrong(
-            f"A tokenizers.Tokenizer should be returned; yours returned {what}.", "other_type" if usable else ""
-        )
+        raise Wrong(f"Return a tokenizers.Tokenizer; yours returned {what}.", "other_type" if usable else "")
     return tokenizer
 
 
 def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
-    got = student.value(
-        student.probe("there_and_back", THERE_AND_BACK), tokenizer, texts, where="encoding and decoding"
-    )
+    got = _probe(student, "there_and_back", tokenizer, texts, where="encoding and decoding")
     if not isinstance(got, list) or len(got) != len(texts):
         raise Wrong("Texts could not be encoded and decoded.")
     whole = [str(mine).replace("##", "") for mine in got]
@@ -94,17 +98,16 @@ def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
 
 
 def _what_happened(got: str, text: str) -> tuple[str, str]:
-    """How a text came back changed: the name of the mistake, and a sentence."""
-    forms = {form: unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")}
+    """Say how a text came back changed: the name of the mistake, and a sentence."""
     if got == " " + text:
         return "prefix_space", "it has a space in front (add_prefix_space=False does without)."
     if any(sign in got and sign not in text for sign in "ĠĊĉ▁"):
         return "no_decoder", "byte symbols such as Ġ are left in it (set the decoder)."
-    if got in forms.values():
+    if got in [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]:
         return "normalised", "its characters were normalised; leave the normaliser out."
     if got.lower() == text.lower() or got == text.lower():
         return "lowercased", "capitals became small letters; leave the normaliser out."
-    if got.split() == text.split() or "".join(got.split()) == "".join(text.split()):
+    if "".join(got.split()) == "".join(text.split()):
         return "white_space_lost", "its white space is not what it was."
     if len(got) < len(text) or "\ufffd" in got:
         return "bytes_missing", "some of it is lost, because its bytes are not in the vocabulary (initial_alphabet)."
@@ -112,65 +115,46 @@ def _what_happened(got: str, text: str) -> tuple[str, str]:
 
 
 @functools.cache
-def _tokens_of_ours(part: str) -> int:
-    tokenizer = train_tokenizer(TRAINING, 420)
-    return sum(len(tokenizer.encode(text).ids) for text in {"early": EARLY, "late": LATE}[part])
+def _tokens_of_ours() -> list[int]:
+    tokenizer = reference("train_tokenizer")(TRAINING, 420)
+    return [sum(len(tokenizer.encode(text).ids) for text in part) for part in (EARLY, LATE)]
 
 
-def _returns_known(student: Student) -> None:
-    tokenizer = _trained(student, TRAINING, 320, "on a list of short texts")
-    for texts in (
-        [EARLY[0], LATE[-1], "The fox drinks water in the See."],
-        ["The dog", "Water!", "dog, birds and friends"],
-        [" the dog", "dog ", "\n", "dog\n\n fox\tbird \n", "dog. \n  Dog"],
-    ):
-        with student.case():
-            _comes_back(student, tokenizer, texts)
+def _returns(training: list[str], vocab_size: int, where: str, probes: tuple[list[str], ...]) -> Asking:
+    def ask(student: Student) -> None:
+        tokenizer = _trained(student, training, vocab_size, where)
+        for texts in probes:
+            with student.case():
+                _comes_back(student, tokenizer, texts)
 
-
-def _returns_anything(student: Student) -> None:
-    tokenizer = _trained(student, EARLY, 300, "on English texts alone")
-    for texts in (
-        ["Ọ́ dị́ mma", "কুকুরটি জল খায়।", "狗喝水", "Собака", "كلب"],
-        ["🙂", "👩🏽\u200d🚀 → 🌍", "\U0010fffd \U0001d518", "🇳🇬🇧🇩"],
-        ["cafe\u0301 café ﬁ Ａ ½ ²", "Å Å Å", "İstanbul ſ ẞ"],
-        ["\x01\x1b[0m\x7f\x85", "\u200d\u200b\ufeff\u2028", "Ġ▁##@@ ▁a", "zZqQ{}|~`^\\"],
-        ["", " ", "   x   ", "\u00a0\u3000 "],
-    ):
-        with student.case():
-            _comes_back(student, tokenizer, texts)
+    return ask
 
 
 def _size_kept(student: Student) -> None:
     for vocab_size in (275, 320):
         with student.case():
             where = f"with vocab_size = {vocab_size}"
-            tokenizer = _trained(student, TRAINING, vocab_size, where)
-            got = student.value(student.probe("size", SIZE), tokenizer)
+            got = _probe(student, "size", _trained(student, TRAINING, vocab_size, where))
             if type(got) is not int or not 0 < got <= vocab_size:
-                raise Wrong(
-                    f"The vocabulary is larger than vocab_size, or empty: it has {got} entries {where}.",
-                    "size_not_kept",
-                )
+                raise Wrong(f"The vocabulary has {got} entries {where}: larger, or empty.", "size_not_kept")
             if got < 256:
                 raise Wrong(f"The vocabulary has {got} entries {where}: the 256 bytes alone are more.", "bytes_missing")
 
 
 def _learns_from_all(student: Student) -> None:
-    for kind_of, make in (("a list", None), ("a generator, which can be read once", STREAM)):
+    for kind_of in ("a list", "a generator, which can be read once"):
         with student.case():
-            texts = TRAINING
-            if make:
-                texts = student.call(student.probe("stream", make), [TRAINING], keep=True)["value"]
+            texts: Any = TRAINING
+            if kind_of != "a list":
+                texts = student.call(student.probe("stream", PROBES["stream"]), [TRAINING], keep=True)["value"]
             tokenizer = _trained(student, texts, 420, f"on {kind_of}")
-            for part, examples in (("early", EARLY), ("late", LATE)):
-                got = student.value(student.probe("count", COUNT), tokenizer, examples)
+            for which, examples, ours in zip(("first", "last"), (EARLY, LATE), _tokens_of_ours(), strict=True):
+                got = _probe(student, "count", tokenizer, examples)
                 # Other splits of the text, special tokens or a least frequency of 2 stay far below 1.3 times ours.
-                if type(got) is not int or got > 1.3 * _tokens_of_ours(part):
-                    which = "first" if part == "early" else "last"
+                if type(got) is not int or got > 1.3 * ours:
                     raise Wrong(
-                        f"Trained on {kind_of}, the tokenizer needs far more tokens for the {which} of its own "
-                        "training texts than it should: it did not learn from all of them, or learned too few merges.",
+                        f"Trained on {kind_of}, the tokenizer needs far too many tokens for the {which} of its own "
+                        "training texts: it did not learn from all of them, or learned too few merges.",
                         "not_learned",
                     )
                 student.note("few enough")  # of some kinds of training, how many is left to chance
@@ -181,11 +165,15 @@ def _genuine(student: Student) -> None:
     _comes_back(student, tokenizer, ["The dog drinks."])
 
 
+RETURNS = _returns(TRAINING, 320, "on a list of short texts", KNOWN)
+
+RETURNS_ANYTHING = _returns(EARLY, 300, "on English texts alone", ANYTHING)
+
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("what it was trained on comes back exactly", 1.0, _returns_known),
-        Check("any Unicode text comes back exactly", 1.25, _returns_anything),
+        Check("what it was trained on comes back exactly", 1.0, RETURNS),
+        Check("any Unicode text comes back exactly", 1.25, RETURNS_ANYTHING),
         Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
         Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
         Check("a tokenizers.Tokenizer", 0.25, _genuine),
