@@ -14,7 +14,7 @@ from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
+from autograder.spec.student import Answer, Student
 
 from .common import an_int, vectors
 
@@ -22,7 +22,7 @@ analogy = reference("analogy")
 cosine_similarity = reference("cosine_similarity")
 
 
-def _analogy_case(V: int, C: int, equal: bool = True, nearest: str = "") -> tuple[int, int, int, torch.Tensor]:
+def _case(V: int, C: int, equal: bool = True, nearest: str = "") -> tuple[int, int, int, torch.Tensor]:
     """Three ids and a table in which the answer is clear: none of the three is nearer but one named as `nearest`.
 
     With `equal`, their rows have one length, so that it does not matter whether they are normalised first; otherwise it
@@ -56,96 +56,82 @@ def _an_id(got: Any, where: str) -> int:
     return an_int(got, f"The result {where}")
 
 
-def _analogy_asked(student: Student, a: int, b: int, c: int, weight: torch.Tensor, where: str) -> int:
-    got = _an_id(student.value("analogy", a, b, c, weight, where=where), where)
+def _asked(student: Student, a: int, b: int, c: int, weight: torch.Tensor, where: str, **how: Any) -> Answer:
+    given = {"a": a, "b": b, "c": c, "weight": weight}
+    by_place, by_name = ([], given) if how.pop("named", False) else ([*given.values()], {})
+    answer = student.call("analogy", by_place, by_name, where=where, **how)
+    got = _an_id(answer["value"], where)
     if got in (a, b, c):
         raise ValuesDiffer(f"The id of a, b or c itself is returned {where}: these three are never the answer.")
     if got != analogy(a, b, c, weight):
-        raise ValuesDiffer(f"The id {where} is not the one whose row is nearest, by cosine, to b − a + c.")
-    return got
+        rows = "made of the rows as they are, not normalised first"
+        raise ValuesDiffer(f"The id {where} is not the one whose row is nearest, by cosine, to b − a + c, {rows}.")
+    return answer
 
 
-def _analogy_values(student: Student) -> None:
+def _values(student: Student) -> None:
     for V, C in ((12, 4), (9, 5), (20, 3), (15, 8), (5, 5), (30, 6), (10, 2), (4, 3)):
         with student.case():
-            a, b, c, weight = _analogy_case(V, C)
-            _analogy_asked(student, a, b, c, weight, f"for a = {a}, b = {b}, c = {c}, V = {V}, C = {C}")
+            a, b, c, weight = _case(V, C)
+            _asked(student, a, b, c, weight, f"for a = {a}, b = {b}, c = {c}, V = {V}, C = {C}")
 
 
-def _analogy_never(student: Student) -> None:
+def _never(student: Student) -> None:
     """Tables in which a, b or c would be nearest; and the same id twice."""
     for nearest in ("a", "b", "c"):
         with student.case():
-            a, b, c, weight = _analogy_case(8, 3, nearest=nearest)
-            _analogy_asked(student, a, b, c, weight, f"where {nearest} itself would be nearest")
+            _asked(student, *_case(8, 3, nearest=nearest), f"where {nearest} itself would be nearest")
     with student.case():
-        a, b, c, weight = _analogy_case(8, 4)
+        a, b, c, weight = _case(8, 4)
         cosines = cosine_similarity(weight[b] - weight[a] + weight[c], weight)
         others = [i for i in range(8) if i not in (a, b, c)]
         weight[others] *= -cosines[others].sign()[:, None]
-        _analogy_asked(student, a, b, c, weight, "where all the other rows are dissimilar to b − a + c")
+        _asked(student, a, b, c, weight, "where all the other rows are dissimilar to b − a + c")
     for twice, where in (((0, 1, 0), "for a = c"), ((2, 2, 1), "for a = b"), ((3, 1, 1), "for b = c")):
         with student.case():
-            while True:
+            clear = False
+            while not clear:
                 weight = vectors(9, 4)
                 weight[[*twice]] = 1.7 * F.normalize(weight[[*twice]], dim=-1)
-                best = _ranked(*twice, weight)
-                if best[0][0] - best[1][0] > 5e-3:
-                    break
-            _analogy_asked(student, *twice, weight, where)
+                best, second, *_ = _ranked(*twice, weight)
+                clear = best[0] - second[0] > 5e-3
+            _asked(student, *twice, weight, where)
 
 
-def _analogy_raw(student: Student) -> None:
+def _raw(student: Student) -> None:
     for V, C in ((9, 3), (14, 4)):
         with student.case():
-            a, b, c, weight = _analogy_case(V, C, equal=False)
             where = f"for rows a, b and c of different lengths, V = {V}, C = {C}"
-            got = _an_id(student.value("analogy", a, b, c, weight, where=where), where)
-            if got != analogy(a, b, c, weight):
-                raise ValuesDiffer(
-                    f"The id {where} is wrong: b − a + c is made of the rows as they are, not normalised first."
-                )
+            _asked(student, *_case(V, C, equal=False), where)
 
 
-def _analogy_int(student: Student) -> None:
-    a, b, c, weight = _analogy_case(10, 4)
-    got = student.value("analogy", a, b, c, weight)
-    _analogy_asked(student, a, b, c, weight, "in a small table")
+def _int(student: Student) -> None:
+    got = _asked(student, *_case(10, 4), "in a small table")["value"]
     if type(got) is not int:
         raise Wrong(f"The id should be a Python int; yours is {kind(got)}: `.item()` takes a number out of a tensor.")
 
 
-def _analogy_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
-            a, b, c, weight = _analogy_case(8, 3)
-            weight = weight.to(dtype)
-            where = f"in {dtype_name(weight)}"
-            answer = student.call("analogy", [a, b, c, weight], where=where)
-            if _an_id(answer["value"], where) != analogy(a, b, c, weight):
-                raise ValuesDiffer(f"The id {where} is wrong.")
-            unchanged(answer["inputs"], [weight], "weight")
+            a, b, c, weight = _case(8, 3)
+            answer = _asked(student, a, b, c, weight.to(dtype), f"in {dtype_name(weight.to(dtype))}")
+            unchanged(answer["inputs"], [weight.to(dtype)], "weight")
     with student.case():
-        a, b, c, weight = _analogy_case(8, 3)
-        given, where = {"a": a, "b": b, "c": c, "weight": weight.T.contiguous().T}, "with arguments given by name"
-        if _an_id(student.call("analogy", [], given, where=where)["value"], where) != analogy(a, b, c, weight):
-            raise ValuesDiffer(f"The id {where}, of a transpose, is wrong.")
+        a, b, c, weight = _case(8, 3)
+        _asked(student, a, b, c, weight.T.contiguous().T, "with arguments given by name, of a transpose", named=True)
     with student.case():
-        a, b, c, weight = _analogy_case(8, 3)
-        where = "when weight is a parameter that is being trained"
-        got = student.call("analogy", [a, b, c, weight], where=where, upstream=[None])["value"]
-        if _an_id(got, where) != analogy(a, b, c, weight):
-            raise ValuesDiffer(f"The id {where} is wrong.")
+        _asked(student, *_case(8, 3), "when weight is a parameter that is being trained", upstream=[None])
 
 
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("the row nearest to b − a + c by cosine", 1.5, _analogy_values),
-        Check("never a, b or c themselves", 0.7, _analogy_never, further=True),
-        Check("made of the rows as they are", 0.25, _analogy_raw, further=True),
-        Check("a Python int", 0.25, _analogy_int, further=True),
-        Check("float64, weight unchanged", 0.3, _analogy_manners, further=True),
+        Check("the row nearest to b − a + c by cosine", 1.5, _values),
+        Check("never a, b or c themselves", 0.7, _never, further=True),
+        Check("made of the rows as they are", 0.25, _raw, further=True),
+        Check("a Python int", 0.25, _int, further=True),
+        Check("float64, weight unchanged", 0.3, _manners, further=True),
     ],
     working=r"""
 import torch

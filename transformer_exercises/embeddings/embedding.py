@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, Problem, Wrong
+from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
+from autograder.spec.exercise import Asking, Check, Exercise, Problem, Wrong
 from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
@@ -60,54 +60,52 @@ def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torc
     return module, weight, name
 
 
-def _look_up(student: Student, ids: torch.Tensor, V: int, C: int, where: str) -> None:
-    module, weight, _ = _table(student, V, C)
+def _look_up(
+    student: Student, ids: torch.Tensor, V: int, C: int, where: str, module: Any = None, dtype: str = ""
+) -> None:
+    module, weight, _ = module or _table(student, V, C, dtype)
     same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
 
 
-def _out_of_range(student: Student, bad: tuple, V: int = 5) -> None:
-    """Ids that must raise an IndexError; right ones do not, before and after."""
-    module, weight, _ = _table(student, V, 3)
-    for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
-        same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
-    for ids in bad:
-        with student.case(), raises_error(f"Ids {ids.tolist()} with num_embeddings = {V}", "IndexError"):
-            student.value(module, ids)
+def _refuses(*bad: torch.Tensor) -> Asking:
+    """Make a check of ids that must raise an IndexError; right ones do not, before them."""
+
+    def ask(student: Student) -> None:
+        table = _table(student, 5, 3)
+        for ids in (torch.arange(5), torch.tensor([4, 0])):
+            _look_up(student, ids, 5, 3, "for ids in range", table)
+        for ids in bad:
+            with student.case(), raises_error(f"Ids {ids.tolist()} with num_embeddings = 5", "IndexError"):
+                student.value(table[0], ids)
+
+    return ask
 
 
-def _embedding_parameters(student: Student) -> None:
+def _parameters(student: Student) -> None:
     for V, C in ((7, 3), (4, 9)):
         with student.case():
             state = _state(student, student.build("Embedding", V, C))
             parameters = state["parameters"]
-            weight = parameters.get("weight")
+            weight, there = parameters.get("weight"), ", ".join(map(str, parameters))[:100] or "none"
             if not isinstance(weight, torch.Tensor):
-                there = f" (there is {', '.join(map(str, parameters))[:80]})" if parameters else ""
-                raise Wrong(
-                    f"Embedding({V}, {C}) has no parameter `weight`{there}: make `self.weight = nn.Parameter(…)` in "
-                    "`__init__`."
-                )
-            if tuple(weight.shape) != (V, C):
-                raise Wrong(
-                    f"`weight` of Embedding({V}, {C}) should have shape ({V}, {C}), one row for each id; yours has "
-                    f"{tuple(weight.shape)}."
-                )
+                make = "make `self.weight = nn.Parameter(…)` in `__init__`"
+                raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): {make}.")
+            if weight.shape != (V, C):
+                shape = f"({V}, {C}), one row for each id; yours has {tuple(weight.shape)}"
+                raise Wrong(f"`weight` of Embedding({V}, {C}) should have shape {shape}.")
             if "weight" not in state["trainable"]:
                 raise Wrong("`weight` is frozen (requires_grad=False), so it cannot be trained.")
             if weight.dtype != torch.float32:
                 raise Wrong(f"`weight` should be float32, PyTorch's default; yours is {dtype_name(weight)}.")
             if len(parameters) > 1:
-                raise Wrong(
-                    f"There should be one parameter, `weight`; yours has {', '.join(map(str, parameters))[:120]}."
-                )
+                raise Wrong(f"There should be one parameter, `weight`; yours has {there}.")
     with student.case():
         built = student.build("Embedding", num_embeddings=5, embedding_dim=2)
-        named = _state(student, built)["parameters"].get("weight")
-        if not isinstance(named, torch.Tensor) or tuple(named.shape) != (5, 2):
+        if shape_of(_state(student, built)["parameters"].get("weight")) != (5, 2):
             raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
 
 
-def _embedding_values(student: Student) -> None:
+def _values(student: Student) -> None:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1, 1), 1, 3), ((3, 1), 5, 1)),
         *(((4, 4), 4, 4), ((40,), 6, 2), ((1,), 9, 5)),
@@ -116,7 +114,7 @@ def _embedding_values(student: Student) -> None:
             _look_up(student, some_ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
 
 
-def _embedding_gradient(student: Student) -> None:
+def _gradient(student: Student) -> None:
     for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
         with student.case():
             module, weight, name = _table(student, V, C)
@@ -135,14 +133,12 @@ def _embedding_gradient(student: Student) -> None:
             same_gradients([mine], [expected], ["`weight`"], where)
 
 
-def _embedding_fresh(student: Student) -> None:
+def _fresh(student: Student) -> None:
     """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
     parameters = _state(student, student.build("Embedding", 120, 50))["parameters"].values()
     weight = next((p for p in parameters if isinstance(p, torch.Tensor) and tuple(p.shape) == (120, 50)), None)
     if weight is None or weight.device.type != "cpu":
-        raise Wrong(
-            "There is no parameter of shape (num_embeddings, embedding_dim), whose first values could be looked at."
-        )
+        raise Wrong("There is no parameter of shape (num_embeddings, embedding_dim) whose first values can be seen.")
     weight = weight.double()
     if not weight.isfinite().all():
         raise Wrong("The fresh `weight` holds values that are not finite: is its memory left as it was (torch.empty)?")
@@ -151,66 +147,55 @@ def _embedding_fresh(student: Student) -> None:
     tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
     student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06])
     if abs(mean) > 0.08 or abs(std - 1) > 0.06:
-        raise Wrong(
-            f"`weight` should start as draws from N(0, 1); the mean of yours is {mean:.2g} and the standard deviation "
-            f"{std:.2g}."
-        )
+        yours = f"the mean of yours is {mean:.2g}, the standard deviation {std:.2g}"
+        raise Wrong(f"`weight` should start as draws from N(0, 1); {yours}.")
     if not 0.03 < far < 0.062:
-        raise Wrong(
-            "`weight` starts with mean 0 and variance 1, but it is not normal: too few or too many values beyond ±2."
-        )
+        raise Wrong("`weight` starts with mean 0 and variance 1, but it is not normal: see the values beyond ±2.")
     if alike:
         raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
 
 
-def _embedding_beyond(student: Student) -> None:
-    _out_of_range(student, (torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]])))
+_beyond = _refuses(torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]]))
+_negative = _refuses(torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6]))
 
 
-def _embedding_negative(student: Student) -> None:
-    bad = torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6])
-    _out_of_range(student, bad)
-
-
-def _embedding_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     module, weight, name = _table(student, 6, 3)
-    other, other_weight, _ = _table(student, 6, 3)
+    other = _table(student, 6, 3)
     ids = torch.tensor([[2, 5, 2], [0, 1, 5]])
-    answer = student.call(module, [ids], training=True)
-    same_tensor(answer["value"], weight[ids], "The result", "in training mode")
-    unchanged(answer["inputs"], [ids], "ids")
-    same_tensor(student.call(module, [ids], training=False)["value"], weight[ids], "The result", "in evaluation mode")
-    same_tensor(student.value(other, ids), other_weight[ids], "The result", "of a second module")
+    for training in (True, False):
+        answer = student.call(module, [ids], training=training)
+        where = f"in {'training' if training else 'evaluation'} mode"
+        same_tensor(answer["value"], weight[ids], "The result", where)
+        unchanged(answer["inputs"], [ids], "ids")
+    _look_up(student, ids, 6, 3, "of a second module", other)
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
         raise Wrong("A call changes the table: only training may do that.")
-    with student.case():
-        turned, where = ids.T, "for ids that are not contiguous (a transpose)"
-        same_tensor(student.value(module, turned, where=where), weight[turned], "The result", where)
-    for ids32 in (some_ids((6,), 5).int(), some_ids((2, 3), 5).int()):
+    for asked, V, dtype, where in (
+        (ids.T, 6, "", "for ids that are not contiguous (a transpose)"),
+        (some_ids((6,), 5).int(), 5, "", "for int32 ids of shape (6,)"),
+        (some_ids((2, 3), 5).int(), 5, "", "for int32 ids of shape (2, 3)"),
+        (some_ids((0,), 4), 4, "", "for no ids, of shape (0,)"),
+        (some_ids((2, 0), 4), 4, "", "for no ids, of shape (2, 0)"),
+        (ids % 5, 5, "float64", "in float64"),
+    ):
         with student.case():
-            _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
-    for shape in ((0,), (2, 0)):
-        with student.case():
-            _look_up(student, some_ids(shape, 4), 4, 3, f"for no ids, of shape {shape}")
+            _look_up(student, asked, V, 3, where, dtype=dtype)
     with student.case():
-        module, weight, _ = _table(student, 5, 3, "float64")
-        same_tensor(student.value(module, ids % 5, where="in float64"), weight[ids % 5], "The result", "in float64")
-    with student.case():
-        module, _, _ = _table(student, 6, 3)
-        stays_on_device(student, module, [ids])
+        stays_on_device(student, _table(student, 6, 3)[0], [ids])
 
 
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _embedding_parameters),
-        Check("the rows of the ids, for ids of any shape", 1.25, _embedding_values),
-        Check("gradients in the rows used, and only there", 0.5, _embedding_gradient, further=True),
-        Check("`weight` starts as draws from N(0, 1)", 0.5, _embedding_fresh),
-        Check("an id beyond the last row is an IndexError", 0.3, _embedding_beyond),
-        Check("a negative id is an IndexError", 0.3, _embedding_negative),
-        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _embedding_manners, further=True),
+        Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _parameters),
+        Check("the rows of the ids, for ids of any shape", 1.25, _values),
+        Check("gradients in the rows used, and only there", 0.5, _gradient, further=True),
+        Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
+        Check("an id beyond the last row is an IndexError", 0.3, _beyond),
+        Check("a negative id is an IndexError", 0.3, _negative),
+        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
     ],
     working=r"""
 from torch import nn

@@ -12,7 +12,7 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.student import Student
 
 skipgram_pairs = reference("skipgram_pairs")
@@ -23,71 +23,54 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
 
     Unless `exact`, they may be lists or a tensor: that is marked elsewhere.
     """
-    if isinstance(got, torch.Tensor) and not exact:
-        got = got.tolist()
-    if not isinstance(got, (list, tuple)):
+
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, torch.Tensor) and not exact else value
+
+    got = plain(got)
+    if not isinstance(got, list if exact else (list, tuple)):
         raise Wrong(f"A list of pairs is asked for; {where} yours is {kind(got)}.")
-    if exact and type(got) is not list:
-        raise Wrong(f"A list is asked for; {where} yours is {kind(got)}.")
     pairs = []
-    for pair in got:
-        if isinstance(pair, torch.Tensor) and not exact:
-            pair = pair.tolist()
+    for pair in map(plain, got):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise Wrong(f"Every entry should be a pair (centre, context) {where}; one of yours is {kind(pair)}.")
-        if exact and (type(pair) is not tuple or any(type(i) is not int for i in pair)):
-            raise Wrong(f"Every pair should be a tuple of two ints {where}; one of yours is {kind(pair)}.")
-        pair = [i.item() if isinstance(i, torch.Tensor) and i.numel() == 1 else i for i in pair]
-        if any(type(i) is not int for i in pair):
-            raise Wrong(
-                f"A pair is two ids, two ints {where}; one of yours holds "
-                f"{kind(next(i for i in pair if type(i) is not int))}."
-            )
-        pairs.append(tuple(pair))
+        if exact and type(pair) is not tuple:
+            raise Wrong(f"Every pair should be a tuple {where}; one of yours is {kind(pair)}.")
+        pairs.append(tuple(map(plain, pair)))
+        for i in pairs[-1]:
+            if type(i) is not int:
+                raise Wrong(f"A pair is two ids, two ints {where}; one of yours holds {kind(i)}.")
     mine, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
     if mine == expected:
         return
     missing, extra = (expected - mine).total(), (mine - expected).total()
     if set(mine) == set(expected):
-        raise ValuesDiffer(
-            f"The right pairs {where}, but not as often as they occur: {missing} missing, {extra} too many."
-        )
+        what = f"The right pairs {where}, but not as often as they occur: {missing} missing, {extra} too many."
+        raise ValuesDiffer(what)
     raise ValuesDiffer(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
-def _pairs_of(student: Student, ids: list[int], window: int) -> None:
-    with student.case():
-        where = f"for ids {ids} and window = {window}" if len(ids) < 12 else f"for {len(ids)} ids and window = {window}"
-        _same_pairs(student.value("skipgram_pairs", ids, window, where=where), ids, window, where)
+def _of(*cases: tuple[list[int], int]) -> Asking:
+    def ask(student: Student) -> None:
+        for ids, window in cases:
+            with student.case():
+                where = f"for {f'ids {ids}' if len(ids) < 12 else f'{len(ids)} ids'} and window = {window}"
+                _same_pairs(student.value("skipgram_pairs", ids, window, where=where), ids, window, where)
+
+    return ask
 
 
-def _pairs_values(student: Student) -> None:
-    for ids, window in (
-        *(([7, 3, 5], 1), ([10, 20, 30, 40, 50, 60], 2), ([5, 0, 2, 9, 4, 8, 1, 3], 3), ([1, 2], 1)),
-        *((list(range(40, 0, -1)), 4), ([4, 1, 3, 2, 0], 4)),
-    ):
-        _pairs_of(student, ids, window)
+_values = _of(
+    *(([7, 3, 5], 1), ([10, 20, 30, 40, 50, 60], 2), ([5, 0, 2, 9, 4, 8, 1, 3], 3), ([1, 2], 1)),
+    *((list(range(40, 0, -1)), 4), ([4, 1, 3, 2, 0], 4)),
+)
+_repeated = _of(([4, 4, 7], 1), ([1, 2, 1, 2, 1], 2), ([3, 3, 3, 3], 3), ([i * i % 7 for i in range(60)], 3))
+_edges = _of(
+    *(([6, 2, 9], 5), ([8, 1], 4), ([3], 2), ([], 2), ([5, 6, 7], 0), ([0, 1, 2, 3], 3), ([2, 5, 1, 7], 100)),
+)
 
 
-def _pairs_repeated(student: Student) -> None:
-    for ids, window in (([4, 4, 7], 1), ([1, 2, 1, 2, 1], 2), ([3, 3, 3, 3], 3), ([i * i % 7 for i in range(60)], 3)):
-        _pairs_of(student, ids, window)
-
-
-def _pairs_edges(student: Student) -> None:
-    for ids, window in (
-        ([6, 2, 9], 5),
-        ([8, 1], 4),
-        ([3], 2),
-        ([], 2),
-        ([5, 6, 7], 0),
-        ([0, 1, 2, 3], 3),
-        ([2, 5, 1, 7], 100),
-    ):
-        _pairs_of(student, ids, window)
-
-
-def _pairs_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1)):
         with student.case():
             where = f"for ids {ids} and window = {window}"
@@ -104,10 +87,10 @@ def _pairs_manners(student: Student) -> None:
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("all the pairs within the window", 1.75, _pairs_values),
-        Check("words that occur more than once", 0.75, _pairs_repeated),
-        Check("short texts, wide windows, no window", 1.0, _pairs_edges),
-        Check("a list of tuples, input unchanged", 0.5, _pairs_manners, further=True),
+        Check("all the pairs within the window", 1.75, _values),
+        Check("words that occur more than once", 0.75, _repeated),
+        Check("short texts, wide windows, no window", 1.0, _edges),
+        Check("a list of tuples, input unchanged", 0.5, _manners, further=True),
     ],
     working=r"""
 import itertools

@@ -44,17 +44,17 @@ def _tables(V: int, C: int, dtype: torch.dtype = torch.float32) -> list[torch.Te
     return [normal(V, C, dtype=dtype), normal(V, C, dtype=dtype)]
 
 
-def _two(got: Any, expected: list[torch.Tensor], where: str, rough: bool = False) -> None:
-    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, NAMES, strict=True):
+def _two(got: Any, args: list[Any], where: str, rough: bool = False) -> None:
+    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), _stepped(args), NAMES, strict=True):
         same_tensor(mine, own, name, where, rough)
 
 
-def _asked(student: Student, args: list, where: str, rough: bool = False) -> None:
+def _asked(student: Student, args: list[Any], where: str, rough: bool = False) -> None:
     with student.case():
-        _two(student.value("skipgram_step", *args, where=where), _stepped(args), where, rough)
+        _two(student.value("skipgram_step", *args, where=where), args, where, rough)
 
 
-def _step_values(student: Student) -> None:
+def _values(student: Student) -> None:
     tables = [torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[2.0, 5.0], [-1.0, 3.0]])]
     ids = [torch.tensor([0]), torch.tensor([0]), torch.tensor([[1]])]
     _asked(student, [*tables, *ids, 1.0], "for the pair of the example")
@@ -63,7 +63,7 @@ def _step_values(student: Student) -> None:
         _asked(student, [*_tables(V, C), *_different(V, B=B, K=K), rate], where)
 
 
-def _step_repeated(student: Student) -> None:
+def _repeated(student: Student) -> None:
     for centre, context, negatives, where in (
         ([1, 1, 1], [0, 2, 3], [[4, 5], [6, 7], [8, 9]], "when one centre has three contexts"),
         ([0, 2, 3], [5, 5, 5], [[1, 2], [3, 4], [6, 7]], "when one context has three centres"),
@@ -79,43 +79,40 @@ def _step_repeated(student: Student) -> None:
         _asked(student, [*_tables(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}")
 
 
-def _step_stable(student: Student) -> None:
+def _stable(student: Student) -> None:
+    ids = [torch.tensor([3, 1]), torch.tensor([0, 0]), torch.tensor([[1, 2, 4], [3, 2, 1]])]
     for true, drawn in ((-1e4, 1e4), (1e4, -1e4), (-200.0, 0.5), (0.5, 200.0)):
-        vectors = torch.full((5, 4), 10.0)
-        contexts = normal(5, 4) * 0.0
-        contexts[0], contexts[1:] = true / 40, drawn / 40
-        ids = [torch.tensor([3, 1]), torch.tensor([0, 0]), torch.tensor([[1, 2, 4], [3, 2, 1]])]
+        contexts = torch.full((5, 4), drawn / 40)
+        contexts[0] = true / 40
         where = f"when the scores with contexts are {true:g} and with negatives {drawn:g}"
-        _asked(student, [vectors, contexts, *ids, 2.0], where, rough=True)
+        _asked(student, [torch.full((5, 4), 10.0), contexts, *ids, 2.0], where, rough=True)
 
 
-_KEPT = """
+_PROBES = """
 def kept(tensor):
     return tensor.clone()
-"""
 
-_TRAINED = """
 def trained(tensor):
     return tensor.requires_grad
 """
 
 
-def _step_again(student: Student) -> None:
+def _again(student: Student) -> None:
     """The very same tables, as a training loop or a careful reader would pass them twice."""
     tables, ids = _tables(9, 3), _different(9, B=2, K=3)
-    expected, keeping = _stepped([*tables, *ids, 2.0]), student.probe("kept", _KEPT)
+    keeping = student.probe("kept", _PROBES)
     theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in tables]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
             got = student.call("skipgram_step", [*theirs, *ids, 2.0], where=where)["value"]
-            _two(got, expected, where)
+            _two(got, [*tables, *ids, 2.0], where)
             if any(a_tensor(one, "A table").was_differentiable for one in got):  # type: ignore[attr-defined]
                 raise Wrong(
                     "A graph hangs on the result (`requires_grad` is True): each further step makes it longer, and a "
                     "thousand of them fill the memory. Return both tables detached.",
                     "graph_kept",
                 )
-            if any(student.value(student.probe("trained", _TRAINED), table) for table in theirs):
+            if any(student.value(student.probe("trained", _PROBES), table) for table in theirs):
                 raise Wrong(
                     "The tables that were given ask for gradients now (`requires_grad_`): they should stay as they "
                     "were. Work with copies.",
@@ -123,22 +120,20 @@ def _step_again(student: Student) -> None:
                 )
 
 
-def _step_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     for V, dtype in ((10, torch.float32), (13, torch.float64)):
         with student.case():
-            args: list = [*_tables(V, 3, dtype), *_different(V, B=2, K=3), 1.5]
+            args: list[Any] = [*_tables(V, 3, dtype), *_different(V, B=2, K=3), 1.5]
             answer = student.call("skipgram_step", args)
-            _two(answer["value"], _stepped(args), "in float64" if dtype == torch.float64 else "")
+            _two(answer["value"], args, "in float64" if dtype == torch.float64 else "")
             unchanged(answer["inputs"], args[:5], INPUTS)
             generator_unchanged(answer)
     *_, centre, context, negatives, _ = args
-    turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T]
+    turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T, 1.5]
+    _asked(student, turned, "for transposes (not contiguous)")
     with student.case():
-        where = "for transposes (not contiguous)"
-        _two(student.value("skipgram_step", *turned, 1.5, where=where), _stepped([*turned, 1.5]), where)
-    with student.case():
-        given, where = dict(zip(ARGUMENTS, [*turned, 1.5], strict=True)), "with arguments given by name"
-        _two(student.call("skipgram_step", [], given, where=where)["value"], _stepped([*turned, 1.5]), where)
+        given, where = dict(zip(ARGUMENTS, turned, strict=True)), "with arguments given by name"
+        _two(student.call("skipgram_step", [], given, where=where)["value"], turned, where)
     with student.case():
         stays_on_device(student, "skipgram_step", [*_tables(10, 3), *_different(10, B=2, K=3), 1.5])
 
@@ -146,11 +141,11 @@ def _step_manners(student: Student) -> None:
 EXERCISE = Exercise(
     points=5,
     checks=[
-        Check("both tables after a step, every id once", 2.25, _step_values),
-        Check("rows that occur several times get all their gradients", 1.0, _step_repeated),
-        Check("stable for scores of ±1e4", 0.5, _step_stable, further=True),
-        Check("the same call twice, and no graph on the result", 0.5, _step_again, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.75, _step_manners, further=True),
+        Check("both tables after a step, every id once", 2.25, _values),
+        Check("rows that occur several times get all their gradients", 1.0, _repeated),
+        Check("stable for scores of ±1e4", 0.5, _stable, further=True),
+        Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
+        Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
     ],
     working=r"""
 import torch

@@ -10,25 +10,24 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import define_in_judge, generator_unchanged, raises_error
+from autograder.spec.inputs import define_in_judge, raises_error
 from autograder.spec.student import Student
 
-from .common import SCRIPTED, asked_in_its_mode, decoded_on_device, id_list, left_in_eval_mode, their_scripted
+from .common import SCRIPTED, decoded, id_list, ids_differ, manners, their_scripted
 
 beam_search = reference("beam_search")
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
 # Its logits are the logarithms, shifted from position to position, which means nothing once the softmax is taken.
-_TREE = """
-class Tree(nn.Module):
+_TREE = (
+    SCRIPTED
+    + """
+class Tree(Scripted):
     def __init__(self, rules, V, bos_id, eos_id):
-        super().__init__()
-        self.anchor = nn.Parameter(torch.zeros(()))
+        super().__init__(V, bos_id, eos_id, 0.0, 0)
         self.rules = {tuple(prefix): dict(zip(tokens, probs)) for prefix, tokens, probs in rules}
-        self.V, self.bos_id, self.eos_id = V, bos_id, eos_id
 
     def row(self, prefix):
         otherwise = {self.V - 1: 0.9, self.eos_id: 0.1} if self.eos_id in prefix else {self.eos_id: 1.0}
@@ -38,15 +37,7 @@ class Tree(nn.Module):
         return row + float(sum(7 * v for v in prefix) % 5)
 
     def forward(self, source_ids, target_ids):
-        for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
-            if ids.dim() != 2:
-                raise ValueError(f"the model wants {name} of shape [batch, length], not {list(ids.shape)}")
-        if len(source_ids) != len(target_ids):
-            raise ValueError(f"the model got {len(source_ids)} rows of source_ids and {len(target_ids)} of target_ids")
-        if len(target_ids) > 1000:
-            raise RuntimeError("the model got more than 1000 rows at once")
-        if not target_ids.numel():
-            raise LookupError("the model got no target_ids: they begin with bos_id")
+        self.note(source_ids, target_ids)
         rows = []
         for tokens in target_ids.tolist():
             after_bos = tokens[1:] if tokens[0] == self.bos_id else [self.V, *tokens]  # nothing else may stand first
@@ -56,178 +47,89 @@ class Tree(nn.Module):
 def tree(*args):
     return Tree(*args)
 """
+)
 
 _LETTERS = "PBEabcde"  # padding, bos, eos, and five words
 
 
-def _rules(text: str) -> list:
-    """A table of probabilities: what has been written, a colon, and tokens with their probabilities."""
+def _rules(text: str) -> list[Any]:
+    """A table of probabilities: what has been written, a colon, tokens with their probabilities, and a stroke."""
     rules = []
-    for line in text.strip().splitlines():
+    for line in text.split("|"):
         prefix, row = line.split(":")
-        tokens, probs = row.split()[::2], row.split()[1::2]
-        rules.append(
-            [[_LETTERS.index(x) for x in prefix.split()], [_LETTERS.index(x) for x in tokens], list(map(float, probs))]
-        )
+        tokens, probs = row.split()[::2], [float(number) for number in row.split()[1::2]]
+        rules.append([[_LETTERS.index(x) for x in prefix.split()], [_LETTERS.index(x) for x in tokens], probs])
     return rules
 
 
 # Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none,
 # that may be pushed out; stopping with the first beam_size of them or at max_len.
-_GARDEN_PATH = """
-    : a .55 b .45
-    a: c .4 d .35 e .25
-    b: c .95 d .05
-"""
-
-_THIRD_WINS = """
-    : a .4 b .35 c .25
-    a: d .4 e .35 a .25
-    b: d .45 e .35 b .2
-    c: d .98 e .02
-    a d: e .99 a .01
-    b d: e .99 a .01
-"""
-
-_SIBLINGS = """
-    : a .7 b .3
-    a: c .52 d .48
-    b: c .99 d .01
-    a c: a .4 b .35 c .25
-    a d: e .99 a .01
-    b c: e .9 a .1
-"""
-
-_SHORT_WINS = """
-    : a .6 b .4
-    a: E .8 c .2
-    a c: d .9 e .1
-    a c d: e .9 c .1
-    b: c .7 d .3
-    b c: d .7 e .3
-    b c d: e .7 a .3
-"""
-
-_AT_ONCE = """
-    : E .9 a .1
-    a: b .9 c .1
-"""
-
-_UNLIKELY = """
-    a c: d 1
-    a c d: e 1
-    a c d e: a 1
-    a c d e a: b 1
-    a c d e a b: c 1
-    b d: e 1
-    b d e: a 1
-    b d e a: c 1
-    b d e a c: b 1
-    b c e: c 1
-    b c e c: a 1
-    b c e c a: e 1
-    b c d a: c 1
-    b c d a c: e 1
-    b c d e a: b 1
-"""
-
-_LONG_AT_06 = """
-    : a .55 b .45
-    a: E .85 c .15
-    b: c .98 d .02
-    b c: d .98 e .02
-    b c d: e .98 a .02
-    b c d e: E .99 a .01
-""" + _UNLIKELY.strip("\n")
-
-_LONG_AT_1 = """
-    : a .55 b .45
-    a: E .85 c .15
-    b: c .93 d .07
-    b c: d .94 e .06
-    b c d: e .95 a .05
-    b c d e: E .97 a .03
-""" + _UNLIKELY.strip("\n")
-
+_GARDEN_PATH = ": a .55 b .45 | a: c .4 d .35 e .25 | b: c .95 d .05"
+_THIRD_WINS = ": a .4 b .35 c .25 | a: d .4 e .35 a .25 | b: d .45 e .35 b .2 | c: d .98 e .02 | a d: e .99 a .01 | b d: e .99 a .01"
+_SIBLINGS = ": a .7 b .3 | a: c .52 d .48 | b: c .99 d .01 | a c: a .4 b .35 c .25 | a d: e .99 a .01 | b c: e .9 a .1"
+_SHORT_WINS = (
+    ": a .6 b .4 | a: E .8 c .2 | a c: d .9 e .1 | a c d: e .9 c .1 | b: c .7 d .3 | b c: d .7 e .3 | b c d: e .7 a .3"
+)
+_AT_ONCE = ": E .9 a .1 | a: b .9 c .1"
+_UNLIKELY = "".join(  # sentences that go on and on
+    f"| {' '.join(words[:n])}: {words[n]} 1"
+    for words, start in (("acdeabc", 2), ("bdeacb", 2), ("bcecae", 3), ("bcdace", 4), ("bcdeab", 5))
+    for n in range(start, len(words))
+)
+_LONG_AT_06 = (
+    ": a .55 b .45 | a: E .85 c .15 | b: c .98 d .02 | b c: d .98 e .02 | b c d: e .98 a .02 | b c d e: E .99 a .01"
+    + _UNLIKELY
+)
+_LONG_AT_1 = (
+    ": a .55 b .45 | a: E .85 c .15 | b: c .93 d .07 | b c: d .94 e .06 | b c d: e .95 a .05 | b c d e: E .97 a .03"
+    + _UNLIKELY
+)
 _LONG_ALWAYS = _LONG_AT_06.replace(": a .55 b .45", ": b .52 a .48")
-
-
-# The short one wins only if bos is counted too.
-_LONG_BY_A_TOKEN = """
-    : a .55 b .45
-    a: E .85 c .15
-    b: c .72 d .1 e .1 a .08
-    b c: d .72 b .1 e .1 a .08
-    b c d: e .72 b .1 c .1 a .08
-    b c d e: E .72 c .1 b .1 a .08
-""" + _UNLIKELY.strip("\n")
-
-
-# The long one wins only if eos is not counted.
-_SHORT_BY_A_TOKEN = """
-    : a .55 b .45
-    a: E .85 c .15
-    b: c .68 d .12 e .11 a .09
-    b c: d .68 b .12 e .11 a .09
-    b c d: e .68 b .12 c .11 a .09
-    b c d e: E .68 c .12 b .11 a .09
-""" + _UNLIKELY.strip("\n")
-
-
-# The second token's third heir wins, but it is beyond two beams, also once the first sentence has ended.
-_TOO_MANY_HEIRS = """
-    : E .4 a .35 b .1 c .08 d .07
-    a: c .35 d .33 e .32
-    a c: a .4 b .35 c .25
-    a d: a .4 b .35 c .25
-    a e: E .99 a .01
-    b: a .4 b .35 c .25
-"""
+_LONG_BY_A_TOKEN = (  # the short one wins only if bos is counted too
+    ": a .55 b .45 | a: E .85 c .15 | b: c .72 d .1 e .1 a .08 | b c: d .72 b .1 e .1 a .08"
+    "| b c d: e .72 b .1 c .1 a .08 | b c d e: E .72 c .1 b .1 a .08" + _UNLIKELY
+)
+_SHORT_BY_A_TOKEN = (  # the long one wins only if eos is not counted
+    ": a .55 b .45 | a: E .85 c .15 | b: c .68 d .12 e .11 a .09 | b c: d .68 b .12 e .11 a .09"
+    "| b c d: e .68 b .12 c .11 a .09 | b c d e: E .68 c .12 b .11 a .09" + _UNLIKELY
+)
+_TOO_MANY_HEIRS = (  # the second token's third heir wins, but is beyond two beams, also once the first sentence has ended
+    ": E .4 a .35 b .1 c .08 d .07 | a: c .35 d .33 e .32 | a c: a .4 b .35 c .25 | a d: a .4 b .35 c .25"
+    "| a e: E .99 a .01 | b: a .4 b .35 c .25"
+)
 
 
 def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> None:
-    got = id_list(got, where)
-    if got == expected:
-        return
-    if bos_id in got:
-        raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
-    if eos_id in got:
-        raise ValuesDiffer(
-            f"eos_id is in the result {where}: leave it out; a beam that has ended is not continued.", "eos_kept"
-        )
-    if len(got) > max_len:
-        raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
-    raise ValuesDiffer(f"Another sentence should win {where}.")
+    ids_differ(id_list(got, where), expected, bos_id, eos_id, max_len, where)
+    if got != expected:
+        raise ValuesDiffer(f"Another sentence should win {where}.")
 
 
-def _beam_tree(
-    student: Student, text: str, beam_size: int, words: str, what: str, max_len: int = 10, **how: Any
-) -> None:
-    args = [_rules(text), len(_LETTERS), 1, 2]
+def _tree(student: Student, text: str, beam_size: int, words: str, what: str, max_len: int = 10, **how: float) -> None:
+    args, source = [_rules(text), len(_LETTERS), 1, 2], torch.tensor([[4, 3, 5]])
     model = student.call(student.probe("tree", _TREE), args, keep=True)["value"]
-    said = "".join(f" and {name} = {value}" for name, value in how.items())
-    where = f"with beam_size = {beam_size}{said}, {what}"
-    source = torch.tensor([[4, 3, 5]])
+    where = f"with beam_size = {beam_size}{''.join(f' and {name} = {value}' for name, value in how.items())}, {what}"
     got = student.call("beam_search", [model, source, 1, 2, beam_size, max_len], how, where=where)["value"]
     expected = beam_search(define_in_judge(_TREE, "Tree")(*args), source, 1, 2, beam_size, max_len, **how)
     assert expected == [_LETTERS.index(x) for x in words], f"{what}: {expected}"
     _best(got, expected, 1, 2, max_len, where)
 
 
-def _beam_scripted(
-    student: Student, args: tuple, source: list[int], beam_size: int, max_len: int, where: str, *penalty: float
-) -> tuple[dict, Any]:
-    """The answer to a call, and the model that was asked."""
-    _, bos_id, eos_id, *_ = args
-    model, source_ids = their_scripted(student, args), torch.tensor([source])
-    rest = [source_ids, bos_id, eos_id, beam_size, max_len, *penalty]
-    answer = student.call("beam_search", [model, *rest], where=where)
-    expected = beam_search(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)
-    _best(answer["value"], expected, bos_id, eos_id, max_len, where)
-    return answer, model
+def _scripted(
+    student: Student,
+    args: tuple[Any, ...],
+    source: list[int],
+    beam_size: int,
+    max_len: int,
+    where: str,
+    *penalty: float,
+) -> None:
+    rest = [torch.tensor([source]), beam_size, max_len, *penalty]
+    answer, _, expected = decoded(student, "beam_search", args, *rest, where=where)
+    _best(answer["value"], expected, args[1], args[2], max_len, where)
 
 
-def _beam_greedy(student: Student) -> None:
+def _greedy(student: Student) -> None:
     for args, source, max_len in (
         ((9, 1, 2, 1.0, 3), [4, 9, 17], 12),
         ((12, 1, 2, 0.5, 8), [11], 15),
@@ -236,10 +138,10 @@ def _beam_greedy(student: Student) -> None:
         ((20, 1, 2, 1.5, 2), [6, 7], 9),
     ):
         with student.case():
-            _beam_scripted(student, args, source, 1, max_len, f"with beam_size = 1 and V = {args[0]}")
+            _scripted(student, args, source, 1, max_len, f"with beam_size = 1 and V = {args[0]}")
 
 
-def _beam_finds(student: Student) -> None:
+def _finds(student: Student) -> None:
     for text, beam_size, words, what in (
         (_GARDEN_PATH, 2, "bc", "when the likeliest first token leads nowhere"),
         (_GARDEN_PATH, 4, "bc", "when the likeliest first token leads nowhere"),
@@ -248,21 +150,17 @@ def _beam_finds(student: Student) -> None:
         (_SIBLINGS, 2, "ade", "when the two best beginnings are continuations of one beam"),
     ):
         with student.case():
-            _beam_tree(student, text, beam_size, words, what)
+            _tree(student, text, beam_size, words, what)
     for V, beam_size, max_len, seed, source in (
-        (9, 2, 6, 103, [17, 18, 8, 9]),
-        (9, 2, 6, 138, [17, 3, 7]),
-        (8, 4, 5, 146, [17, 15, 11, 6, 5]),
-        (8, 4, 5, 111, [14, 13, 12]),
-        (8, 3, 7, 118, [6, 6, 10, 14]),
-        (12, 5, 9, 377, [8, 11]),
+        *((9, 2, 6, 103, [17, 18, 8, 9]), (9, 2, 6, 138, [17, 3, 7]), (8, 4, 5, 146, [17, 15, 11, 6, 5])),
+        *((8, 4, 5, 111, [14, 13, 12]), (8, 3, 7, 118, [6, 6, 10, 14]), (12, 5, 9, 377, [8, 11])),
     ):
         with student.case():
             where = f"with beam_size = {beam_size} and V = {V}, when no sentence ends before max_len"
-            _beam_scripted(student, (V, 1, 2, -40.0, seed), source, beam_size, max_len, where)
+            _scripted(student, (V, 1, 2, -40.0, seed), source, beam_size, max_len, where)
 
 
-def _beam_finished(student: Student) -> None:
+def _finished(student: Student) -> None:
     cases: tuple[tuple[str, int, str, str, dict[str, Any]], ...] = (
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 3, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
@@ -273,33 +171,24 @@ def _beam_finished(student: Student) -> None:
     )
     for text, beam_size, words, what, how in cases:
         with student.case():
-            _beam_tree(student, text, beam_size, words, what, **how)
+            _tree(student, text, beam_size, words, what, **how)
     with student.case():
         what = "when one sentence ends at once and leaves its place to no more than one other"
-        _beam_tree(student, _TOO_MANY_HEIRS, 2, "", what, max_len=3, length_penalty=4.0)
+        _tree(student, _TOO_MANY_HEIRS, 2, "", what, max_len=3, length_penalty=4.0)
     # Found by trial, as the trees are written: all ways of pruning and stopping agree on these.
     for V, beam_size, bonus, penalty, max_len, seed, source in (
-        (9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]),
-        (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5]),
-        (9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]),
-        (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6]),
-        (10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]),
-        (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17]),
-        (8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]),
-        (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7]),
-        (6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]),
-        (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5]),
+        *((9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]), (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5])),
+        *((9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]), (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6])),
+        *((10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]), (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17])),
+        *((8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]), (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7])),
+        *((6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]), (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5])),
     ):
         with student.case():
-            where = (
-                f"with beam_size = {beam_size}, V = {V} and length_penalty = {penalty}, when sentences end at "
-                "different times"
-            )
-            _beam_scripted(student, (V, 1, 2, bonus, seed), source, beam_size, max_len, where, penalty)
+            where = f"with beam_size = {beam_size}, V = {V} and length_penalty = {penalty}, when sentences end in turn"
+            _scripted(student, (V, 1, 2, bonus, seed), source, beam_size, max_len, where, penalty)
 
 
-def _beam_penalty(student: Student) -> None:
-    what = "for a short sentence against a long one"
+def _penalty(student: Student) -> None:
     cases: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
         (_LONG_AT_06, 2, "a", {"length_penalty": 0.0}),
         (_LONG_AT_06, 2, "bcde", {"length_penalty": 0.6}),
@@ -312,74 +201,56 @@ def _beam_penalty(student: Student) -> None:
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 1.0}),
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 2.0}),
         (_LONG_AT_1, 3, "bcde", {"length_penalty": 1.0}),
+        (_LONG_BY_A_TOKEN, 2, "bcde", {"max_len": 5, "length_penalty": 3.0}),
+        (_SHORT_BY_A_TOKEN, 2, "a", {"max_len": 5, "length_penalty": 3.0}),
     )
     for text, beam_size, words, how in cases:
         with student.case():
-            _beam_tree(student, text, beam_size, words, what, **how)
-    with student.case():
-        _beam_tree(student, _LONG_BY_A_TOKEN, 2, "bcde", what, max_len=5, length_penalty=3.0)
-    with student.case():
-        _beam_tree(student, _SHORT_BY_A_TOKEN, 2, "a", what, max_len=5, length_penalty=3.0)
+            _tree(student, text, beam_size, words, "for a short sentence against a long one", **how)
 
 
-def _beam_limits(student: Student) -> None:
+def _limits(student: Student) -> None:
     for V, bos_id, eos_id, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
         for max_len in (5, 1):
             with student.case():
                 where = (
                     f"with bos_id = {bos_id}, eos_id = {eos_id} and max_len = {max_len}, when no sentence ends before"
                 )
-                _beam_scripted(student, (V, bos_id, eos_id, -40.0, seed), [4, 9, 17], beam_size, max_len, where)
+                _scripted(student, (V, bos_id, eos_id, -40.0, seed), [4, 9, 17], beam_size, max_len, where)
     with student.case():
-        where = "with max_len = 0"
-        _beam_scripted(student, (9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, where)
+        _scripted(student, (9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, "with max_len = 0")
 
 
-def _beam_extremes(student: Student) -> None:
+def _extremes(student: Student) -> None:
     with student.case():
         where = "for a long sentence (the product of its probabilities is below 1e-45)"
-        _beam_scripted(student, (300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, where)
+        _scripted(student, (300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, where)
     for beam_size in (9, 40):
         with student.case():
-            what = "more than there are tokens"
-            _beam_tree(student, _GARDEN_PATH, beam_size, "bc", what)
+            _tree(student, _GARDEN_PATH, beam_size, "bc", "more than there are tokens")
 
 
-def _beam_manners(student: Student) -> None:
-    args = (9, 1, 2, 0.5, 175)
-    with student.case():
-        answer, model = _beam_scripted(student, args, [15, 15, 12, 8], 2, 10, "with beam_size = 2")
-        unchanged(answer["inputs"][:1], [torch.tensor([[15, 15, 12, 8]])], "source_ids")
-        generator_unchanged(answer)
-        left_in_eval_mode(student, model)
-    with student.case():
-        source, where = torch.tensor([[15, 15, 12, 8]]), "with the arguments given by name"
-        given = {"length_penalty": 0.6, "max_len": 10, "beam_size": 2, "eos_id": 2, "bos_id": 1, "source_ids": source}
-        got = student.call("beam_search", [], given | {"model": their_scripted(student, args)}, where)["value"]
-        _best(got, beam_search(define_in_judge(SCRIPTED, "Scripted")(*args), source, 1, 2, 2, 10), 1, 2, 10, where)
-    with student.case():
-        asked_in_its_mode(student, "beam_search", args, [torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10])
+def _manners(student: Student) -> None:
+    def same(got: Any, expected: Any, where: str) -> None:
+        _best(got, expected, 1, 2, 10, where)
+
+    args, source = (9, 1, 2, 0.5, 175), torch.tensor([[15, 15, 12, 8]])
+    manners(student, "beam_search", args, source, same, beam_size=2, max_len=10, length_penalty=0.6)
     for beam_size in (0, -1):
-        with student.case():
-            model = their_scripted(student, args)
-            with raises_error(f"beam_size = {beam_size}"):
-                student.call("beam_search", [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
-    with student.case():
-        decoded_on_device(
-            student, "beam_search", [their_scripted(student, args), torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10]
-        )
+        with student.case(), raises_error(f"beam_size = {beam_size}"):
+            student.call("beam_search", [their_scripted(student, args), torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
 
 
 EXERCISE = Exercise(
     points=8,
     checks=[
-        Check("beam_size 1 equals greedy decoding", 1.0, _beam_greedy),
-        Check("finds sentences that greedy decoding misses", 2.5, _beam_finds),
-        Check("finished beams are kept", 1.5, _beam_finished),
-        Check("the length penalty", 1.25, _beam_penalty),
-        Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _beam_limits, further=True),
-        Check("long sentences, and more beams than tokens", 0.5, _beam_extremes, further=True),
-        Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _beam_manners, further=True),
+        Check("beam_size 1 equals greedy decoding", 1.0, _greedy),
+        Check("finds sentences that greedy decoding misses", 2.5, _finds),
+        Check("finished beams are kept", 1.5, _finished),
+        Check("the length penalty", 1.25, _penalty),
+        Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, further=True),
+        Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
+        Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
     ],
     working=r"""
 import torch

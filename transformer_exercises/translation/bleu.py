@@ -5,21 +5,26 @@ The mistakes: counts not clipped, sentences averaged, brevity by sentence, other
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Wrong
 from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
-from .common import float_answered
+from .common import float_answered, names_kept
 
 bleu = reference("bleu")
 
-_WORDS_OF = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
+Sentences = list[list[str]]
+Cases = Iterator[tuple[Sentences, Sentences, str]]  # hypotheses, references, and for what
+
+_WORDS = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
 
 
-def _sentence(length: int, words: int = len(_WORDS_OF)) -> list[str]:
+def _sentence(length: int, words: int = len(_WORDS)) -> list[str]:
     """Words in an order of their own; the first few, where only few are asked for."""
-    return [_WORDS_OF[i] for i in (normal(length).abs() * 1000).long() % words]
+    return [_WORDS[i] for i in (normal(length).abs() * 1000).long() % words]
 
 
 def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
@@ -29,148 +34,128 @@ def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
     return worse + ["again"] * longer if longer >= 0 else worse[:longer]
 
 
-def _scored(student: Student, hypotheses: list, references: list, where: str) -> dict:
-    expected = bleu(hypotheses, references)
-    answer = float_answered(student, "bleu", [hypotheses, references], expected, "The score", where, 1e-6)
-    if answer["after"] and list(answer["after"][:2]) != [hypotheses, references]:
-        raise Wrong("The lists of tokens are changed: the caller's are different afterwards.", "input_changed")
-    return answer
+def _asked(cases: Callable[[], Cases]) -> Asking:
+    """Make a check of a generator of cases."""
+
+    def ask(student: Student) -> None:
+        for hypotheses, references, where in cases():
+            with student.case():
+                args = [hypotheses, references]
+                answer = float_answered(student, "bleu", args, bleu(*args), "The score", where, 1e-6)
+                if answer["after"] and list(answer["after"][:2]) != args:
+                    raise Wrong(
+                        "The lists of tokens are changed: the caller's are different afterwards.", "input_changed"
+                    )
+
+    return ask
 
 
-def _bleu_one(student: Student) -> None:
-    for hypothesis, original, what in (
-        ("a b c d e", "a b c d f", "for five tokens, four of them right"),
-        ("the cat sat on the mat", "the cat sat on a mat", "for one wrong word in the middle"),
-        ("a b c d", "a b c d", "for a perfect sentence of four tokens"),
-        ("the dog ran to the big house", "the dog ran to the big house", "for a perfect sentence"),
-        ("a b c d a b c d a b c d", "a b c d e f g h i j k l", "for a phrase that is repeated"),
-        ("x a b c d e y", "a b c d e f g", "for a phrase in another place"),
-        ("The cat sat on it .", "the cat sat on it .", "where a capital letter differs"),
-        ("of of the the the the of of", "of the the of", "for words that are repeated too often"),
-        ("to day is a good one", "today is a go odone", "where other tokens have the same letters"),
-    ):
-        with student.case():
-            _scored(student, [hypothesis.split()], [original.split()], what)
+def _split(*rows: tuple[str, str, str]) -> Asking:
+    """Make a check of rows of texts: sentences with strokes between them, or "-" for none at all."""
+
+    def sentences(text: str) -> Sentences:
+        return [] if text == "-" else [sentence.split() for sentence in text.split("|")]
+
+    return _asked(lambda: ((sentences(ours), sentences(theirs), where) for ours, theirs, where in rows))
 
 
-def _bleu_corpus(student: Student) -> None:
+_one = _split(
+    ("a b c d e", "a b c d f", "for five tokens, four of them right"),
+    ("the cat sat on the mat", "the cat sat on a mat", "for one wrong word in the middle"),
+    ("a b c d", "a b c d", "for a perfect sentence of four tokens"),
+    ("the dog ran to the big house", "the dog ran to the big house", "for a perfect sentence"),
+    ("a b c d a b c d a b c d", "a b c d e f g h i j k l", "for a phrase that is repeated"),
+    ("x a b c d e y", "a b c d e f g", "for a phrase in another place"),
+    ("The cat sat on it .", "the cat sat on it .", "where a capital letter differs"),
+    ("of of the the the the of of", "of the the of", "for words that are repeated too often"),
+    ("to day is a good one", "today is a go odone", "where other tokens have the same letters"),
+)
+
+
+@_asked
+def _corpus() -> Cases:
     for count, words, share in ((2, 14, 0.2), (5, 14, 0.15), (8, 5, 0.3), (20, 3, 0.4), (3, 2, 0.2)):
-        with student.case():
-            references = [_sentence(5 + (7 * i) % 9, words) for i in range(count)]
-            hypotheses = [_worsened(original, share) for original in references]
-            _scored(student, hypotheses, references, f"for {count} sentences with {words} different words")
-    with student.case():
-        references = [_sentence(12), _sentence(6), _sentence(3), _sentence(2), _sentence(1)]
-        hypotheses = [references[0], _worsened(references[1], 0.2), references[2], _sentence(2), references[4]]
-        _scored(student, hypotheses, references, "for sentences of different lengths, some shorter than four tokens")
-    with student.case():
-        references = [_sentence(9), _sentence(6), _sentence(7)]
-        hypotheses = [_worsened(original, 0.25) for original in references]
-        where = "for a corpus in which a pair of sentences comes three times"
-        _scored(
-            student, [*hypotheses, hypotheses[0], hypotheses[0]], [*references, references[0], references[0]], where
-        )
-    with student.case():
-        references = [_sentence(30 + i % 11) for i in range(150)]
-        hypotheses = [_worsened(original, 0.2, i % 3 - 1) for i, original in enumerate(references)]
-        _scored(student, hypotheses, references, "for 150 sentences of some thirty tokens")
-    with student.case():
-        references = [_sentence(9, 4), _sentence(7, 4)]
-        where = "for two sentences that were exchanged"
-        _scored(student, references[::-1], references, where)
+        theirs = [_sentence(5 + (7 * i) % 9, words) for i in range(count)]
+        yield [_worsened(one, share) for one in theirs], theirs, f"for {count} sentences with {words} different words"
+    theirs = [_sentence(12), _sentence(6), _sentence(3), _sentence(2), _sentence(1)]
+    ours = [theirs[0], _worsened(theirs[1], 0.2), theirs[2], _sentence(2), theirs[4]]
+    yield ours, theirs, "for sentences of different lengths, some shorter than four tokens"
+    theirs = [_sentence(9), _sentence(6), _sentence(7)]
+    ours = [_worsened(one, 0.25) for one in theirs]
+    thrice = [*ours, ours[0], ours[0]], [*theirs, theirs[0], theirs[0]]
+    yield *thrice, "for a corpus in which a pair of sentences comes three times"
+    theirs = [_sentence(30 + i % 11) for i in range(150)]
+    ours = [_worsened(one, 0.2, i % 3 - 1) for i, one in enumerate(theirs)]
+    yield ours, theirs, "for 150 sentences of some thirty tokens"
+    theirs = [_sentence(9, 4), _sentence(7, 4)]
+    yield theirs[::-1], theirs, "for two sentences that were exchanged"
 
 
-def _bleu_brevity(student: Student) -> None:
+@_asked
+def _brevity() -> Cases:
     for longer, what in (
-        (-1, "for hypotheses one token shorter than their references"),
-        (-4, "for hypotheses much shorter than their references"),
-        (0, "for hypotheses as long as their references"),
-        (1, "for hypotheses one token longer than their references"),
-        (3, "for hypotheses longer than their references"),
+        *((-1, "one token shorter than"), (-4, "much shorter than"), (0, "as long as")),
+        *((1, "one token longer than"), (3, "longer than")),
     ):
-        with student.case():
-            references = [_sentence(8), _sentence(11), _sentence(9)]
-            hypotheses = [_worsened(original, 0.1, longer) for original in references]
-            _scored(student, hypotheses, references, what)
-    for hypothesis, original in (("a b c d e f", "a b c d e"), ("a b c d e", "a b c d e f")):
-        with student.case():
-            where = "for one sentence that is a token longer or shorter"
-            _scored(student, [hypothesis.split()], [original.split()], where)
+        theirs = [_sentence(8), _sentence(11), _sentence(9)]
+        yield [_worsened(one, 0.1, longer) for one in theirs], theirs, f"for hypotheses {what} their references"
+    for n in (6, 5):
+        yield [list("abcdef"[:n])], [list("abcdef"[: 11 - n])], "for one sentence that is a token longer or shorter"
+    for shorter, longer, what in ((-3, 3, "as much"), (-4, 2, "less")):
+        theirs = [_sentence(8), _sentence(12)]
+        ours = [_worsened(theirs[0], 0.0, shorter), _worsened(theirs[1], 0.0, longer)]
+        yield ours, theirs, f"where one hypothesis is too short and the other {what} too long"
+
+
+_smoothing = _split(
+    ("a b c x d e f y", "a b c d e f g h", "when no 4-gram matches"),
+    ("a b x c d y e", "a b c d e f g", "when no 3-gram and no 4-gram matches"),
+    ("a x b y c z", "a b c d e f", "when only single words match"),
+    ("a x b y c z | q r s t u", "a b c d e f | a b c d e", "when only single words of one sentence match"),
+    ("b a d c f e", "a b c d e f", "when all words are right and in the wrong order"),
+    ("a b c x d e f | the x", "a b c d e f g | the cat", "when no 4-gram of two sentences matches"),
+    ("a b x c d | a b c x", "a b c d e | a b c d e f", "when no 4-gram matches and the hypotheses are too short"),
+)
+
+_nothing = _split(
+    ("v w x y z", "a b c d e", "when nothing matches"),
+    ("a b c", "a b c", "when no hypothesis has four tokens"),
+    ("a b | c", "a b c d e | c d e f", "when no hypothesis has four tokens"),
+    ("", "a b c d", "for an empty hypothesis"),
+    ("|", "|", "for empty sentences"),
+    ("a b c d e |", "a b c d e | a b c", "when one hypothesis of two is empty"),
+    ("a b c d e | a b", "a b c d e |", "when one reference of two is empty"),
+    ("a b c d e |", "a b c d f |", "when both sentences of a pair are empty"),
+    ("-", "-", "for no sentences at all"),
+)
+
+
+@_asked
+def _two() -> Cases:
+    sentence = _sentence(7)
+    yield [_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences"
+
+
+def _manners(student: Student) -> None:
+    _two(student)
     with student.case():
-        references = [_sentence(8), _sentence(12)]
-        hypotheses = [_worsened(references[0], 0.0, -3), _worsened(references[1], 0.0, 3)]
-        _scored(student, hypotheses, references, "where one hypothesis is too short and the other as much too long")
-    with student.case():
-        references = [_sentence(8), _sentence(12)]
-        hypotheses = [_worsened(references[0], 0.0, -4), _worsened(references[1], 0.0, 2)]
-        _scored(student, hypotheses, references, "where one hypothesis is too short and the other less too long")
-
-
-def _bleu_smoothing(student: Student) -> None:
-    for hypotheses, references, what in (
-        (["a b c x d e f y"], ["a b c d e f g h"], "when no 4-gram matches"),
-        (["a b x c d y e"], ["a b c d e f g"], "when no 3-gram and no 4-gram matches"),
-        (["a x b y c z"], ["a b c d e f"], "when only single words match"),
-        (["a x b y c z", "q r s t u"], ["a b c d e f", "a b c d e"], "when only single words of one sentence match"),
-        (["b a d c f e"], ["a b c d e f"], "when all words are right and in the wrong order"),
-        (["a b c x d e f", "the x"], ["a b c d e f g", "the cat"], "when no 4-gram of two sentences matches"),
-        (
-            ["a b x c d", "a b c x"],
-            ["a b c d e", "a b c d e f"],
-            "when no 4-gram matches and the hypotheses are too short",
-        ),
-    ):
-        with student.case():
-            _scored(student, [h.split() for h in hypotheses], [r.split() for r in references], what)
-
-
-def _bleu_nothing(student: Student) -> None:
-    for hypotheses, references, what in (
-        (["v w x y z"], ["a b c d e"], "when nothing matches"),
-        (["a b c"], ["a b c"], "when no hypothesis has four tokens"),
-        (["a b", "c"], ["a b c d e", "c d e f"], "when no hypothesis has four tokens"),
-        ([""], ["a b c d"], "for an empty hypothesis"),
-        (["", ""], ["", ""], "for empty sentences"),
-        (["a b c d e", ""], ["a b c d e", "a b c"], "when one hypothesis of two is empty"),
-        (["a b c d e", "a b"], ["a b c d e", ""], "when one reference of two is empty"),
-        (["a b c d e", ""], ["a b c d f", ""], "when both sentences of a pair are empty"),
-        ([], [], "for no sentences at all"),
-    ):
-        with student.case():
-            _scored(student, [h.split() for h in hypotheses], [r.split() for r in references], what)
-
-
-def _bleu_manners(student: Student) -> None:
-    with student.case():
-        long_one = _sentence(7)
-        _scored(
-            student, [_worsened(long_one, 0.2), long_one], [long_one, _worsened(long_one, 0.1)], "for two sentences"
-        )
-    with student.case():
-        named = {"references": [_sentence(6), _sentence(5)], "hypotheses": [_sentence(6), _sentence(7)]}
-        got = student.call("bleu", [], named, "with arguments by name")["value"]
-        if isinstance(got, float) and abs(got - bleu(**named)) > 1e-6 * abs(got):
-            raise Wrong("The arguments by name are mixed up: bleu(hypotheses, references).")
-    for hypotheses, references in (
-        (["a b c d", "e f"], ["a b c d"]),
-        (["a b c d"], ["a b c d", "e f g h"]),
-        ([], ["a b"]),
-    ):
-        with student.case():
-            args = [[h.split() for h in hypotheses], [r.split() for r in references]]
-            with raises_error(f"{len(hypotheses)} hypotheses for {len(references)} references"):
-                student.call("bleu", args)
+        named = {"hypotheses": [_sentence(6), _sentence(7)], "references": [_sentence(6), _sentence(5)]}
+        names_kept(student, "bleu", named, bleu(**named))
+    some, other = ["a", "b", "c", "d"], ["e", "f"]
+    for hypotheses, references in (([some, other], [some]), ([some], [some, other]), ([], [some[:2]])):
+        with student.case(), raises_error(f"{len(hypotheses)} hypotheses for {len(references)} references"):
+            student.call("bleu", [hypotheses, references])
 
 
 EXERCISE = Exercise(
     points=6,
     checks=[
-        Check("one sentence: n-grams of 1 to 4, counted as often as in the reference", 1.5, _bleu_one),
-        Check("a corpus: counts are summed over its sentences", 1.25, _bleu_corpus),
-        Check("the brevity penalty, over the corpus", 1.0, _bleu_brevity),
-        Check("smoothing, as sacrebleu does it", 1.0, _bleu_smoothing),
-        Check("nothing matches, short and empty sentences", 0.75, _bleu_nothing),
-        Check("lists unchanged, unequal numbers refused", 0.5, _bleu_manners, further=True),
+        Check("one sentence: n-grams of 1 to 4, counted as often as in the reference", 1.5, _one),
+        Check("a corpus: counts are summed over its sentences", 1.25, _corpus),
+        Check("the brevity penalty, over the corpus", 1.0, _brevity),
+        Check("smoothing, as sacrebleu does it", 1.0, _smoothing),
+        Check("nothing matches, short and empty sentences", 0.75, _nothing),
+        Check("lists unchanged, unequal numbers refused", 0.5, _manners, further=True),
     ],
     working=r"""
 import math

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
+from autograder.spec.compare import kind, unchanged
+from autograder.spec.course import reference
 from autograder.spec.exercise import Problem, ValuesDiffer, Wrong
-from autograder.spec.inputs import devices_differ, note_rounded
-from autograder.spec.student import Kept, Student
+from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded
+from autograder.spec.student import Answer, Kept, Student
 
 
 def float_answered(
@@ -32,6 +34,13 @@ def float_answered(
     return answer
 
 
+def names_kept(student: Student, name: str, named: dict[str, Any], right: float) -> None:
+    """Raise `Wrong` if arguments by name, in the order opposite to the signature's, give another number."""
+    got = student.call(name, [], dict(reversed(named.items())), "with arguments by name")["value"]
+    if isinstance(got, float) and abs(got - right) > 1e-6 * abs(right):
+        raise Wrong(f"The arguments by name are mixed up: {name}({', '.join(named)}).")
+
+
 # A model for decoding, in the student's process and here. What follows depends on the source and on every token so far,
 # in whatever batch they stand; bos is never written. It notes how often it was asked.
 SCRIPTED = """
@@ -42,7 +51,7 @@ class Scripted(nn.Module):
         self.V, self.bos_id, self.eos_id, self.eos_bonus, self.seed = V, bos_id, eos_id, eos_bonus, seed
         self.calls, self.trained = 0, False
 
-    def forward(self, source_ids, target_ids):
+    def note(self, source_ids, target_ids):
         self.calls += 1
         self.trained = self.trained or self.training
         for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
@@ -56,6 +65,9 @@ class Scripted(nn.Module):
             raise LookupError("the model got no target_ids: they begin with bos_id")
         if self.calls > 500:
             raise RuntimeError("the model was asked more than 500 times")
+
+    def forward(self, source_ids, target_ids):
+        self.note(source_ids, target_ids)
         state = (source_ids * torch.arange(1, source_ids.shape[1] + 1, device=source_ids.device)).sum(1)  # (B,)
         state = (31 * state + self.seed) % 10007
         states = []
@@ -100,46 +112,76 @@ def id_list(got: Any, where: str) -> list[int]:
     return got
 
 
-def their_scripted(student: Student, args: tuple) -> Kept:
-    return student.call(student.probe("scripted", SCRIPTED), list(args), keep=True)["value"]
+def ids_differ(got: list[int], expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> None:
+    """Say what is remarkable about a wrong list of ids; the caller says the rest."""
+    if got != expected and bos_id in got:
+        raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
+    if got != expected and eos_id in got:
+        raise ValuesDiffer(f"eos_id is in the result {where}: a sentence ends before its first eos_id.", "eos_kept")
+    if got != expected and len(got) > max_len:
+        raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
 
 
-def decoded_on_device(student: Student, name: str, args: list) -> None:
-    """Every tensor that is made must name its device. Here those that do not are put on the meta device, apart."""
-    try:
-        student.call(name, args, strict_device=True)
-    except Problem as problem:
-        if devices_differ(problem):
+def their_scripted(student: Student, args: tuple[Any, ...], kind_of_model: str = "scripted") -> Kept:
+    return student.call(student.probe(kind_of_model, SCRIPTED), list(args), keep=True)["value"]
+
+
+def decoded(student: Student, name: str, args: tuple[Any, ...], *rest: Any, where: str) -> tuple[Answer, Kept, Any]:
+    """The answer for a scripted model, the model that was asked, and what is right. `rest` begins with source_ids."""
+    model, rest = their_scripted(student, args), (rest[0], args[1], args[2], *rest[1:])
+    answer = student.call(name, [model, *rest], where=where)
+    return answer, model, reference(name)(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)
+
+
+Same = Callable[[Any, Any, str], None]  # compares what came back to what is right, for an input
+
+
+def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, same: Same, **named: Any) -> None:
+    """Raise `Wrong` if source_ids, a mode or the generator change, names do not work, or a tensor has no device."""
+    ids = args[1], args[2]
+    with student.case():
+        answer, model, right = decoded(student, name, args, source, *named.values(), where="")
+        same(answer["value"], right, "")
+        unchanged(answer["inputs"][:1], [source], "source_ids")
+        generator_unchanged(answer)
+        if student.value(student.probe("trained", SCRIPTED), model):
             raise Wrong(
-                "A tensor is made without `device=…`: on a GPU it would be on the CPU, apart from source_ids and the "
-                "model.",
-                "device_not_kept",
+                "The model was in eval mode and is put into training mode, so dropout would be at work: leave its mode "
+                "alone.",
+                "training_mode",
+            )
+    with student.case():
+        where = "with the arguments given by name"
+        given = {
+            "model": their_scripted(student, args),
+            "source_ids": source,
+            "bos_id": ids[0],
+            "eos_id": ids[1],
+            **named,
+        }
+        same(student.call(name, [], dict(reversed(given.items())), where)["value"], right, where)
+    with student.case():
+        model = their_scripted(student, args, "in_training")
+        try:
+            student.call(name, [model, source, *ids, *named.values()], where="with a model that is in training mode")
+            changed = student.value(student.probe("mode", SCRIPTED), model) is not True
+        except Problem as problem:
+            changed = problem.error == "AssertionError"
+            if not changed:
+                raise
+        if changed:
+            raise Wrong(
+                "The model was in training mode and is put into eval mode: it is asked in the mode it is in. Whoever "
+                "calls the function decides that.",
+                "mode_changed",
             ) from None
-
-
-def asked_in_its_mode(student: Student, name: str, args: tuple, rest: list) -> None:
-    """A model that is in training mode is asked in that mode, and is in it afterwards."""
-    model = student.call(student.probe("in_training", SCRIPTED), list(args), keep=True)["value"]
-    try:
-        student.call(name, [model, *rest], where="with a model that is in training mode")
-    except Problem as problem:
-        if problem.error == "AssertionError":
-            raise Wrong(_MODE, "mode_changed") from None
-        raise
-    if student.value(student.probe("mode", SCRIPTED), model) is not True:
-        raise Wrong(_MODE, "mode_changed")
-
-
-_MODE = (
-    "The model was in training mode and is put into eval mode: it is asked in the mode it is in. Whoever calls the "
-    "function decides that."
-)
-
-
-def left_in_eval_mode(student: Student, model: Any) -> None:
-    if student.value(student.probe("trained", SCRIPTED), model):
-        raise Wrong(
-            "The model was in eval mode and is put into training mode, so dropout would be at work: leave its mode "
-            "alone.",
-            "training_mode",
-        )
+    with student.case():  # every tensor that names no device is put on the meta device, apart
+        try:
+            student.call(name, [their_scripted(student, args), source, *ids, *named.values()], strict_device=True)
+        except Problem as problem:
+            if devices_differ(problem):
+                raise Wrong(
+                    "A tensor is made without `device=…`: on a GPU it would be on the CPU, apart from source_ids and "
+                    "the model.",
+                    "device_not_kept",
+                ) from None
