@@ -13,7 +13,7 @@ import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
 from autograder.spec.student import Student
 
@@ -22,7 +22,7 @@ recall_step = reference("recall_step")
 # A model small enough to follow: the logits of a question are a row of a table, chosen by its word, plus a row chosen
 # by its number. It stands in for LookUp in the student's process, and in the judge's.
 _TOY = """
-def make(table, bias, scale=1.0, training=True):
+def make(table, bias, scale, training):
     class Toy(nn.Module):
         def __init__(self):
             super().__init__()
@@ -37,30 +37,22 @@ def make(table, bias, scale=1.0, training=True):
             return logits, (logits / 2).softmax(-1)
 
     return Toy().train(training)
-"""
 
-_OPTIMISER = """
 def optimiser(model, name, **options):
     made = getattr(torch.optim, name)(model.parameters(), **options)
     made.steps = []
     made.register_step_pre_hook(lambda *args: made.steps.append(1))
     return made
-"""
 
-_STALE = """
 def stale(model, size):
     for p in model.parameters():
         p.grad = torch.full_like(p, size)
-"""
 
-_HAPPENED = """
 def happened(model, optimiser):
     there = [p.grad is not None and bool(p.grad.abs().max()) for p in model.parameters()]
     modes = {"inside": model.modes, "after": model.training}
     return {"modes": modes, "backwards": len(model.backwards), "steps": len(optimiser.steps), "gradients": there}
-"""
 
-_NUMBERS = """
 def numbers(model):
     return [p.detach().clone() for p in model.parameters()]
 """
@@ -74,7 +66,8 @@ class _Run:
     shape: tuple[int, int] = (3, 4)
     scale: float = 1.0
     optimiser: str = "SGD"
-    options: tuple = (("lr", 0.5),)
+    lr: float = 0.5
+    momentum: float | None = None
     steps: int = 1
     stale: float = 0.0
     dtype: torch.dtype = torch.float32
@@ -84,15 +77,16 @@ class _Run:
 
 def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
     """Takes the steps and compares the parameters after each; returns the answers."""
-    table, bias = normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype)
-    mine = define_in_judge(_TOY, "make")(table, bias, run.scale, run.training)
-    my_optimiser = define_in_judge(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
-    model = student.call(student.probe("make", _TOY), [table, bias, run.scale, run.training], keep=True)["value"]
-    making = student.probe("optimiser", _OPTIMISER)
-    optimiser = student.call(making, [model, run.optimiser], dict(run.options), keep=True)["value"]
-    numbers = student.probe("numbers", _NUMBERS)
+    toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training]
+    options = {"lr": run.lr} | ({} if run.momentum is None else {"momentum": run.momentum})
+    mine = define_in_judge(_TOY, "make")(*toy)
+    my_optimiser = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **options)
+    model = student.call(student.probe("make", _TOY), toy, keep=True)["value"]
+    making = student.probe("optimiser", _TOY)
+    optimiser = student.call(making, [model, run.optimiser], options, keep=True)["value"]
+    numbers = student.probe("numbers", _TOY)
     if run.stale:
-        student.call(student.probe("stale", _STALE), [model, run.stale])
+        student.call(student.probe("stale", _TOY), [model, run.stale])
     answers = []
     for step in range(run.steps):
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
@@ -101,13 +95,12 @@ def _trained(student: Student, run: _Run, where: str, values: bool = True, notes
         given = {"model": model, "optimizer": optimiser, "pages": pages, "answers": right}
         if run.turned:
             given |= {"pages": pages.transpose(0, 1).contiguous().transpose(0, 1), "answers": right.T.contiguous().T}
-            answer = student.call("recall_step", [], given, where=where)
-        else:
-            answer = student.call("recall_step", list(given.values()), where=where)
+        by_place, by_name = ([], given) if run.turned else (list(given.values()), {})
+        answer = student.call("recall_step", by_place, by_name, where=where)
         note_rounded(student, answer["value"])
         answers.append((answer, expected, (pages, right)))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
-            modes = student.value(student.probe("happened", _HAPPENED), model, optimiser)["modes"]
+            modes = student.value(student.probe("happened", _TOY), model, optimiser)["modes"]
             if modes["after"] != run.training or run.training not in modes["inside"]:
                 raise Wrong("The model's mode is changed (by train() or eval()): leave it as it is.", "mode_changed")
         if values:
@@ -116,45 +109,46 @@ def _trained(student: Student, run: _Run, where: str, values: bool = True, notes
     return answers
 
 
-def _update(student: Student) -> None:
-    for run, where in (
-        (_Run(), "with SGD"),
-        (_Run(V=7, shape=(1, 6), options=(("lr", 0.3),)), "with SGD, for one page"),
-        (_Run(V=4, shape=(4, 4), options=(("lr", 1.0),)), "with SGD, where B = S = V"),
-        (_Run(V=3, shape=(5, 3), optimiser="AdamW", options=(("lr", 0.02),)), "with AdamW"),
-        (_Run(V=6, shape=(2, 7), scale=100.0), "for logits in the hundreds"),
-    ):
-        with student.case():
-            _trained(student, run, where)
+def _runs(*runs: tuple[_Run, str]) -> Asking:
+    """Make a check of the parameters after each step."""
+
+    def ask(student: Student) -> None:
+        for run, where in runs:
+            with student.case():
+                _trained(student, run, where)
+
+    return ask
 
 
-def _steps(student: Student) -> None:
-    for run, where in (
-        (_Run(stale=0.3), "when gradients of an earlier backward() are still there"),
-        (_Run(stale=-20.0, V=6, shape=(2, 5)), "when large gradients of an earlier backward() are still there"),
-        (_Run(steps=4), "one after the other"),
-        (_Run(V=7, shape=(1, 6), options=(("lr", 0.2), ("momentum", 0.9)), steps=3), "with momentum"),
-        (_Run(optimiser="AdamW", options=(("lr", 0.02),), steps=3), "with AdamW, one after the other"),
-    ):
-        with student.case():
-            _trained(student, run, where)
+_update = _runs(
+    (_Run(), "with SGD"),
+    (_Run(V=7, shape=(1, 6), lr=0.3), "with SGD, for one page"),
+    (_Run(V=4, shape=(4, 4), lr=1.0), "with SGD, where B = S = V"),
+    (_Run(V=3, shape=(5, 3), optimiser="AdamW", lr=0.02), "with AdamW"),
+    (_Run(V=6, shape=(2, 7), scale=100.0), "for logits in the hundreds"),
+)
+_steps = _runs(
+    (_Run(stale=0.3), "when gradients of an earlier backward() are still there"),
+    (_Run(stale=-20.0, V=6, shape=(2, 5)), "when large gradients of an earlier backward() are still there"),
+    (_Run(steps=4), "one after the other"),
+    (_Run(V=7, shape=(1, 6), lr=0.2, momentum=0.9, steps=3), "with momentum"),
+    (_Run(optimiser="AdamW", lr=0.02, steps=3), "with AdamW, one after the other"),
+)
+_turned = _runs((_Run(turned=True), "for pages and answers that are not contiguous, with arguments given by name"))
 
 
 def _loss(student: Student) -> None:
     for run, where in (
-        (_Run(options=(("lr", 5.0),)), "of one step"),
-        (_Run(scale=10.0, options=(("lr", 1.0),), steps=2, shape=(2, 7)), "of two steps"),
+        (_Run(lr=5.0), "of one step"),
+        (_Run(scale=10.0, lr=1.0, steps=2, shape=(2, 7)), "of two steps"),
     ):
         with student.case():
             for answer, expected, _ in _trained(student, run, where, values=False):
                 got = answer["value"]
-                if isinstance(got, torch.Tensor) and got.numel() == 1:
-                    number = got.item()
-                elif isinstance(got, (int, float)) and not isinstance(got, bool):
-                    number = float(got)
-                else:
+                one = isinstance(got, torch.Tensor) and got.numel() == 1
+                if not one and (isinstance(got, bool) or not isinstance(got, (int, float))):
                     raise Wrong(f"The loss {where} should be a float; yours is {kind(got)}.", "not_a_float")
-                if not math.isclose(number, expected, rel_tol=1e-4, abs_tol=1e-6):
+                if not math.isclose(float(got), expected, rel_tol=1e-4, abs_tol=1e-6):
                     raise ValuesDiffer(
                         f"The number that is returned {where} is not the loss of this batch before the update (the "
                         "mean cross-entropy over all questions)."
@@ -173,9 +167,7 @@ def _manners(student: Student) -> None:
             for answer, _, given in _trained(student, run, where, notes=True):
                 unchanged(answer["inputs"], list(given), "pages or answers")
                 generator_unchanged(answer)
-    with student.case():
-        where = "for transposed pages and answers (not contiguous), with arguments given by name"
-        _trained(student, _Run(turned=True), where)
+    _turned(student)
 
 
 EXERCISE = Exercise(

@@ -13,81 +13,68 @@ from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
-from autograder.spec.student import Student
+from autograder.spec.student import Answer, Student
 
 from .common import blocked_is_zero, same_pair, striped_mask
 
-scaled_dot_product_attention = reference("scaled_dot_product_attention")
+NAME = "scaled_dot_product_attention"
+scaled_dot_product_attention = reference(NAME)
 
-SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners and the sizes of worked examples
-    ((), 3, 5, 4, 6),
-    ((2,), 4, 3, 5, 2),
-    ((2, 3), 5, 4, 3, 7),
-    ((2,), 1, 6, 2, 3),
-    ((3,), 4, 1, 2, 5),
-    ((1,), 2, 3, 1, 1),
-    ((2,), 4, 4, 4, 4),
-    ((4,), 4, 4, 9, 4),
-    ((), 3, 3, 2, 2),
-    ((), 3, 3, 2, 4),
-    ((), 4, 4, 3, 3),
-    ((2, 1, 3), 2, 4, 3, 5),
-    ((2,), 33, 17, 8, 6),
-    ((1,), 70, 140, 64, 3),
+Sizes = tuple[tuple[int, ...], int, int, int, int]  # batch dimensions, T, S, d_k, d_v
+
+SIZES: tuple[Sizes, ...] = (  # all different, then the corners and the sizes of worked examples
+    *(((), 3, 5, 4, 6), ((2,), 4, 3, 5, 2), ((2, 3), 5, 4, 3, 7), ((2,), 1, 6, 2, 3), ((3,), 4, 1, 2, 5)),
+    *(((1,), 2, 3, 1, 1), ((2,), 4, 4, 4, 4), ((4,), 4, 4, 9, 4), ((), 3, 3, 2, 2), ((), 3, 3, 2, 4)),
+    *(((), 4, 4, 3, 3), ((2, 1, 3), 2, 4, 3, 5), ((2,), 33, 17, 8, 6), ((1,), 70, 140, 64, 3)),
+)
+
+MASKED: tuple[Sizes, ...] = (
+    *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
+    *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
 )
 
 
-def _qkv(batch: tuple, T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
+def _qkv(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
     return [normal(*batch, T, d_k, **options), normal(*batch, S, d_k, **options), normal(*batch, S, d_v, **options)]
 
 
-def _sizes(batch: tuple, T: int, S: int, d_k: int, d_v: int) -> str:
+def _sizes(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int) -> str:
     lead = f"batch {batch}, " if batch else ""
     return f"for {lead}T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-def _attend(student: Student, args: list, where: str, mask: Any = None) -> dict:
-    kwargs = {} if mask is None else {"mask": mask}
-    return student.call("scaled_dot_product_attention", args, kwargs, where=where)
+def _gives(student: Student, args: list[torch.Tensor], where: str = "", mask: torch.Tensor | None = None) -> Answer:
+    answer = student.call(NAME, args, {} if mask is None else {"mask": mask}, where=where)
+    same_pair(answer["value"], scaled_dot_product_attention(*args, mask), where)
+    return answer
 
 
-def _sdpa_values(student: Student) -> None:
+def _values(student: Student) -> None:
     for sizes in SIZES:
         with student.case():
-            args, where = _qkv(*sizes), _sizes(*sizes)
-            same_pair(_attend(student, args, where)["value"], scaled_dot_product_attention(*args), where)
+            _gives(student, _qkv(*sizes), _sizes(*sizes))
     with student.case():
         Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
-        where = "for whole numbers, 0 among them, and equal keys"
-        same_pair(_attend(student, [Q, K, V], where)["value"], scaled_dot_product_attention(Q, K, V), where)
+        _gives(student, [Q, K, V], "for whole numbers, 0 among them, and equal keys")
 
 
-def _sdpa_mask(student: Student) -> None:
-    mask: torch.Tensor | None
-    sizes: tuple[tuple[int, ...], int, int, int, int]
-    for sizes in (
-        *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
-        *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
-    ):
+def _mask(student: Student) -> None:
+    for sizes in MASKED:
         with student.case():
             batch, T, S, *_ = sizes
             args, mask = _qkv(*sizes), striped_mask(T, S)
-            where = f"with a (T, S) mask, {_sizes(*sizes)}"
-            same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
+            _gives(student, args, f"with a (T, S) mask, {_sizes(*sizes)}", mask)
             if batch:
-                own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S): a mask for each sequence
+                own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S)
                 own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
-                where = f"with a mask of its own for each sequence, {_sizes(*sizes)}"
-                same_pair(_attend(student, args, where, own)["value"], scaled_dot_product_attention(*args, own), where)
+                _gives(student, args, f"with a mask of its own for each sequence, {_sizes(*sizes)}", own)
     for batch in ((4, 2), (2, 2)):  # sequences, heads
         with student.case():
-            args = _qkv(batch, 3, 5, 4, 2)
             mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
-            where = f"with a mask of its own for each head, batch {batch}"
-            same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
+            _gives(student, _qkv(batch, 3, 5, 4, 2), f"with a mask of its own for each head, batch {batch}", mask)
     args = _qkv((2,), 3, 4, 5, 2)
     keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
-    for mask, where in (
+    for given, where in (
         (keys, "with a mask of shape (B, 1, S) that blocks keys for all queries"),
         (keys[0], "with a mask of shape (1, S)"),
         (keys[0, 0], "with a mask of shape (S,)"),
@@ -96,12 +83,12 @@ def _sdpa_mask(student: Student) -> None:
         (None, "without a mask, after calls with one"),
     ):
         with student.case():
-            same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
-    answer = student.value("scaled_dot_product_attention", *args, keys, where="with the mask given by position")
-    same_pair(answer, scaled_dot_product_attention(*args, keys), "with the mask given by position")
+            _gives(student, args, where, given)
+    where = "with the mask given by position"
+    same_pair(student.value(NAME, *args, keys, where=where), scaled_dot_product_attention(*args, keys), where)
 
 
-def _sdpa_forbidden(student: Student) -> None:
+def _forbidden(student: Student) -> None:
     """A blocked key must get exactly 0, even where every allowed score is hugely negative or it scores highest."""
     Q, K, V = _qkv((2,), 5, 5, 4, 2)
     Q, K = Q.abs(), K.abs()
@@ -112,57 +99,50 @@ def _sdpa_forbidden(student: Student) -> None:
     for args, where in (
         ([Q, K, V], "for the blocked key"),
         ([Q, K * far, V], "for a blocked key that would have scored far above the others"),
-        (
-            [-1e6 * Q, 1e6 * K, V],
-            "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)",
-        ),
+        ([-1e6 * Q, 1e6 * K, V], "where all allowed scores are far below any finite fill such as −1e9"),
     ):
         with student.case():
-            got = _attend(student, args, where, mask)["value"]
+            got = student.call(NAME, args, {"mask": mask}, where=where)["value"]
             blocked_is_zero(got, mask, where)
             same_pair(got, scaled_dot_product_attention(*args, mask), where)
 
 
-def _sdpa_large(student: Student) -> None:
-    args = _qkv((2,), 3, 5, 4, 6)
-    args[0], args[1] = args[0] * 150, args[1] * 150
-    where = "for scores beyond 1e4"
-    same_pair(_attend(student, args, where)["value"], scaled_dot_product_attention(*args), where)
+def _large(student: Student) -> None:
+    Q, K, V = _qkv((2,), 3, 5, 4, 6)
+    _gives(student, [Q * 150, K * 150, V], "for scores beyond 1e4")
 
 
-def _sdpa_gradient(student: Student) -> None:
-    name = "scaled_dot_product_attention"
-    for sizes, masked, dtype in (
+def _gradient(student: Student) -> None:
+    cases: tuple[tuple[Sizes, bool, torch.dtype], ...] = (
         (((2,), 3, 5, 4, 6), False, torch.float32),
         (((), 4, 4, 5, 2), True, torch.float32),
         (((2, 2), 3, 5, 4, 2), True, torch.float64),
-    ):
+    )
+    for sizes, masked, dtype in cases:
         with student.case():
             mask = (striped_mask(sizes[1], sizes[2]),) if masked else ()
             where = ("with a mask, " if masked else "") + _sizes(*sizes)
             args = _qkv(*sizes, dtype=dtype)
-            gradients_agree(student, name, scaled_dot_product_attention, args, ["Q", "K", "V"], mask, where)
+            gradients_agree(student, NAME, scaled_dot_product_attention, args, ["Q", "K", "V"], mask, where)
 
 
-def _sdpa_precision(student: Student) -> None:
-    args, mask = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64), striped_mask(3, 5)
-    same_pair(_attend(student, args, "in float64")["value"], scaled_dot_product_attention(*args), "in float64")
-    where = "in float64 with a mask"
-    same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
+def _precision(student: Student) -> None:
+    args = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64)
+    _gives(student, args, "in float64")
+    _gives(student, args, "in float64 with a mask", striped_mask(3, 5))
 
 
-def _sdpa_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
-    for given in (None, mask):
+    for given in ([], [mask]):
         with student.case():
-            answer = _attend(student, args, "", given)
-            unchanged(answer["inputs"], [*args, *([] if given is None else [given])], "Q, K, V or mask")
+            answer = student.call(NAME, args, {"mask": mask} if given else {})
+            unchanged(answer["inputs"], [*args, *given], "Q, K, V or mask")
             generator_unchanged(answer)
-    again = "when called a second time"
-    same_pair(_attend(student, args, again)["value"], scaled_dot_product_attention(*args), again)
+    _gives(student, args, "when called a second time")
     with student.case():
-        where, named = "with arguments given by name", dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True))
-        got = student.call("scaled_dot_product_attention", [], named, where=where)["value"]
+        named, where = dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True)), "with arguments given by name"
+        got = student.call(NAME, [], named, where=where)["value"]
         same_pair(got, scaled_dot_product_attention(*args, mask), where)
     heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
     for turned, where in (
@@ -170,27 +150,27 @@ def _sdpa_manners(student: Student) -> None:
         (heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"),
     ):
         with student.case():
-            same_pair(_attend(student, turned, where)["value"], scaled_dot_product_attention(*turned), where)
+            _gives(student, turned, where)
 
 
-def _sdpa_device(student: Student) -> None:
-    args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
-    same_pair(_attend(student, args, "")["value"], scaled_dot_product_attention(*args), "")
-    device_is_kept(student, "scaled_dot_product_attention", args)
-    device_is_kept(student, "scaled_dot_product_attention", [*args, mask])
+def _device(student: Student) -> None:
+    args = _qkv((2,), 3, 5, 4, 6)
+    _gives(student, args)
+    device_is_kept(student, NAME, args)
+    device_is_kept(student, NAME, [*args, striped_mask(3, 5)])
 
 
 EXERCISE = Exercise(
     points=8,
     checks=[
-        Check("values, for many combinations of sizes", 2.5, _sdpa_values),
-        Check("masks of every shape", 1.5, _sdpa_mask, further=True),
-        Check("a blocked key gets exactly 0", 1.0, _sdpa_forbidden, further=True),
-        Check("stable for large scores", 0.5, _sdpa_large, further=True),
-        Check("gradients, with and without a mask", 1.0, _sdpa_gradient, further=True),
-        Check("float64 stays float64, with its precision", 0.5, _sdpa_precision, further=True),
-        Check("inputs unchanged, any layout", 0.5, _sdpa_manners, further=True),
-        Check("stays on the inputs' device", 0.5, _sdpa_device, further=True),
+        Check("values, for many combinations of sizes", 2.5, _values),
+        Check("masks of every shape", 1.5, _mask, further=True),
+        Check("a blocked key gets exactly 0", 1.0, _forbidden, further=True),
+        Check("stable for large scores", 0.5, _large, further=True),
+        Check("gradients, with and without a mask", 1.0, _gradient, further=True),
+        Check("float64 stays float64, with its precision", 0.5, _precision, further=True),
+        Check("inputs unchanged, any layout", 0.5, _manners, further=True),
+        Check("stays on the inputs' device", 0.5, _device, further=True),
     ],
     working=r"""
 import torch

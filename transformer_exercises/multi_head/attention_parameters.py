@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.student import Student
 
 
-def _count_with(student: Student) -> None:
+def _same(student: Student, expected: int, where: str, *args: Any, **by_name: Any) -> None:
+    with student.case():
+        same_count(student.value("attention_parameters", *args, where=where, **by_name), expected, where)
+
+
+def _with(student: Student) -> None:
     for C in (1, 2, 3, 8, 10, 64, 512, 768):
-        with student.case():
-            where = f"for embed_dim = {C}, with biases"
-            same_count(student.value("attention_parameters", C, where=where), 4 * C * C + 4 * C, where)
-    with student.case():
-        same_count(student.value("attention_parameters", 6, True), 168, "with bias=True given by position")
+        _same(student, 4 * C * C + 4 * C, f"for embed_dim = {C}, with biases", C)
+    _same(student, 168, "with bias=True given by position", 6, True)
 
 
-def _count_without(student: Student) -> None:
+def _without(student: Student) -> None:
     for C in (1, 2, 3, 8, 10, 64, 512):
-        with student.case():
-            where = f"for embed_dim = {C}, with bias=False"
-            same_count(student.value("attention_parameters", C, bias=False, where=where), 4 * C * C, where)
-    with student.case():
-        same_count(student.value("attention_parameters", 6, False), 144, "with bias=False given by position")
-    with student.case():
-        same_count(student.value("attention_parameters", embed_dim=5, bias=False), 100, "with arguments given by name")
+        _same(student, 4 * C * C, f"for embed_dim = {C}, with bias=False", C, bias=False)
+    _same(student, 144, "with bias=False given by position", 6, False)
+    _same(student, 100, "with arguments given by name", embed_dim=5, bias=False)
 
 
 EXERCISE = Exercise(
     points=2,
     checks=[
-        Check("with biases", 1.2, _count_with),
-        Check("without biases", 0.8, _count_without),
+        Check("with biases", 1.2, _with),
+        Check("without biases", 0.8, _without),
     ],
     working=r"""
 from torch import nn

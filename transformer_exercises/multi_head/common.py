@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import nn
+from torch.func import functional_call
 
-from autograder.spec.inputs import normal
 from autograder.spec.student import Student
+
+from ..attention import common
+from ..attention.common import Layer
 
 
 def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -39,34 +40,32 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 def weights_for(C: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    state = {}
-    for name in PROJECTIONS:
-        state[f"{name}.weight"] = normal(C, C, scale=1.5 / C**0.5, dtype=dtype)
-        state[f"{name}.bias"] = normal(C, dtype=dtype)
-    return state
+    return common.weights_for(PROJECTIONS, C, C, 1.5 / C**0.5, dtype)
 
 
-def build_loaded(student: Student, C: int, H: int, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
-    module = student.build("MultiHeadAttention", C, H)
-    state = weights_for(C, torch.float64 if dtype else torch.float32)
-    if dtype:
-        student.move(module, dtype)
-    student.load(module, state)
-    return module, state
+def loaded(
+    student: Student, C: int, H: int, dtype: torch.dtype = torch.float32, state: dict[str, torch.Tensor] | None = None
+) -> Layer:
+    """A MultiHeadAttention with random weights, or these, that should give what PyTorch's own module gives."""
 
+    def expected(
+        state: dict[str, torch.Tensor],
+        x: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        context: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        source = x if context is None else context
+        if mask is not None:
+            mask = mask.expand(len(x), H, x.shape[1], source.shape[1]).flatten(0, 1)
+        theirs = nn.MultiheadAttention(C, H, batch_first=True, device="meta")
+        options = {"attn_mask": mask, "need_weights": False}
+        return functional_call(theirs, stacked(state), (x, source, source), options)[0]
 
-def torchs(state: dict[str, torch.Tensor], H: int) -> nn.MultiheadAttention:
-    """PyTorch's own module with the same weights."""
-    weight = state["q_proj.weight"]
-    theirs = nn.MultiheadAttention(len(weight), H, batch_first=True, dtype=weight.dtype)
-    theirs.load_state_dict(stacked(state))
-    return theirs
+    return Layer(student, "MultiHeadAttention", (C, H), state or weights_for(C, dtype), expected)
 
 
 def stacked(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The same weights under the names, and in the order, of nn.MultiheadAttention."""
-    stacked = {
-        f"in_proj_{part}": torch.cat([state[f"{name}.{part}"] for name in PROJECTIONS[:3]])
-        for part in ("weight", "bias")
-    }
-    return stacked | {f"out_proj.{part}": state[f"out_proj.{part}"] for part in ("weight", "bias")}
+    parts = ("weight", "bias")
+    stack = {f"in_proj_{part}": torch.cat([state[f"{name}.{part}"] for name in PROJECTIONS[:3]]) for part in parts}
+    return stack | {f"out_proj.{part}": state[f"out_proj.{part}"] for part in parts}

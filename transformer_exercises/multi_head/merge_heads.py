@@ -9,17 +9,19 @@ from autograder.spec.exercise import Check, Exercise, ValuesDiffer
 from autograder.spec.inputs import device_is_kept, gradients_agree, normal, sliced
 from autograder.spec.student import Student
 
+from ..asking import Cases, asks
 from .common import HEADS, counting, heads_sizes, merge
 
+asked = asks("merge_heads")
 
-def _merge_values(student: Student) -> None:
+
+@asked
+def _values() -> Cases:
     for B, T, H, d_k in HEADS:
-        with student.case():
-            x, where = counting(B, H, T, d_k), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("merge_heads", x, where=where), merge(x), "The result", where)
+        yield [counting(B, H, T, d_k)], heads_sizes(B, T, H, d_k)
 
 
-def _merge_inverse(student: Student) -> None:
+def _inverse(student: Student) -> None:
     for B, T, H, d_k in ((2, 5, 3, 4), (3, 3, 3, 3), (4, 2, 2, 2), (1, 6, 1, 5), (2, 1, 3, 2)):
         with student.case():
             x, where = normal(B, T, H * d_k), heads_sizes(B, T, H, d_k)
@@ -29,7 +31,7 @@ def _merge_inverse(student: Student) -> None:
                 raise ValuesDiffer(f"Merging heads that were split does not give back what was split, {where}.")
 
 
-def _merge_gradient(student: Student) -> None:
+def _gradient(student: Student) -> None:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         with student.case():
             x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
@@ -37,18 +39,18 @@ def _merge_gradient(student: Student) -> None:
             gradients_agree(student, "merge_heads", merge, [x], ["x"], (), where)
 
 
-def _merge_manners(student: Student) -> None:
+@asked
+def _layouts() -> Cases:
+    yield [normal(2, 3, 4, 2, dtype=torch.float64)], "in float64"
+    yield [normal(2, 3, 5, 4).mT], "for a tensor that is not contiguous"
+
+
+def _manners(student: Student) -> None:
     x = normal(2, 4, 3, 5)
     answer = student.call("merge_heads", [x])
     same_tensor(answer["value"], merge(x), "The result")
     unchanged(answer["inputs"], [x], "x")
-    wide = normal(2, 3, 4, 2, dtype=torch.float64)
-    with student.case():
-        same_tensor(student.value("merge_heads", wide, where="in float64"), merge(wide), "The result", "in float64")
-    turned = normal(2, 3, 5, 4).mT
-    with student.case():
-        where = "for a tensor that is not contiguous"
-        same_tensor(student.value("merge_heads", turned, where=where), merge(turned), "The result", where)
+    _layouts(student)
     with student.case():
         where = "for a slice of a tensor, given by name"
         same_tensor(student.value("merge_heads", x=sliced(student, x), where=where), merge(x), "The result", where)
@@ -58,10 +60,10 @@ def _merge_manners(student: Student) -> None:
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("the heads of each token side by side", 1.75, _merge_values),
-        Check("gives back what was split", 0.5, _merge_inverse, further=True),
-        Check("gradients", 0.25, _merge_gradient, further=True),
-        Check("input unchanged, float64, any layout, device", 0.5, _merge_manners, further=True),
+        Check("the heads of each token side by side", 1.75, _values),
+        Check("gives back what was split", 0.5, _inverse, further=True),
+        Check("gradients", 0.25, _gradient, further=True),
+        Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
     ],
     working=r"""
 import torch
