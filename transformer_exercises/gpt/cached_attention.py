@@ -13,13 +13,11 @@ from torch import nn
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import define_in_judge, device_is_kept, gradients_of, normal
-from autograder.spec.student import Student
+from autograder.spec.exercise import Asking, Check, Exercise, Wrong
+from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, normal
+from autograder.spec.student import Answer, Student
 
 cached_attention = reference("cached_attention")
-
-Tensors = tuple[torch.Tensor, ...]
 
 # Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them. The
 # numbers are no attributes of the layers: what lies there could be set back.
@@ -44,9 +42,7 @@ def make(weights, biases):
         layer.place = name
         setattr(attention, name, layer)
     return attention
-"""
 
-_ROWS = """
 def rows(attention):
     return attention.counted()
 """
@@ -55,9 +51,8 @@ def rows(attention):
 class _Text:
     """A text of T tokens, the attention that reads it, and what PyTorch's own says of it."""
 
-    def __init__(self, B: int, T: int, C: int, H: int, dtype: torch.dtype = torch.float32, loud: float = 1.0) -> None:
-        self.H, self.T = H, T
-        self.x = normal(B, T, C, dtype=dtype)
+    def __init__(self, B: int, T: int, C: int, H: int, loud: float = 1.0, dtype: torch.dtype = torch.float32) -> None:
+        self.H, self.x = H, normal(B, T, C, dtype=dtype)
         self.weights = [normal(C, C, scale=loud / C**0.5, dtype=dtype) for _ in range(4)]
         self.biases = [normal(C, scale=0.5, dtype=dtype) for _ in range(4)]
         theirs = nn.MultiheadAttention(C, H, batch_first=True, dtype=dtype)
@@ -66,25 +61,17 @@ class _Text:
             theirs.in_proj_bias.copy_(torch.cat(self.biases[:3]))
             theirs.out_proj.weight.copy_(self.weights[3])
             theirs.out_proj.bias.copy_(self.biases[3])
-            future = torch.ones(T, T, dtype=torch.bool).triu(1)
-            self.out = theirs(self.x, self.x, self.x, attn_mask=future, need_weights=False)[0]
+            self.out = theirs(self.x, self.x, self.x, attn_mask=future(T), need_weights=False)[0]
             self.keys, self.values = (
                 (self.x @ self.weights[i].T + self.biases[i]).unflatten(-1, (H, -1)).transpose(1, 2) for i in (1, 2)
             )
 
-    def attention(self, student: Student) -> Any:
-        making = student.probe("make", _ATTENTION)
-        return student.call(making, [self.weights, self.biases], keep=True, record=False)["value"]
-
-    def before(self, S: int) -> Tensors | None:
-        """The cache after S tokens."""
-        return None if S == 0 else (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
-
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
         """What the call for the T tokens after the first S is given."""
-        cache = self.before(S)
-        given = [self.attention(student), self.x[:, S : S + T].contiguous(), self.H]
-        return given if cache is None else [*given, cache]
+        making = student.probe("make", _ATTENTION)
+        attention = student.call(making, [self.weights, self.biases], keep=True, record=False)["value"]
+        cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
+        return [attention, self.x[:, S : S + T].contiguous(), self.H, *([cache] if S else [])]
 
 
 def _words(S: int, T: int) -> str:
@@ -92,100 +79,93 @@ def _words(S: int, T: int) -> str:
     return f"for {new} " + ("without a cache" if S == 0 else f"after {S} in the cache")
 
 
-def _called(student: Student, text: _Text, S: int, T: int) -> tuple[torch.Tensor, Any]:
-    out, cache = a_pair(
-        student.value("cached_attention", *text.arguments(student, S, T), where=_words(S, T)), "(out, cache)"
-    )
-    return a_tensor(out, "The first of the results, out,"), cache
+def _out_and_cache(answer: Answer, text: _Text, S: int, T: int, out_too: bool = True) -> Any:
+    """See that out is right, if asked to; return the grown cache."""
+    out, cache = a_pair(answer["value"], "(out, cache)")
+    out = a_tensor(out, "The first of the results, out,")
+    if out_too:
+        same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
+    return cache
 
 
-def _outputs(student: Student, pieces: list[tuple[_Text, int, int]]) -> None:
-    for text, S, T in pieces:
-        with student.case():
-            out, _ = _called(student, text, S, T)
-            same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
+def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) -> Any:
+    answer = student.call("cached_attention", text.arguments(student, S, T), where=_words(S, T))
+    return _out_and_cache(answer, text, S, T, out_too)
 
 
-def _without_cache(student: Student) -> None:
-    _outputs(student, [(_Text(2, 5, 12, 3), 0, 5), (_Text(3, 1, 8, 2), 0, 1), (_Text(1, 7, 6, 1, loud=3.0), 0, 7)])
+def _outputs(*pieces: tuple[tuple[Any, ...], int, int]) -> Asking:
+    """Make a check of out: (B, T, C, H) of a text, perhaps how loud its weights are; tokens kept, and new ones."""
+
+    def ask(student: Student) -> None:
+        for sizes, S, T in pieces:
+            with student.case():
+                _asked(student, _Text(*sizes), S, T)
+
+    return ask
 
 
-def _one_token(student: Student) -> None:
-    _outputs(student, [(_Text(2, 6, 12, 3), 5, 1), (_Text(3, 2, 8, 4), 1, 1), (_Text(1, 9, 10, 2, loud=3.0), 8, 1)])
+_without_cache = _outputs(((2, 5, 12, 3), 0, 5), ((3, 1, 8, 2), 0, 1), ((1, 7, 6, 1, 3.0), 0, 7))
+_one_token = _outputs(((2, 6, 12, 3), 5, 1), ((3, 2, 8, 4), 1, 1), ((1, 9, 10, 2, 3.0), 8, 1))
+_several_tokens = _outputs(
+    *(((2, 9, 12, 4), 4, 3), ((2, 9, 12, 4), 2, 7), ((3, 6, 10, 2), 3, 2), ((1, 7, 6, 3, 3.0), 1, 5)),
+    ((1, 1030, 4, 2), 1027, 3),  # as long as real texts are
+)
 
 
-def _several_tokens(student: Student) -> None:
-    text = _Text(2, 9, 12, 4)
-    _outputs(student, [(text, 4, 3), (text, 2, 7), (_Text(3, 6, 10, 2), 3, 2), (_Text(1, 7, 6, 3, loud=3.0), 1, 5)])
-    _outputs(student, [(_Text(1, 1030, 4, 2), 1027, 3)])  # as long as real texts are
+def _same_cache(cache: Any, text: _Text, S: int, T: int) -> None:
+    if not isinstance(cache, (tuple, list)) or len(cache) != 2:
+        raise Wrong(f"The cache that is returned should be the pair (keys, values) {_words(S, T)}.", "form")
+    for got, expected, name in zip(cache, (text.keys, text.values), ("keys", "values"), strict=True):
+        same_tensor(got, expected[:, :, : S + T], f"In the cache that is returned, {name}", _words(S, T))
 
 
 def _what_is_kept(student: Student) -> None:
-    for text, S, T in (
-        (_Text(2, 5, 12, 3), 0, 5),
-        (_Text(2, 6, 12, 2), 5, 1),
-        (_Text(3, 9, 8, 4), 2, 4),
-    ):
+    for sizes, S, T in (((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4), 2, 4)):
         with student.case():
-            _, cache = _called(student, text, S, T)
-            where = _words(S, T)
-            if not isinstance(cache, (tuple, list)) or len(cache) != 2:
-                raise Wrong(f"The cache that is returned should be the pair (keys, values) {where}.", "form")
-            for got, expected, name in zip(cache, (text.keys, text.values), ("keys", "values"), strict=True):
-                same_tensor(got, expected[:, :, : S + T], f"In the cache that is returned, {name}", where)
+            text = _Text(*sizes)
+            _same_cache(_asked(student, text, S, T, out_too=False), text, S, T)
 
 
 def _work(student: Student) -> None:
-    for text, S, T in ((_Text(2, 7, 12, 3), 0, 4), (_Text(2, 7, 12, 3), 6, 1), (_Text(3, 8, 8, 2), 4, 3)):
+    for sizes, S, T in (((2, 7, 12, 3), 0, 4), ((2, 7, 12, 3), 6, 1), ((3, 8, 8, 2), 4, 3)):
         with student.case():
+            text = _Text(*sizes)
             arguments = text.arguments(student, S, T)
             answer = student.call("cached_attention", arguments)
-            out = a_pair(answer["value"], "(out, cache)")[0]
-            same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
-            kept = arguments[3] if S else ()
-            unchanged(answer["inputs"], [arguments[1], *kept], "x, cache")
-            rows = student.value(student.probe("rows", _ROWS), arguments[0])
+            _out_and_cache(answer, text, S, T)
+            unchanged(answer["inputs"], [arguments[1], *(arguments[3] if S else ())], "x, cache")
+            rows = student.value(student.probe("rows", _ATTENTION), arguments[0])
             if any(row > len(text.x) * T for row in rows):
                 raise Wrong(
                     "More goes through the projections than the new tokens: what was computed before is computed "
                     "again, which is what the cache is there to save.",
                     "computed_again",
                 )
-    _gradients(student)
-
-
-def _gradients(student: Student) -> None:
     text = _Text(2, 6, 8, 2)
     mine = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
     for S, T in ((0, 4), (3, 2)):
         with student.case():
-            arguments = text.arguments(student, S, T)
+            arguments, names = text.arguments(student, S, T), ["x", "the kept keys", "the kept values"]
             inputs = [arguments[1], *(arguments[3] if S else ())]
             expected, upstream = gradients_of(
                 lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs
             )
-            where = _words(S, T)
-            gradients = student.call("cached_attention", arguments, where=where, upstream=upstream)["gradients"]
-            names = ["x", "the kept keys", "the kept values"]
-            same_gradients(gradients.get("inputs", []), expected, names, where)
+            answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
+            same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
 
 
 def _double(student: Student) -> None:
     for S, T in ((0, 4), (3, 2)):
         with student.case():
             text = _Text(2, 5, 8, 2, dtype=torch.float64)
-            out, cache = _called(student, text, S, T)
-            same_tensor(out, text.out[:, S : S + T], "out", "in float64")
-            for got, expected in zip(cache, (text.keys, text.values), strict=True):
-                same_tensor(got, expected[:, :, : S + T], "The cache", "in float64")
+            _same_cache(_asked(student, text, S, T), text, S, T)
 
 
 def _device(student: Student) -> None:
     text = _Text(2, 6, 8, 2)
     for S, T in ((0, 4), (3, 2), (5, 1)):
         with student.case():
-            out, _ = _called(student, text, S, T)  # a value first: an error is no merit
-            same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
+            _asked(student, text, S, T)  # a value first: an error is no merit
             device_is_kept(student, "cached_attention", text.arguments(student, S, T))
 
 

@@ -9,65 +9,56 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.compare import kind, same_count
+from autograder.spec.course import exercise, reference
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.student import Student
 
 from .common import GPT2, Config, GPTConfig, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
 
-_COUNTED = (
-    GPTConfig(11, 7, 3, 2, 6),
-    GPT2,
-    GPTConfig(97, 32, 1, 1, 5),
-    GPTConfig(5, 40, 2, 4, 8),
-    GPTConfig(1009, 64, 24, 16, 32),
-)
+_SMALL, _WIDE, _NARROW, _MANY = (11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)
 
 
 def _count(student: Student, config: Config, **options: Any) -> Any:
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)
-    if type(got) not in (int, float) and not (isinstance(got, torch.Tensor) and got.numel() == 1):
-        raise Wrong(f"A whole number (an int) is asked for {where}; yours is {kind(got)}.")
-    number = got if type(got) in (int, float) else got.item()
-    if number != expected:
-        raise ValuesDiffer(f"The count is too {'large' if number > expected else 'small'} {where}.")
+    if type(got) is not float:
+        same_count(got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got, expected, where)
+    if got != expected:
+        raise ValuesDiffer(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
     if type(got) is not int:
         raise Wrong(f"A whole number (an int) is asked for; yours is {kind(got)}.", "not_an_int")
     return answer
 
 
-_BUILDING = {"empty", "normal_", "uniform_", "fill_", "zero_"}
-
-
-def _counted(student: Student) -> None:
-    for config in _COUNTED:
-        with student.case():
-            _count(student, config)
-
-
-def _counted_switches(student: Student) -> None:
-    for bias, tie_weights in ((False, True), (True, False), (False, False)):
-        for sizes in ((11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)):
+def _counts(*configs: Config) -> Asking:
+    def ask(student: Student) -> None:
+        for config in configs:
             with student.case():
-                _count(student, GPTConfig(*sizes, bias=bias, tie_weights=tie_weights))
-    with student.case():
-        _count(student, GPTConfig(11, 7, 3, 2, 6, dropout=0.3))
+                _count(student, config)
+
+    return ask
 
 
-def _counted_by_arithmetic(student: Student) -> None:
+_counted = _counts(GPTConfig(*_SMALL), GPT2, *(GPTConfig(*sizes) for sizes in (_NARROW, _MANY, _WIDE)))
+_switched = _counts(
+    *(
+        GPTConfig(*sizes, bias=bias, tie_weights=tie_weights)
+        for bias, tie_weights in ((False, True), (True, False), (False, False))
+        for sizes in (_SMALL, _WIDE, _NARROW, _MANY)
+    ),
+    GPTConfig(*_SMALL, dropout=0.3),
+)
+
+
+def _by_arithmetic(student: Student) -> None:
     with student.case():
-        if set(_count(student, GPTConfig(11, 7, 3, 2, 6), trace=True)["operations"]) & _BUILDING:
-            raise Wrong(
-                "A model (or a layer, or a tensor) is built in order to count: a closed form is asked for, from the "
-                "numbers of the configuration alone. Otherwise a model of many billions of parameters could not be "
-                "counted.",
-                "model_built",
-            )
+        operations = _count(student, GPTConfig(*_SMALL), trace=True)["operations"]
+        if not {"empty", "normal_", "uniform_", "fill_", "zero_"}.isdisjoint(operations):
+            raise Wrong(exercise("count_parameters").sentences["model_built"], "model_built")
     with student.case():
         # too large for floats, and for any layer to be built
         _count(student, GPTConfig(2**38 + 7, 2**36 + 3, 4, 1, 2**21 + 1))
@@ -77,8 +68,8 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("GPT-2's sizes and others", 1.5, _counted),
-        Check("without biases, without tied weights", 1.0, _counted_switches),
-        Check("by arithmetic, exactly, for any size", 0.5, _counted_by_arithmetic, further=True),
+        Check("without biases, without tied weights", 1.0, _switched),
+        Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, further=True),
     ],
     working=r"""
 def count_parameters(config):

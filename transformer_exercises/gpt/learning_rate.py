@@ -6,11 +6,12 @@ The mistakes: warm-up one step off, a cosine over other steps or to another floo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded
 from autograder.spec.student import Student
 
@@ -18,8 +19,23 @@ from .common import a_number
 
 learning_rate = reference("learning_rate")
 
-# max_steps, warmup, peak, floor: the last as GPT-2's size is trained
-_SCHEDULES = ((30, 10, 1.0, 0.2), (47, 9, 6e-4, 6e-5), (100, 3, 3e-3, 0.0), (600_000, 2_000, 6e-4, 6e-5))
+# max_steps, warmup, peak, floor: the fourth as GPT-2's size is trained; the last has no warm-up
+_SCHEDULES = (
+    *((30, 10, 1.0, 0.2), (47, 9, 6e-4, 6e-5), (100, 3, 3e-3, 0.0), (600_000, 2_000, 6e-4, 6e-5)),
+    (20, 0, 2.0, 0.5),
+)
+
+
+def _rates(steps: Callable[[int, int], Iterable[int]]) -> Asking:
+    """Make a check of the steps that `steps` chooses for max_steps and warmup."""
+
+    def ask(student: Student) -> None:
+        for schedule in _SCHEDULES:
+            for step in steps(*schedule[:2]):
+                with student.case():
+                    _rate(student, step, *schedule)
+
+    return ask
 
 
 def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float, floor: float) -> Any:
@@ -32,28 +48,12 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
     return got
 
 
-def _rate_warmup(student: Student) -> None:
-    for max_steps, warmup, peak, floor in _SCHEDULES:
-        for step in range(0, warmup + 1, max(1, warmup // 10)):
-            with student.case():
-                _rate(student, step, max_steps, warmup, peak, floor)
+_warmup = _rates(lambda end, warmup: range(0, warmup + bool(warmup), max(1, warmup // 10)))
+_cosine = _rates(lambda end, warmup: (*range(warmup + 1, end, max(3, end // 30)), end - 1, end))
+_after = _rates(lambda end, warmup: (end, end + 1, 2 * end - warmup, 5 * end, 10**7))
 
 
-def _rate_cosine(student: Student) -> None:
-    for max_steps, warmup, peak, floor in (*_SCHEDULES, (20, 0, 2.0, 0.5)):
-        for step in (*range(warmup + 1, max_steps, max(3, max_steps // 30)), max_steps - 1, max_steps):
-            with student.case():
-                _rate(student, step, max_steps, warmup, peak, floor)
-
-
-def _rate_after(student: Student) -> None:
-    for max_steps, warmup, peak, floor in (*_SCHEDULES, (20, 0, 2.0, 0.5)):
-        for step in (max_steps, max_steps + 1, 2 * max_steps - warmup, 5 * max_steps, 10**7):
-            with student.case():
-                _rate(student, step, max_steps, warmup, peak, floor)
-
-
-def _rate_edges(student: Student) -> None:
+def _edges(student: Student) -> None:
     for step, max_steps, warmup in (
         *((0, 12, 0), (1, 12, 0), (0, 12, 1), (1, 12, 1), (2, 12, 1), (12, 12, 0)),  # no warm-up, or one step of it
         *((3, 8, 8), (8, 8, 8), (9, 8, 8), (7, 8, 7), (0, 1, 0), (1, 1, 0)),  # nothing but warm-up, or a single step
@@ -67,10 +67,10 @@ def _rate_edges(student: Student) -> None:
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("linear warm-up", 0.75, _rate_warmup),
-        Check("cosine from the peak to the floor", 1.0, _rate_cosine),
-        Check("constant after max_steps", 0.75, _rate_after),
-        Check("without warm-up, with nothing else; a plain float", 0.5, _rate_edges, further=True),
+        Check("linear warm-up", 0.75, _warmup),
+        Check("cosine from the peak to the floor", 1.0, _cosine),
+        Check("constant after max_steps", 0.75, _after),
+        Check("without warm-up, with nothing else; a plain float", 0.5, _edges, further=True),
     ],
     working=r"""
 import math

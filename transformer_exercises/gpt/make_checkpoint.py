@@ -5,8 +5,6 @@ The mistakes leave a part out, keep names for what training changes, or keep wha
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Kept, Student
@@ -85,6 +83,9 @@ def through_a_file(kept):
 """
 
 
+CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))  # the optimiser, steps before and after the checkpoint
+
+
 def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32") -> Kept:
     return student.call(student.probe("begin", RUN), [optimiser, seed, dtype], keep=True, record=False)["value"]
 
@@ -99,86 +100,69 @@ def trained(student: Student, run: Kept, steps: int) -> list[float]:
     return student.value(student.probe("train", RUN), run, steps)
 
 
-def undisturbed(optimiser: str, steps: int, dtype: str = "float32") -> list[float]:
-    """The losses of a run that nobody stops."""
-    return define_in_judge(RUN, "train")(define_in_judge(RUN, "begin")(optimiser, 0, dtype), steps)
+def undisturbed(losses: list[float], optimiser: str, before: int, sentence: str) -> None:
+    """Raise `ValuesDiffer` unless these are the losses after `before` steps of a run that nobody stops."""
+    run = define_in_judge(RUN, "begin")(optimiser, 0)
+    expected = define_in_judge(RUN, "train")(run, before + len(losses))[before:]
+    if not all(abs(a - b) < 1e-5 for a, b in zip(losses, expected, strict=True)):
+        raise ValuesDiffer(sentence)
 
 
-def same_losses(got: list[float], expected: list[float]) -> bool:
-    return all(abs(a - b) < 1e-5 for a, b in zip(got, expected, strict=True))
+def _kept(student: Student, optimiser: str, before: int, step: int, dtype: str = "float32") -> tuple[Kept, Kept]:
+    """A run after some steps, and the checkpoint that is made of it."""
+    run = begun(student, optimiser, dtype=dtype)
+    trained(student, run, before)
+    return run, student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
 
 
-def _kept(student: Student, run: Kept, step: Any) -> Kept:
-    return student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
-
-
-def _resumed(student: Student, run: Kept, kept: Kept) -> dict:
-    found = student.value(student.probe("resume", RUN), run, kept)
+def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32") -> tuple[Kept, dict]:
+    """A run that goes on from a checkpoint, and what was found in it."""
+    fresh = begun(student, optimiser, seed=1, dtype=dtype)
+    found = student.value(student.probe("resume", RUN), fresh, kept)
+    if found.get("kind") == "NoneType":
+        raise Wrong("Your function returned nothing. Does it end with `return`?")
     if "kind" in found:
-        if found["kind"] == "NoneType":
-            raise Wrong("Your function returned nothing. Does it end with `return`?")
         raise Wrong(f"A dictionary is asked for; yours gives something else (a {found['kind']}).")
+    names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
     if "missing" in found:
-        names = ", ".join(f'"{name}"' for name in found["missing"])
         raise Wrong(f"The checkpoint has no {names}.", "key_missing")
-    if found["failed"]:
-        names = ", ".join(f'"{name}"' for name in found["failed"])
+    if names:
         raise Wrong(
             f"{names} of the checkpoint cannot be loaded: is it the state, as state_dict() or get_state() gives it?"
         )
-    return found
-
-
-_CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))
+    return fresh, found
 
 
 def _goes_on(student: Student) -> None:
-    for optimiser, before, after in _CASES:
+    for optimiser, before, after in CASES:
         with student.case():
-            run = begun(student, optimiser)
-            trained(student, run, before)
-            kept = _kept(student, run, before)
-            fresh = begun(student, optimiser, seed=1)
-            _resumed(student, fresh, kept)
-            if not same_losses(trained(student, fresh, after), undisturbed(optimiser, before + after)[before:]):
-                raise ValuesDiffer(f"A run that goes on from the checkpoint (with {optimiser}) has other losses.")
+            fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
+            sentence = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
+            undisturbed(trained(student, fresh, after), optimiser, before, sentence)
 
 
 def _snapshot(student: Student) -> None:
-    for optimiser, before, after in _CASES:
+    for optimiser, before, after in CASES:
         with student.case():
-            run = begun(student, optimiser)
-            trained(student, run, before)
-            kept = _kept(student, run, before)
-            at_once = begun(
-                student, optimiser, seed=1
-            )  # before training goes on: what is wrong by then, it did not change
-            _resumed(student, at_once, kept)
-            early = trained(student, at_once, after)
-            losses = trained(student, run, after)
-            expected = undisturbed(optimiser, before + after)[before:]
-            if not same_losses(losses, expected):
-                raise ValuesDiffer("Training itself is disturbed: after the checkpoint it goes on with other losses.")
-            if not same_losses(early, expected):
-                raise ValuesDiffer(
-                    "A run that goes on from the checkpoint at once, before training changes anything, has other losses already."
-                )
-            fresh = begun(student, optimiser, seed=1)
-            _resumed(student, fresh, kept)
-            if not same_losses(trained(student, fresh, after), expected):
-                raise ValuesDiffer(
-                    f"After the checkpoint was made, training went on for {after} steps, and the checkpoint changed with it: "
-                    "a run that goes on from it has other losses."
-                )
+            run, kept = _kept(student, optimiser, before, before)
+            fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
+            early, losses = trained(student, fresh, after), trained(student, run, after)
+            for got, sentence in (
+                (losses, "Training itself is disturbed: after the checkpoint it goes on with other losses."),
+                (early, "A run that goes on from the checkpoint at once has other losses already."),
+            ):
+                undisturbed(got, optimiser, before, sentence)
+            late = trained(student, _resumed(student, kept, optimiser)[0], after)
+            sentence = f"Training went on for {after} steps after the checkpoint was made, and the checkpoint changed "
+            sentence += "with it: a run that goes on from it has other losses."
+            undisturbed(late, optimiser, before, sentence)
 
 
 def _form(student: Student) -> None:
     for optimiser, step in (("AdamW", 4), ("SGD", 117)):
         with student.case():
-            run = begun(student, optimiser, dtype="float64")
-            trained(student, run, 2)
-            kept = _kept(student, run, step)
-            found = _resumed(student, begun(student, optimiser, seed=1, dtype="float64"), kept)
+            _, kept = _kept(student, optimiser, 2, step, "float64")
+            _, found = _resumed(student, kept, optimiser, "float64")
             if found["step"] != step:
                 raise ValuesDiffer('"step" should be the number that was passed.')
             if not found["plain"]:

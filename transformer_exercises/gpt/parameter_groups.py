@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Student
 
@@ -16,55 +16,67 @@ parameter_groups = reference("parameter_groups")
 
 # Models whose parts and names tell nothing that the kind of a parameter does not tell.
 _MODELS = """
-def make(kind):
-    class Parts(nn.Module):
-        def forward(self, x):
-            return x
+E, L, N, P = nn.Embedding, nn.Linear, nn.LayerNorm, nn.Parameter
 
-    model = Parts()
-    if kind == "plain":
-        model.a, model.b, model.c = nn.Embedding(7, 4), nn.LayerNorm(4), nn.Linear(4, 3)
-    elif kind == "attention":
-        model.mix, model.norm, model.out = nn.MultiheadAttention(6, 2), nn.LayerNorm(6), nn.Linear(6, 5, bias=False)
-    elif kind == "bare":
-        model.table, model.gain = nn.Parameter(torch.ones(3, 5)), nn.Parameter(torch.ones(5))
-        model.scale, model.picture = nn.Parameter(torch.tensor(1.0)), nn.Conv2d(2, 3, 2)
-        model.register_buffer("mask", torch.ones(4, 4))
-    elif kind == "nested":
-        inner = nn.ModuleList(nn.Sequential(nn.Embedding(5, 2), nn.Linear(2, 2), nn.RMSNorm(2)) for _ in range(2))
-        model.deep = nn.ModuleDict({"first": inner, "bias_of_a_kind": nn.Linear(3, 2)})
-    elif kind == "a table alone":
-        model = nn.Embedding(5, 2)
-    elif kind == "vectors alone":
-        model = nn.LayerNorm(4)
-    elif kind == "a matrix alone":
-        model = nn.Linear(3, 2, bias=False)
-    elif kind == "a table of its own kind":
-        class Words(nn.Embedding):
-            pass
+class Words(E):
+    pass
 
-        model.words, model.mix = Words(6, 3), nn.Linear(3, 3)
-    elif kind == "names":
-        model.embedding_mixer, model.norm_head = nn.Linear(3, 4), nn.Linear(4, 3)
-        model.lm_head, model.weights = nn.Linear(3, 8, bias=False), nn.Embedding(8, 3)
-    elif kind == "tied":
-        model.words, model.places = nn.Embedding(9, 4), nn.Embedding(6, 4)
-        model.hidden, model.lm_head = nn.Linear(4, 4), nn.Linear(4, 9, bias=False)
-        model.lm_head.weight = model.words.weight
-    elif kind == "tied, the head first":
-        model.lm_head, model.hidden, model.words = nn.Linear(4, 9), nn.Linear(4, 4), nn.Embedding(9, 4)
-        model.words.weight = model.lm_head.weight
-    elif kind == "shared layers":
-        model.one, model.two = nn.Linear(3, 3), nn.Linear(3, 3)
-        model.two.weight, model.three = model.one.weight, model.one
-    elif kind == "frozen":
-        model.words, model.first, model.second = nn.Embedding(5, 3), nn.Linear(3, 3), nn.Linear(3, 2)
-        for p in (model.words.weight, model.first.weight, model.second.bias):
-            p.requires_grad_(False)
+class Parts(nn.Module):
+    def __init__(self, **parts):
+        super().__init__()
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+def bare():
+    model = Parts(table=P(torch.ones(3, 5)), gain=P(torch.ones(5)), scale=P(torch.tensor(1.0)), picture=nn.Conv2d(2, 3, 2))
+    model.register_buffer("mask", torch.ones(4, 4))
     return model
-"""
 
-# What came back, in words: parameters by the first of their names.
+def nested():
+    inner = nn.ModuleList(nn.Sequential(E(5, 2), L(2, 2), nn.RMSNorm(2)) for _ in range(2))
+    return Parts(deep=nn.ModuleDict({"first": inner, "bias_of_a_kind": L(3, 2)}))
+
+def tied(head_first=False):
+    head = {"lm_head": L(4, 9, bias=head_first)}
+    model = Parts(**head, hidden=L(4, 4), words=E(9, 4)) if head_first else Parts(words=E(9, 4), places=E(6, 4), hidden=L(4, 4), **head)
+    model.lm_head.weight = model.words.weight
+    return model
+
+def shared():
+    model = Parts(one=L(3, 3), two=L(3, 3))
+    model.two.weight, model.three = model.one.weight, model.one
+    return model
+
+def frozen():
+    model = Parts(words=E(5, 3), first=L(3, 3), second=L(3, 2))
+    for p in (model.words.weight, model.first.weight, model.second.bias):
+        p.requires_grad_(False)
+    return model
+
+PLAIN = {
+    "in a model of an embedding, a norm and a linear layer": lambda: Parts(a=E(7, 4), b=N(4), c=L(4, 3)),
+    "in a model with nn.MultiheadAttention":
+        lambda: Parts(mix=nn.MultiheadAttention(6, 2), norm=N(6), out=L(6, 5, bias=False)),
+    "in a model with parameters of its own, of zero to two dimensions, and a convolution": bare,
+    "in a model whose layers lie inside others": nested,
+    "in a model whose names mislead": lambda: Parts(
+        embedding_mixer=L(3, 4), norm_head=L(4, 3), lm_head=L(3, 8, bias=False), weights=E(8, 3)),
+    "in a model that is an nn.Embedding itself, so that nothing decays": lambda: E(5, 2),
+    "in a model that is a norm, so that nothing decays": lambda: N(4),
+    "in a model that is one matrix, so that everything decays": lambda: L(3, 2, bias=False),
+    "in a model with a class that inherits from nn.Embedding": lambda: Parts(words=Words(6, 3), mix=L(3, 3)),
+}
+SHARED = {
+    "with a tied lm_head": tied, "with a tied lm_head that was made before the embedding": lambda: tied(True),
+    "where two linear layers share a matrix": shared, "where some parameters are frozen": frozen,
+}
+
+def make(kind):
+    return {**PLAIN, **SHARED}[kind]()
+"""
+_PLAIN, _SHARED = (list(define_in_judge(_MODELS, name)) for name in ("PLAIN", "SHARED"))
+
+# What came back, in words (parameters by the first of their names), what AdamW makes of it, and the model's state.
 _LOOK = """
 def look(model, groups):
     if not isinstance(groups, (list, tuple)) or not all(isinstance(g, dict) for g in groups):
@@ -79,112 +91,81 @@ def look(model, groups):
         found.append({"decay": float(decay) if isinstance(decay, (int, float)) else None, "params": called,
                       "held": type(held).__name__})
     return {"groups": found, "kind": type(groups).__name__}
-"""
 
-_STATE = """
 def state(model):
     return [(name, p.requires_grad, p.grad is None, float(p.detach().abs().sum())) for name, p in model.named_parameters()]
-"""
 
-_TAKEN = """
 def taken(groups):
     optimiser = torch.optim.AdamW(groups, lr=0.1)
     return [[float(group["weight_decay"]), group["lr"]] for group in optimiser.param_groups]
 """
 
 
-def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, dict]:
+def _made(student: Student, kind: str) -> Any:
+    return student.call(student.probe("make", _MODELS), [kind], keep=True, record=False)["value"]
+
+
+def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
     """The model over there, the groups over there, and what is to be seen of them."""
-    model = student.call(student.probe("make", _MODELS), [kind], keep=True, record=False)["value"]
+    model = _made(student, kind)
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
-    seen = student.call(student.probe("look", _LOOK), [model, kept])["value"]
+    seen = student.value(student.probe("look", _LOOK), model, kept)
+    groups = seen["groups"]
     if seen["kind"] == "NoneType":
         raise Wrong("Your function returned nothing. Does it end with `return`?")
-    if seen["groups"] is None:
+    if groups is None:
         raise Wrong(f"A list of two dictionaries is asked for; yours gives something else (a {seen['kind']}).", "form")
-    if len(seen["groups"]) != 2:
+    if len(groups) != 2:
         raise Wrong("Two groups are asked for: what decays, and what does not.", "form")
-    if any(group["params"] is None for group in seen["groups"]):
+    if any(group["params"] is None for group in groups):
         raise Wrong('Each group holds its parameters as a list, under "params".', "form")
-    return model, kept, seen
+    return model, kept, groups
 
 
-def _expected(kind: str) -> tuple[set[str], set[str]]:
-    """Names of what decays and of what does not."""
-    model = define_in_judge(_MODELS, "make")(kind)
-    names = {id(p): name for name, p in model.named_parameters()}
-    decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
-    return decay, rest
+def _sorts(kinds: list[str]) -> Asking:
+    """Make a check of models of these kinds: does every parameter stand where it belongs?"""
 
+    def ask(student: Student) -> None:
+        for kind in kinds:
+            with student.case():
+                first, second = (group["params"] for group in _asked(student, kind, 0.1)[2])
+                model, found = define_in_judge(_MODELS, "make")(kind), [*first, *second]
+                names = {id(p): name for name, p in model.named_parameters()}
+                decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
+                if any(name.startswith("?") for name in found):
+                    raise Wrong(
+                        "The groups hold something else than the model's own parameters (names, copies?).", "form"
+                    )
+                for wrong, sentence in (
+                    (len(found) - len(set(found)), "of the parameters stand in the groups twice"),
+                    (len(set(found) - decay - rest), "parameters with requires_grad=False stand in a group"),
+                    (len((decay | rest) - set(found)), "of the parameters stand in neither group"),
+                    (len(set(first) - decay), "of the parameters decay and should not"),
+                    (len(decay - set(first)), "of the parameters should decay and do not"),
+                ):
+                    if wrong:
+                        raise ValuesDiffer(f"{wrong} {sentence} {kind}.")
 
-def _sorted_rightly(student: Student, kinds: dict[str, str]) -> None:
-    for kind, where in kinds.items():
-        with student.case():
-            _, _, seen = _asked(student, kind, 0.1)
-            (decay, rest), (first, second) = _expected(kind), (group["params"] for group in seen["groups"])
-            if any(name.startswith("?") for name in first + second):
-                raise Wrong("The groups hold something else than the model's own parameters (names, copies?).", "form")
-            if len(first + second) > len(set(first + second)):
-                raise ValuesDiffer(f"A parameter stands in the groups twice {where}.")
-            if set(first + second) - decay - rest:
-                raise ValuesDiffer(f"A parameter with requires_grad=False stands in a group {where}.")
-            if missing := (decay | rest) - set(first + second):
-                raise ValuesDiffer(f"{len(missing)} of the parameters stand in neither group {where}.")
-            if wrong := set(first) - decay:
-                raise ValuesDiffer(f"{len(wrong)} of the parameters decay and should not {where}.")
-            if wrong := decay - set(first):
-                raise ValuesDiffer(f"{len(wrong)} of the parameters should decay and do not {where}.")
-
-
-def _what_decays(student: Student) -> None:
-    _sorted_rightly(
-        student,
-        {
-            "plain": "in a model of an embedding, a norm and a linear layer",
-            "attention": "in a model with nn.MultiheadAttention",
-            "bare": "in a model with parameters of its own, of zero to two dimensions, and a convolution",
-            "nested": "in a model whose layers lie inside others",
-            "names": "in a model whose names mislead",
-            "a table alone": "in a model that is an nn.Embedding itself, so that nothing decays",
-            "vectors alone": "in a model that is a norm, so that nothing decays",
-            "a matrix alone": "in a model that is one matrix, so that everything decays",
-            "a table of its own kind": "in a model with a class that inherits from nn.Embedding",
-        },
-    )
-
-
-def _shared_and_frozen(student: Student) -> None:
-    _sorted_rightly(
-        student,
-        {
-            "tied": "with a tied lm_head",
-            "tied, the head first": "with a tied lm_head that was made before the embedding",
-            "shared layers": "where two linear layers share a matrix",
-            "frozen": "where some parameters are frozen",
-        },
-    )
+    return ask
 
 
 def _form(student: Student) -> None:
-    for kind, weight_decay in (("plain", 0.1), ("attention", 0.37), ("nested", 0.0), ("tied", 2)):
+    state, taken = student.probe("state", _LOOK), student.probe("taken", _LOOK)
+    for kind, weight_decay in ((_PLAIN[0], 0.1), (_PLAIN[1], 0.37), (_PLAIN[3], 0.0), (_SHARED[0], 2)):
         with student.case():
-            model, kept, seen = _asked(student, kind, weight_decay)
-            first, second = (group["decay"] for group in seen["groups"])
+            model, kept, groups = _asked(student, kind, weight_decay)
+            first, second = (group["decay"] for group in groups)
             if first is None or second is None:
                 raise ValuesDiffer('Each group needs a "weight_decay", the second too: without it AdamW takes 0.01.')
             if first != weight_decay:
                 raise ValuesDiffer("The first group should decay by weight_decay, the number that is passed.")
             if second != 0:
                 raise ValuesDiffer('The second group should not decay: its "weight_decay" is 0.0.')
-            taken = student.value(student.probe("taken", _TAKEN), kept)
-            if any(rate != 0.1 for _, rate in taken):
+            if any(rate != 0.1 for _, rate in student.value(taken, kept)):
                 raise ValuesDiffer("The groups change the learning rate: only the decay differs between them.")
-            probe = student.probe("state", _STATE)
-            before = student.value(probe, model)
+            before = student.value(state, model)
             student.call("parameter_groups", [model, weight_decay], keep=True)
-            fresh = student.call(student.probe("make", _MODELS), [kind], keep=True, record=False)["value"]
-            untouched = student.value(probe, fresh)
-            after = student.value(probe, model)
+            untouched, after = student.value(state, _made(student, kind)), student.value(state, model)
             if after != before or [row[:3] for row in after] != [row[:3] for row in untouched]:
                 raise Wrong("The model is changed (requires_grad, gradients or numbers): only sort.", "model_changed")
 
@@ -192,8 +173,8 @@ def _form(student: Student) -> None:
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("what decays, and what does not", 1.5, _what_decays),
-        Check("shared and frozen parameters", 1.0, _shared_and_frozen),
+        Check("what decays, and what does not", 1.5, _sorts(_PLAIN)),
+        Check("shared and frozen parameters", 1.0, _sorts(_SHARED)),
         Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
     ],
     working=r"""
