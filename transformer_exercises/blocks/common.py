@@ -1,26 +1,241 @@
-"""What the checks of this notebook share."""
+"""What the checks of this notebook share: modules with weights of ours, and what is asked of each of them."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
-from autograder.spec.compare import shape_of
-from autograder.spec.exercise import Wrong
-from autograder.spec.inputs import normal
+from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
+from autograder.spec.exercise import Asking, Wrong
+from autograder.spec.inputs import (
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    sliced,
+)
+from autograder.spec.student import Answer, Student
 
 OUTPUT = "The output"
 
-# What the checks call them; in a student's class they may have any names.
-LAYERS = ("up.weight", "up.bias", "down.weight", "down.bias")
+Weights = dict[str, Any]  # values or gradients, under names of ours
+Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's module: how each value is made of ours
 
 
-def layer_names(parameters: dict, C: int, F_: int, prefix: str = "") -> dict[str, str]:
-    """The names of the two linear layers in a student's module, found by the shapes of their weights."""
+class Layer:
+    """A module of a student's, and weights of ours in it; both give what the formula says.
+
+    `find` finds the parameters; the formula is one of the weights, x and what else is passed.
+    """
+
+    def __init__(
+        self,
+        student: Student,
+        call: tuple[str, Any, dict[str, Any]],
+        find: Callable[[dict], Makers],
+        weights: Weights,
+        formula: Callable[..., torch.Tensor],
+        depth: int = 0,
+    ) -> None:
+        name, args, kwargs = call
+        self.student, self.weights, self.formula = student, weights, formula
+        self.module = student.call(name, [*args], kwargs, "while building it", keep=True)["value"]
+        if any(value.dtype == torch.float64 for value in weights.values()):
+            student.move(self.module, "float64")
+        try:
+            self.makers = find(student.state(self.module, record=False)["parameters"])
+        except Wrong:
+            outline(student, self.module, depth)
+            raise
+        student.load(self.module, self.made(weights))
+
+    def made(self, weights: Weights) -> Weights:
+        return {name: make(weights) for name, make in self.makers.items()}
+
+    def gives(self, *args: Any, where: str = "", passed: Any = None, rough: bool = False, **options: Any) -> Answer:
+        """Ask for the output; `passed` are arguments by place and by name that say the same as `args`.
+
+        No chance may play a part in evaluation.
+        """
+        by_place, by_name = passed or ([*args], {})
+        answer = self.student.call(self.module, by_place, by_name, where, **options)
+        same_tensor(answer["value"], self.formula(self.weights, *args), OUTPUT, where, rough)
+        if not options.get("training", True):
+            generator_unchanged(answer)
+        return answer
+
+    def has_gradients(self, x: torch.Tensor, *others: Any, where: str, rough: str = "") -> None:
+        """Ask for the output, then for its gradients. `rough` names what is compared roughly: x, weights."""
+        passed = [x], {} if not others else {"mask": others[0]}
+        self.gives(x, *others, where=where, passed=passed)
+        expected, upstream = gradients_of(
+            lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *others),
+            [x, *self.weights.values()],
+        )
+        found = self.student.call(self.module, *passed, where, upstream=upstream)["gradients"]
+        same_gradients(found.get("inputs", []), expected[:1], ["x"], where, "x" in rough)
+        theirs = self.made(dict(zip(self.weights, expected[1:], strict=True)))
+        mine = [found.get("parameters", {}).get(name) for name in theirs]
+        same_gradients(mine, list(theirs.values()), [f"`{name}`" for name in theirs], where, "weights" in rough)
+
+    def is_kept(self) -> None:
+        parameters_unchanged(self.student, self.module, self.made(self.weights), record=False)
+
+
+Build = Callable[..., Layer]  # of the student, the arguments of `__init__`, and a dtype
+Cases = Iterator[tuple[Any, ...]]  # (arguments of `__init__`, x, where) or (…, options of `gives`)
+
+
+def gives(built: Build) -> Callable[[Callable[[], Cases]], Asking]:
+    """Make a check of a generator of cases: a module made with these arguments gives what its formula gives."""
+
+    def check(cases: Callable[[], Cases]) -> Asking:
+        @functools.wraps(cases)
+        def ask(student: Student) -> None:
+            for args, x, where, *options in cases():
+                with student.case():
+                    layer = built(student, **args) if isinstance(args, dict) else built(student, *args)
+                    layer.gives(x, where=where, **(options[0] if options else {}))
+
+        return ask
+
+    return check
+
+
+def gradients(built: Build, *cases: tuple[Any, ...], rough: str = "") -> Asking:
+    """Make a check of cases (shape of x, dtype, further sizes); `rough` is meant for float32 only."""
+
+    def ask(student: Student) -> None:
+        for shape, dtype, *sizes in cases:
+            with student.case():
+                layer = built(student, shape[-1], *sizes, dtype=dtype)
+                x = normal(*shape, dtype=dtype)
+                layer.has_gradients(x, where=f"for x of shape {shape}", rough=rough if dtype == torch.float32 else "")
+
+    return ask
+
+
+def manners(built: Build, *sizes: int, by_name: bool = False) -> Asking:
+    """Make a check of a module of width 6, or 5, and further sizes; `by_name`: it takes x by name, too."""
+
+    def ask(student: Student) -> None:
+        layer, other, x = built(student, 6, *sizes), built(student, 6, *sizes), normal(2, 5, 6)
+        for training, where in ((True, "in training mode"), (False, "in evaluation mode"), (True, "in a second call")):
+            with student.case():
+                answer = layer.gives(x, where=where, training=training)
+                unchanged(answer["inputs"], [x], "x")
+                generator_unchanged(answer)
+        with student.case():
+            other.gives(x, where="of a second module")
+            layer.is_kept()
+        with student.case():
+            wide = built(student, 5, *sizes, dtype=torch.float64)
+            wide.gives(normal(2, 3, 5, dtype=torch.float64), where="in float64")
+        for turned in (normal(6, 4).mT, normal(3, 2, 6).transpose(0, 1)):
+            with student.case():
+                layer.gives(turned, where="for a tensor that is not contiguous")
+        with student.case():
+            x = normal(2, 3, 6)
+            part = sliced(student, x)
+            where = "for a slice of a tensor" + by_name * ", given by name"
+            layer.gives(x, where=where, passed=([], {"x": part}) if by_name else ([part], {}))
+        device_is_kept(student, layer.module, [normal(2, 5, 6)])
+
+    return ask
+
+
+# Norms
+
+NORMED = (  # up to four batch dimensions and none, equal sizes, 1 and 2 numbers, single tokens, as in real use
+    *((2, 5, 6), (3, 4), (7,), (2, 3, 4, 5), (4, 4), (3, 3, 3), (2, 4, 2), (5, 1), (2, 1, 8), (1, 6), (2, 3, 300)),
+    *((16, 2, 768), (1, 1024, 4), (2, 1, 3, 2, 5)),
+)
+
+
+def norm(name: str, parts: tuple[str, ...], function: Callable[..., torch.Tensor], default: float) -> Build:
+    """Return what builds a norm with these parameters; `default` is that of eps."""
+
+    def built(student: Student, *args: Any, dtype: torch.dtype = torch.float32, **kwargs: Any) -> Layer:
+        given = dict(zip(("dim", "eps"), args, strict=False)) | kwargs
+        weights = {part: normal(given["dim"], dtype=dtype) for part in parts}
+        makers: Makers = {part: itemgetter(part) for part in parts}
+
+        def formula(weights: Weights, x: torch.Tensor) -> torch.Tensor:
+            return function(x, x.shape[-1:], *weights.values(), given.get("eps", default))
+
+        return Layer(student, (name, args, kwargs), lambda _: makers, weights, formula)
+
+    return built
+
+
+def starts(name: str, **parts: float) -> Asking:
+    """Make a check of a norm's parameters, and of the number at which each starts."""
+
+    def ask(student: Student) -> None:
+        for dim in (6, 1, 9):
+            with student.case():
+                state = student.state(student.build(name, dim))
+                for part, start in parts.items():
+                    found = state["parameters"].get(part)
+                    if not isinstance(found, torch.Tensor):
+                        place = "a buffer" if part in state["buffers"] else "missing"
+                        raise Wrong(
+                            f"{name}({dim}) has no parameter `{part}` (it is {place}): `self.{part} = nn.Parameter(…)`."
+                        )
+                    if tuple(found.shape) != (dim,):
+                        shape = tuple(found.shape)
+                        raise Wrong(f"`{part}` of {name}({dim}) should have shape ({dim},), yours has {shape}.")
+                    if part not in state["trainable"]:
+                        raise Wrong(f"`{part}` is frozen (requires_grad=False), so it cannot be learned.")
+                    if not found.is_floating_point() or not torch.all(found == start):
+                        raise Wrong(
+                            f"`{part}` should start at {start:.0f} everywhere, so that a fresh layer only normalises; "
+                            "yours does not."
+                        )
+                nothing_else(state["parameters"], parts)
+
+    return ask
+
+
+def nothing_else(parameters: dict, expected: Any) -> None:
+    extra = sorted(map(str, set(parameters) - set(expected)))
+    if extra:
+        raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
+
+
+def found(
+    student: Student, module: Any, find: Callable[..., Makers], C: int, F_: int, depth: int = 0
+) -> list[torch.Tensor]:
+    """Return the weights that `find` finds in a module, which are all it has; each can be trained."""
+    outline(student, module, depth)
+    state = student.state(module, record=False)
+    makers = find(state["parameters"], C, F_)
+    nothing_else(state["parameters"], makers)
+    frozen = sorted(set(makers) - set(state["trainable"]))
+    if frozen:
+        raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
+    return [state["parameters"][name] for name in makers if name.endswith("weight")]
+
+
+# Feed-forward networks
+
+FED = (  # shapes of x and hidden widths: up to four batch dimensions and none, single tokens, as in real use
+    *(((2, 5, 6), 9), ((3, 4), 7), ((5,), 2), ((2, 3, 4, 3), 8), ((1, 1, 4), 16), ((3, 3, 3), 1), ((2, 40, 2), 5)),
+    *(((2, 1, 3, 2, 4), 6), ((1, 1024, 4), 16), ((16, 2, 520), 64)),
+)
+LAYERS = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")  # in a student's class: any names
+
+
+def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> dict[str, str]:
+    """Return the names of the two linear layers in a student's module, found by the shapes of their weights."""
     found = {}
-    for role, shape in (("up", (F_, C)), ("down", (C, F_))):
+    for role, shape in (("linear1", (F_, C)), ("linear2", (C, F_))):
         for name, value in parameters.items():
             if str(name).startswith(prefix) and str(name).endswith("weight") and shape_of(value) == shape:
                 found[f"{role}.weight"], found[f"{role}.bias"] = name, name.removesuffix("weight") + "bias"
@@ -36,14 +251,42 @@ def layer_names(parameters: dict, C: int, F_: int, prefix: str = "") -> dict[str
     return found
 
 
-def layer_weights(C: int, F_: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    shapes = ((F_, C), (F_,), (C, F_), (C,))
-    return {name: normal(*shape, dtype=dtype) for name, shape in zip(LAYERS, shapes, strict=True)}
+def layers(name: str, find: Callable[..., Makers], **options: Any) -> Asking:
+    """Make a check of a feed-forward network's parameters; `find` gets these and the two widths."""
+
+    def ask(student: Student) -> None:
+        for C, F_ in ((6, 9), (5, 2), (4, 16)):
+            with student.case():
+                weights = found(student, student.build(name, C, F_), find, C, F_)
+                if any(not w.isfinite().all() or w.std() < 1e-4 for w in weights):
+                    raise Wrong("A layer starts with all its weights alike: every hidden feature would learn the same.")
+                if torch.equal(weights[0], weights[1]):
+                    raise Wrong("Two layers start with the same weights: each has its own.")
+        with student.case():
+            named = student.build(name, embed_dim=3, ff_dim=4, **options)
+            find(student.state(named, record=False)["parameters"], 3, 4)
+
+    return ask
 
 
-def fed(state: dict[str, torch.Tensor], x: torch.Tensor, activation: Any = F.relu) -> torch.Tensor:
-    hidden = activation(F.linear(x, state["up.weight"], state["up.bias"]))
-    return F.linear(hidden, state["down.weight"], state["down.bias"])
+def positions(built: Build) -> Asking:
+    """Make a check that changing one position moves no other output."""
+
+    def ask(student: Student) -> None:
+        layer, x = built(student, 4, 7), normal(3, 6, 4)
+        before = layer.gives(x)["value"]
+        changed = x.clone()
+        changed[1, 3] = normal(4)
+        after = student.value(layer.module, changed)
+        others = torch.ones(3, 6, dtype=torch.bool)
+        others[1, 3] = False
+        if shape_of(after) != (3, 6, 4) or not close(after[others], before[others]):
+            raise Wrong(
+                "Changing one position moves outputs elsewhere: each position goes through the layers on its own."
+            )
+        layer.gives(x[:, 2:3], where="for a single position")
+
+    return ask
 
 
 def begin(sentence: str) -> str:

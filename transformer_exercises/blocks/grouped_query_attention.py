@@ -9,25 +9,18 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor, unchanged
+from autograder.spec.compare import same_tensor
 from autograder.spec.course import reference
 from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import (
-    device_is_kept,
-    future,
-    generator_unchanged,
-    gradients_agree,
-    normal,
-    raises_error,
-    sliced,
-    some_mask,
-)
+from autograder.spec.inputs import device_is_kept, future, gradients_agree, normal, raises_error, sliced, some_mask
 from autograder.spec.student import Student
 
+from ..asking import Cases, asks, behaves
 from .common import OUTPUT
 
 NAME = "grouped_query_attention"
 grouped_query_attention = reference(NAME)
+asked = asks(NAME)
 
 SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each head, odd sizes, one token, as in real use
     *(
@@ -37,14 +30,8 @@ SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each
         (1, 3, 3, 4, 6, 5, 7),
         (2, 9, 3, 1, 4, 2, 5),
     ),
-    *(
-        (1, 8, 2, 3, 3, 4, 4),
-        (4, 4, 2, 4, 4, 4, 4),
-        (2, 1, 1, 2, 3, 4, 5),
-        (2, 6, 2, 5, 1, 3, 4),
-        (2, 10, 5, 13, 17, 1, 1),
-    ),
-    *((1, 32, 8, 5, 6, 128, 128), (1, 4, 2, 600, 520, 4, 4)),
+    *((1, 8, 2, 3, 3, 4, 4), (4, 4, 2, 4, 4, 4, 4), (2, 1, 1, 2, 3, 4, 5), (2, 6, 2, 5, 1, 3, 4)),
+    *((2, 10, 5, 13, 17, 1, 1), (1, 32, 8, 5, 6, 128, 128), (1, 4, 2, 600, 520, 4, 4)),
 )
 
 
@@ -57,62 +44,41 @@ def _said(B: int, H: int, G: int, T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for B = {B}, {H} query heads, {G} of keys and values, T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-def _values(student: Student) -> None:
+@asked
+def _values() -> Cases:
     for sizes in SIZES:
-        with student.case():
-            args, where = _qkv(*sizes), _said(*sizes)
-            same_tensor(student.value(NAME, *args, where=where), grouped_query_attention(*args), OUTPUT, where)
+        yield _qkv(*sizes), _said(*sizes)
 
 
-def _which_group(student: Student) -> None:
+@asked
+def _which_group() -> Cases:
     """All keys alike: a head's output is the mean of its group's values, so it shows which group it read."""
     for H, G in ((6, 2), (6, 3), (8, 4), (4, 1), (5, 5)):
-        with student.case():
-            Q, K = normal(2, H, 3, 4), torch.ones(2, G, 5, 4)
-            V = torch.arange(1.0, G + 1)[None, :, None, None].expand(2, G, 5, 6).clone()
-            where = f"where every value holds the number of its group, with {H} query heads on {G}"
-            same_tensor(student.value(NAME, Q, K, V, where=where), grouped_query_attention(Q, K, V), OUTPUT, where)
+        V = torch.arange(1.0, G + 1)[None, :, None, None].expand(2, G, 5, 6).clone()
+        where = f"where every value holds the number of its group, with {H} query heads on {G}"
+        yield [normal(2, H, 3, 4), torch.ones(2, G, 5, 4), V], where
 
 
-def _masks(student: Student) -> None:
+@asked
+def _masks() -> Cases:
     for sizes in ((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 6), (2, 4, 1, 3, 6, 2, 5), (2, 3, 3, 4, 4, 5, 2)):
         B, _, _, T, S, *_ = sizes
-        args = _qkv(*sizes)
-        for mask, where in (
-            (some_mask(T, S), "with a mask (T, S)"),
-            (some_mask(B, 1, T, S), "with a mask (B, 1, T, S), another one for each sequence"),
-            (torch.zeros(T, S, dtype=torch.bool), "with a mask that blocks nothing"),
-        ):
-            with student.case():
-                said = f"{where}, {_said(*sizes)}"
-                got = student.call(NAME, args, {"mask": mask}, where=said)["value"]
-                same_tensor(got, grouped_query_attention(*args, mask), OUTPUT, said)
-    with student.case():
-        args, where = _qkv(2, 6, 2, 5, 5, 4, 3), "with a causal mask as the fourth argument"
-        mask = future(5)
-        same_tensor(student.value(NAME, *args, mask, where=where), grouped_query_attention(*args, mask), OUTPUT, where)
-    for sizes, mask, where in (
-        ((3, 4, 2, 1, 6, 4, 3), some_mask(3, 1, 1, 6), "with a mask (B, 1, T, S) for a single query"),
-        ((1, 4, 2, 3, 6, 4, 3), some_mask(1, 1, 3, 6), "with a mask (B, 1, T, S) for a single sequence"),
-        ((1, 4, 2, 300, 300, 4, 3), future(300), "with a causal mask for 300 tokens"),
-    ):
-        with student.case():
-            args = _qkv(*sizes)
-            got = student.value(NAME, *args, mask, where=where)
-            same_tensor(got, grouped_query_attention(*args, mask), OUTPUT, where)
+        args, said = _qkv(*sizes), _said(*sizes)
+        yield [*args, some_mask(T, S)], f"with a mask (T, S), {said}"
+        yield [*args, some_mask(B, 1, T, S)], f"with a mask (B, 1, T, S), another one for each sequence, {said}"
+        yield [*args, torch.zeros(T, S, dtype=torch.bool)], f"with a mask that blocks nothing, {said}"
+    yield [*_qkv(2, 6, 2, 5, 5, 4, 3), future(5)], "with a causal mask as the fourth argument"
+    yield [*_qkv(3, 4, 2, 1, 6, 4, 3), some_mask(3, 1, 1, 6)], "with a mask (B, 1, T, S) for a single query"
+    yield [*_qkv(1, 4, 2, 3, 6, 4, 3), some_mask(1, 1, 3, 6)], "with a mask (B, 1, T, S) for a single sequence"
+    yield [*_qkv(1, 4, 2, 300, 300, 4, 3), future(300)], "with a causal mask for 300 tokens"
     mask = torch.zeros(3, 5, dtype=torch.bool)
     mask[:, 2] = True
     far = torch.ones(5, 1)
     far[2] = 1e4
     Q, K, V = _qkv(2, 4, 2, 3, 5, 4, 6)
     Q, K = Q.abs(), K.abs()
-    for given, where in (
-        ([Q, K * far, V * far], "with a blocked key that would have scored far above the others"),
-        ([-1e6 * Q, 1e6 * K, V], "where all allowed scores are far below zero (and below any finite fill)"),
-    ):
-        with student.case():
-            got = student.value(NAME, *given, mask, where=where)
-            same_tensor(got, grouped_query_attention(*given, mask), OUTPUT, where)
+    yield [Q, K * far, V * far, mask], "with a blocked key that would have scored far above the others"
+    yield [-1e6 * Q, 1e6 * K, V, mask], "where all allowed scores are far below zero (and below any finite fill)"
 
 
 def _refused(student: Student) -> None:
@@ -134,28 +100,20 @@ def _gradient(student: Student) -> None:
                 gradients_agree(student, NAME, grouped_query_attention, args, ["Q", "K", "V"], given, where)
 
 
+@asked
+def _layouts() -> Cases:
+    yield _qkv(2, 4, 2, 3, 5, 4, 6, dtype=torch.float64), "in float64"
+    Q, K, V = _qkv(2, 4, 2, 3, 5, 4, 6)
+    yield [100 * Q, 100 * K, V], "for scores beyond 1e4"
+    turned = [normal(2, n, heads, width).transpose(1, 2) for n, heads, width in ((4, 6, 5), (7, 2, 5), (7, 2, 3))]
+    yield turned, "for heads cut out with `.transpose(1, 2)` (not contiguous)"
+    yield dict(zip("QKV", _qkv(2, 6, 3, 4, 5, 7, 8), strict=True)), "with the arguments given by name"
+
+
 def _manners(student: Student) -> None:
     args, mask = _qkv(2, 6, 3, 4, 5, 7, 8), some_mask(4, 5)
-    answer = student.call(NAME, [*args, mask])
-    same_tensor(answer["value"], grouped_query_attention(*args, mask), OUTPUT)
-    unchanged(answer["inputs"], [*args, mask], "Q, K, V or mask")
-    generator_unchanged(answer)
-    with student.case():
-        wide = _qkv(2, 4, 2, 3, 5, 4, 6, dtype=torch.float64)
-        got = student.value(NAME, *wide, where="in float64")
-        same_tensor(got, grouped_query_attention(*wide), OUTPUT, "in float64")
-    with student.case():
-        large = _qkv(2, 4, 2, 3, 5, 4, 6)
-        large[0], large[1] = 100 * large[0], 100 * large[1]
-        where = "for scores beyond 1e4"
-        same_tensor(student.value(NAME, *large, where=where), grouped_query_attention(*large), OUTPUT, where)
-    with student.case():
-        turned = [normal(2, n, heads, width).transpose(1, 2) for n, heads, width in ((4, 6, 5), (7, 2, 5), (7, 2, 3))]
-        where = "for heads cut out with `.transpose(1, 2)` (not contiguous)"
-        same_tensor(student.value(NAME, *turned, where=where), grouped_query_attention(*turned), OUTPUT, where)
-    with student.case():
-        named, where = dict(zip("QKV", args, strict=True)), "with the arguments given by name"
-        same_tensor(student.value(NAME, **named, where=where), grouped_query_attention(*args), OUTPUT, where)
+    behaves(student, NAME, [*args, mask], "Q, K, V or mask")
+    _layouts(student)
     with student.case():
         where = "for slices of tensors, and a mask given by name"
         parts = [sliced(student, tensor) for tensor in args]

@@ -5,30 +5,20 @@ The mistakes: orders swapped, norms on the residual stream, residuals lost, mask
 
 from __future__ import annotations
 
+import functools
+from operator import itemgetter
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
+from torch.func import functional_call
 
-from autograder.spec.compare import a_tensor, close, same_gradients, same_output, same_tensor, shape_of, unchanged
+from autograder.spec.compare import a_tensor, close, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import (
-    device_is_kept,
-    future,
-    generator_unchanged,
-    gradients_of,
-    normal,
-    outline,
-    parameters_unchanged,
-    sliced,
-    some_mask,
-)
+from autograder.spec.inputs import define_in_judge, device_is_kept, future, normal, sliced, some_mask
 from autograder.spec.student import Student
 
-from .common import OUTPUT, begin, fed, layer_names, layer_weights
-
-PROJECTIONS = ("q_proj", "k_proj", "v_proj")
+from .common import OUTPUT, Cases, Layer, Makers, Weights, begin, found, gives, linear_layers
 
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
 BLOCKS = (
@@ -37,38 +27,32 @@ BLOCKS = (
 )
 
 
-def _block_weights(C: int, F_: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    """Weights for a block under names of ours."""
-    state = {f"{role}": value / 2 for role, value in layer_weights(C, F_, dtype).items()}
-    for name in (*PROJECTIONS, "out_proj"):
-        state[f"{name}.weight"] = normal(C, C, scale=1.5 / C**0.5, dtype=dtype)
-        state[f"{name}.bias"] = normal(C, dtype=dtype)
-    for name in ("norm1", "norm2"):
-        state[f"{name}.weight"] = 1 + normal(C, scale=0.5, dtype=dtype)
-        state[f"{name}.bias"] = normal(C, scale=0.5, dtype=dtype)
-    return state
+def _weights(C: int, H: int, F_: int, dtype: torch.dtype) -> Weights:
+    """Weights under the names of PyTorch's block."""
+    weights = {}
+    for name, parameter in nn.TransformerEncoderLayer(C, H, F_, device="meta").named_parameters():
+        scale = 0.5 if "proj" not in name else 1.5 / C**0.5 if parameter.dim() == 2 else 1.0
+        weights[name] = normal(*parameter.shape, scale=scale, dtype=dtype)
+        if name in ("norm1.weight", "norm2.weight"):
+            weights[name] += 1
+    return weights
 
 
-def _part(part: str, values: dict) -> Any:
-    """The parts of ours (one, or three stacked) that a parameter of a student's holds."""
-    names = [f"{name}.{part}" for name in PROJECTIONS]
-    if any(values[name] is None for name in names):
-        return None
-    return torch.cat([values[name] for name in names])
-
-
-def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
+def _found(parameters: dict, C: int, F_: int) -> Makers:
     """For each parameter of a student's block, how its value is made of ours.
 
     attn may keep its projections in three layers (q_proj, k_proj, v_proj) or stacked, as nn.MultiheadAttention does
     (in_proj_weight, in_proj_bias); ff may have any names inside.
     """
-    makers: dict[str, Any] = {}
-    attn = {str(name).removeprefix("attn."): name for name in parameters if str(name).startswith("attn.")}
+    for part in ("attn", "ff", "norm1", "norm2"):
+        if not any(str(name).startswith(part + ".") for name in parameters):
+            raise Wrong(f"The block has no part `{part}`: its parts are called attn, ff, norm1 and norm2.")
+    makers: Makers = {}
+    attn = [name for name in map(str, parameters) if name.startswith("attn.")]
 
     def put(ending: str, shape: tuple, maker: Any) -> None:
-        for inner, name in attn.items():
-            if (inner == ending or inner.endswith("." + ending)) and shape_of(parameters[name]) == shape:
+        for name in attn:
+            if name.endswith("." + ending) and shape_of(parameters[name]) == shape:
                 makers[name] = maker
                 return
         raise Wrong(
@@ -76,100 +60,115 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
             "num_heads), which is given, or your own module with q_proj, k_proj, v_proj and out_proj."
         )
 
-    stacked = any(inner.endswith("in_proj_weight") for inner in attn)
     for part, shape in (("weight", (C,)), ("bias", ())):
-        if stacked:
-            put(f"in_proj_{part}", (3 * C, *shape), lambda values, part=part: _part(part, values))
-        for name in ("out_proj",) if stacked else (*PROJECTIONS, "out_proj"):
-            key = f"{name}.{part}"
-            put(key, (C, *shape), lambda values, key=key: values[key])
-    for role, name in layer_names(parameters, C, F_, "ff.").items():
-        makers[name] = lambda values, role=role: values[role]
-    for norm in ("norm1", "norm2"):
-        for part in ("weight", "bias"):
-            key = f"{norm}.{part}"
-            if shape_of(parameters.get(key)) != (C,):
+        whole = itemgetter(f"self_attn.in_proj_{part}")
+        if any(name.endswith(".in_proj_weight") for name in attn):
+            put(f"in_proj_{part}", (3 * C, *shape), whole)
+        else:
+            for n, layer in enumerate("qkv"):
+                put(f"{layer}_proj.{part}", (C, *shape), lambda ours, n=n, whole=whole: whole(ours).chunk(3)[n])
+        put(f"out_proj.{part}", (C, *shape), itemgetter(f"self_attn.out_proj.{part}"))
+        for norm in ("norm1", "norm2"):
+            if shape_of(parameters.get(f"{norm}.{part}")) != (C,):
                 raise Wrong(
-                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = LayerNorm(embed_dim)`, one for "
-                    "each of the two norms."
+                    f"The block has no `{norm}.{part}` of shape ({C},): make `self.{norm} = LayerNorm(embed_dim)`, one "
+                    "for each of the two norms."
                 )
-            makers[key] = lambda values, key=key: values[key]
-    return makers
+            makers[f"{norm}.{part}"] = itemgetter(f"{norm}.{part}")
+    return makers | {name: itemgetter(role) for role, name in linear_layers(parameters, C, F_, "ff.").items()}
 
 
-def _block(
-    student: Student, C: int, H: int, F_: int, *args: Any, dtype: str = "", **kwargs: Any
-) -> tuple[Any, dict, dict]:
-    """A block, its new weights under names of ours, and how its parameters are made of them."""
-    module = student.call("TransformerBlock", [C, H, F_, *args], kwargs, "while building it", keep=True)["value"]
-    if dtype:
-        student.move(module, dtype)
-    try:
-        makers = _layout(student.state(module, record=False)["parameters"], C, F_)
-    except Wrong:
-        outline(student, module, 1)
-        raise
-    state = _block_weights(C, F_, torch.float64 if dtype else torch.float32)
-    student.load(module, {name: maker(state) for name, maker in makers.items()})
-    return module, state, makers
-
-
-def _torchs_block(state: dict, H: int, norm_first: bool) -> nn.TransformerEncoderLayer:
-    """PyTorch's own block with the same weights, in training mode, where it takes no short cuts."""
-    F_, C = state["up.weight"].shape
-    dtype = state["up.weight"].dtype
-    theirs = nn.TransformerEncoderLayer(C, H, F_, dropout=0.0, batch_first=True, norm_first=norm_first, dtype=dtype)
-    own = {f"self_attn.in_proj_{part}": _part(part, state) for part in ("weight", "bias")}
-    for mine, name in (
-        ("out_proj", "self_attn.out_proj"),
-        ("up", "linear1"),
-        ("down", "linear2"),
-        ("norm1", "norm1"),
-        ("norm2", "norm2"),
-    ):
-        own |= {f"{name}.{part}": state[f"{mine}.{part}"] for part in ("weight", "bias")}
-    theirs.load_state_dict(own)
-    return theirs
-
-
-def _torchs_output(
-    state: dict, H: int, norm_first: bool, x: torch.Tensor, mask: torch.Tensor | None = None
-) -> torch.Tensor:
+def _theirs(weights: Weights, sizes: Any, norm_first: bool, x: torch.Tensor, mask: Any, attn: Any) -> Any:
+    """What PyTorch's own block gives, in training mode, where it takes no short cuts; `attn` replaces its attention."""
+    options: dict[str, Any] = {"batch_first": True, "norm_first": norm_first, "dtype": x.dtype, "device": "meta"}
+    C, H, F_ = sizes
+    block = nn.TransformerEncoderLayer(C, H, F_, 0.0, **options)
+    if attn is not None:
+        block.self_attn = attn
+        weights = {name: value for name, value in weights.items() if not name.startswith("self_attn")}
     if mask is not None and mask.dim() == 4:
-        mask = mask.expand(len(x), H, x.shape[1], x.shape[1]).flatten(0, 1)
-    return _torchs_block(state, H, norm_first)(x, src_mask=mask).detach()
+        mask = mask.expand(-1, H, -1, -1).flatten(0, 1)
+    return functional_call(block, weights, (x,), {"src_mask": mask})
 
 
-def _blocked_out(
-    state: dict, H: int, norm_first: bool, x: torch.Tensor, mask: torch.Tensor | None = None, attend: Any = None
-) -> torch.Tensor:
-    """The block written out, differentiable in the weights; `attend(x, mask)` may take the place of its attention."""
+def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = torch.float32, **kwargs: Any) -> Layer:
+    norm_first = (dict(zip(("dropout", "norm_first"), args, strict=False)) | kwargs).get("norm_first", False)
 
-    def attention(x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (
-            torch.stack(F.linear(x, state[f"{name}.weight"], state[f"{name}.bias"]).chunk(H, dim=-1), dim=1)
-            for name in PROJECTIONS
-        )
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else ~mask)
-        return F.linear(torch.cat(heads.unbind(1), dim=-1), state["out_proj.weight"], state["out_proj.bias"])
+    def formula(weights: Weights, x: torch.Tensor, mask: Any = None, attn: Any = None) -> torch.Tensor:
+        return _theirs(weights, (C, H, F_), norm_first, x, mask, attn)
 
-    def norm(number: int, x: torch.Tensor) -> torch.Tensor:
-        return F.layer_norm(x, x.shape[-1:], state[f"norm{number}.weight"], state[f"norm{number}.bias"])
-
-    act = attention if attend is None else lambda x: attend(x, mask)
-    if norm_first:
-        x = x + act(norm(1, x))
-        return x + fed(state, norm(2, x))
-    x = norm(1, x + act(x))
-    return norm(2, x + fed(state, x))
+    call, weights = ("TransformerBlock", [C, H, F_, *args], kwargs), _weights(C, H, F_, dtype)
+    return Layer(student, call, lambda parameters: _found(parameters, C, F_), weights, formula, depth=1)
 
 
 def _order(norm_first: bool) -> str:
     return f"with norm_first={norm_first}"
 
 
-def _block_sizes(B: int, T: int, C: int, H: int, F_: int) -> str:
-    return f"for B = {B}, T = {T}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}"
+def _parts(student: Student) -> None:
+    for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
+        with student.case():
+            module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
+            found(student, module, _found, C, F_, depth=1)
+    with student.case():
+        student.build("TransformerBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1, norm_first=True)
+
+
+def _values(norm_first: bool) -> Asking:
+    @gives(_block)
+    def cases() -> Cases:
+        for B, T, C, H, F_ in BLOCKS:
+            # post-norm is the default: half of the blocks are built without saying so
+            how = {"norm_first": norm_first} if norm_first or C % 2 else {}
+            sizes = f"for B = {B}, T = {T}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}"
+            yield {"C": C, "H": H, "F_": F_, **how}, normal(B, T, C), f"{_order(norm_first)}, {sizes}"
+
+    return cases
+
+
+def _masks(student: Student) -> None:
+    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
+        layer, x = _block(student, C, H, F_, 0.0, norm_first), normal(B, T, C)
+        for mask, training, where in (
+            (future(T), True, "with a causal mask (T, T)"),
+            (some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
+            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
+            (some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
+            (some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
+            (None, True, "without a mask, after calls with one"),
+        ):
+            with student.case():
+                passed = [x], {} if mask is None else {"mask": mask}
+                layer.gives(x, mask, where=f"{where}, {_order(norm_first)}", passed=passed, training=training)
+    for given, mask, where in (
+        (x, future(3), "with the mask given by position"),
+        (normal(1, 4, 6), some_mask(1, 1, 4, 4), "with a mask (B, 1, T, T) for a single sequence"),
+        (normal(1, 300, 6), future(300), "with a causal mask for 300 tokens"),
+    ):
+        with student.case():
+            layer.gives(given, mask, where=where)
+
+
+def _causal(student: Student) -> None:
+    """With a causal mask, changing a token moves no earlier output, and does move some other."""
+    for norm_first in (False, True):
+        with student.case():
+            module = _block(student, 6, 2, 8, norm_first=norm_first).module
+            x, where = normal(2, 5, 6), _order(norm_first)
+            before = student.value(module, x, future(5), where=where)
+            if shape_of(before) != (2, 5, 6):
+                same_tensor(before, x, OUTPUT, where)
+            for t in range(1, 5):
+                changed = x.clone()
+                changed[:, t] = 3 * normal(2, 6)
+                after = a_tensor(student.value(module, changed, future(5), where=where), OUTPUT)
+                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
+                    raise Wrong(
+                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
+                        "leaks in."
+                    )
+                if close(after[:, t:], before[:, t:]):
+                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
 
 
 _PLUG = '''
@@ -207,11 +206,52 @@ def plug(block):
 '''
 
 
-def _plugged(x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    output = 0.5 * x.roll(1, -1) + 1
-    if mask is None:
-        return output
-    return output + (~(mask if mask.dim() == 2 else mask[:, 0])).to(x.dtype) @ x
+def _plugged(student: Student) -> None:
+    """Whatever module stands in `attn` is what the block calls, with x (normed first in pre-norm) and the mask."""
+    plug = student.probe("plug", _PLUG)
+    ours = define_in_judge(_PLUG, "Plugged")()
+    for norm_first in (False, True):
+        with student.case():
+            layer = _block(student, 6, 3, 8, norm_first=norm_first)
+            layer.formula = functools.partial(layer.formula, attn=ours)
+            student.value(plug, layer.module)
+            x = normal(2, 4, 6)
+            for mask, masked in (
+                (None, "without a mask"),
+                (some_mask(4, 4), "with a mask (T, T)"),
+                (some_mask(2, 1, 4, 4), "with a mask (B, 1, T, T)"),
+            ):
+                where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
+                layer.gives(x, mask, where=where, passed=([x], {} if mask is None else {"mask": mask}))
+
+
+def _silent(layer: Layer, *parts: str) -> Weights:
+    """The layer's weights, with those of some parts all 0: they write nothing."""
+    return {
+        name: torch.zeros_like(value) if any(part in name for part in parts) else value
+        for name, value in layer.weights.items()
+    }
+
+
+def _dropout(student: Student) -> None:
+    """Where (nearly) all is dropped, only the residual stream is left: x in pre-norm, two norms of x in post-norm.
+
+    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
+    """
+    x = normal(2, 4, 6)
+    for norm_first in (True, False):
+        with student.case():
+            layer = _block(student, 6, 3, 8, 1 - 1e-9, norm_first)
+            expected = layer.formula(_silent(layer, "out_proj", "linear2"), x)
+            where = f"in training with a dropout close to 1, {_order(norm_first)}"
+            got = student.call(layer.module, [x], training=True, where=where)["value"]
+            if shape_of(got) == shape_of(expected) and not close(got, expected):
+                raise Wrong(
+                    f"{begin(where)}, only the residual stream should be left; yours gives something else. Dropout "
+                    "acts on what attention gives and on what ff gives, each before it is added."
+                )
+            same_tensor(got, expected, OUTPUT, where)
+    _dropped_once(student)
 
 
 def _dropped_once(student: Student) -> None:
@@ -221,15 +261,12 @@ def _dropped_once(student: Student) -> None:
     answer misses that with a probability below 1e-20.
     """
     x = normal(3, 20, 40)
-    for silent, part in (("out_proj", "ff"), ("down", "attention")):
+    for silent, part in (("out_proj", "ff"), ("linear2", "attention")):
         with student.case():
-            module, state, makers = _block(student, 40, 4, 9, 0.5, True)
-            quiet = {
-                name: value if not name.startswith(silent) else torch.zeros_like(value) for name, value in state.items()
-            }
-            student.load(module, {name: maker(quiet) for name, maker in makers.items()})
+            layer = _block(student, 40, 4, 9, 0.5, True)
+            student.load(layer.module, layer.made(_silent(layer, silent)))
             where = f"in training with dropout = 0.5, of what {part} gives"
-            got = student.call(module, [x], training=True, where=where)["value"]
+            got = student.call(layer.module, [x], training=True, where=where)["value"]
             if shape_of(got) != shape_of(x):
                 same_tensor(got, x, OUTPUT, where)
             share = (got == x).float().mean().item()
@@ -243,214 +280,51 @@ def _dropped_once(student: Student) -> None:
                 raise Wrong(f"{begin(where)}, a share of {share:.2f} is dropped.", "dropped_too_little")
 
 
-def _block_parts(student: Student) -> None:
-    for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
-        with student.case():
-            module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
-            outline(student, module, 1)
-            state = student.state(module, record=False)
-            parameters = state["parameters"]
-            for name in ("attn", "ff", "norm1", "norm2"):
-                if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
-                    raise Wrong(f"The block has no part `{name}`: its parts are called attn, ff, norm1 and norm2.")
-            makers = _layout(parameters, C, F_)
-            frozen = sorted(set(makers) - set(state["trainable"]))
-            if frozen:
-                raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
-            extra = sorted(map(str, set(parameters) - set(makers)))
-            if extra:
-                raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
-    with student.case():
-        student.build("TransformerBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1, norm_first=True)
-
-
-def _block_values(norm_first: bool) -> Asking:
-    def ask(student: Student) -> None:
-        for sizes in BLOCKS:
-            with student.case():
-                B, T, C, H, F_ = sizes
-                # post-norm is the default: half of the blocks are built without saying so
-                how: dict[str, Any] = {"norm_first": norm_first} if norm_first or C % 2 else {}
-                module, state, _ = _block(student, C, H, F_, **how)
-                x, where = normal(B, T, C), f"{_order(norm_first)}, {_block_sizes(*sizes)}"
-                same_output(student.value(module, x, where=where), _torchs_output(state, H, norm_first, x), where)
-
-    return ask
-
-
-def _block_masks(student: Student) -> None:
-    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
-        module, state, _ = _block(student, C, H, F_, 0.0, norm_first)
-        x = normal(B, T, C)
-        for mask, training, where in (
-            (future(T), True, "with a causal mask (T, T)"),
-            (some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
-            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
-            (some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
-            (some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
-            (None, True, "without a mask, after calls with one"),
-        ):
-            with student.case():
-                place = f"{where}, {_order(norm_first)}"
-                kwargs = {} if mask is None else {"mask": mask}
-                got = student.call(module, [x], kwargs, where=place, training=training)["value"]
-                same_output(got, _torchs_output(state, H, norm_first, x, mask), place)
-    with student.case():
-        where = "with the mask given by position"
-        same_output(
-            student.value(module, x, future(3), where=where), _torchs_output(state, 3, True, x, future(3)), where
-        )
-    for shape, mask, where in (
-        ((1, 4, 6), some_mask(1, 1, 4, 4), "with a mask (B, 1, T, T) for a single sequence"),
-        ((1, 300, 6), future(300), "with a causal mask for 300 tokens"),
-    ):
-        with student.case():
-            x = normal(*shape)
-            same_output(student.value(module, x, mask, where=where), _torchs_output(state, 3, True, x, mask), where)
-
-
-def _block_causal(student: Student) -> None:
-    """With a causal mask, changing a token moves no earlier output, and does move some other."""
+@gives(_block)
+def _modes() -> Cases:
+    x, sizes = normal(2, 5, 6), [6, 3, 8]
     for norm_first in (False, True):
+        order = _order(norm_first)
+        yield [*sizes, 0.9, norm_first], x, f"in evaluation mode with dropout = 0.9, {order}", {"training": False}
+        yield [*sizes, 0.0, norm_first], x, f"in training mode with dropout = 0.0, {order}", {"training": True}
+        by_name = {"C": 6, "H": 3, "F_": 8, "norm_first": norm_first}
+        yield by_name, x, f"in training mode with the default dropout of 0, {order}", {"training": True}
+
+
+def _gradients(student: Student) -> None:
+    cases: tuple[tuple[bool, list, torch.dtype], ...] = (
+        (False, [], torch.float32),
+        (True, [future(5)], torch.float64),
+        (False, [future(5)], torch.float64),
+    )
+    for norm_first, mask, dtype in cases:
         with student.case():
-            module, _, _ = _block(student, 6, 2, 8, norm_first=norm_first)
-            x, where = normal(2, 5, 6), _order(norm_first)
-            before = student.value(module, x, future(5), where=where)
-            if shape_of(before) != (2, 5, 6):
-                same_tensor(before, x, OUTPUT, where)
-            for t in range(1, 5):
-                changed = x.clone()
-                changed[:, t] = 3 * normal(2, 6)
-                after = a_tensor(student.value(module, changed, future(5), where=where), OUTPUT)
-                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
-                        "leaks in."
-                    )
-                if close(after[:, t:], before[:, t:]):
-                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
+            layer = _block(student, 8, 2, 5, norm_first=norm_first, dtype=dtype)
+            rough = "x and weights" if dtype == torch.float32 else ""
+            layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, where=_order(norm_first), rough=rough)
 
 
-def _block_plugged(student: Student) -> None:
-    """Whatever module stands in `attn` is what the block calls, with x (normed first in pre-norm) and the mask."""
-    plug = student.probe("plug", _PLUG)
-    for norm_first in (False, True):
-        with student.case():
-            module, state, _ = _block(student, 6, 3, 8, norm_first=norm_first)
-            student.value(plug, module)
-            x = normal(2, 4, 6)
-            for mask, masked in (
-                (None, "without a mask"),
-                (some_mask(4, 4), "with a mask (T, T)"),
-                (some_mask(2, 1, 4, 4), "with a mask (B, 1, T, T)"),
-            ):
-                where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
-                got = student.call(module, [x], {} if mask is None else {"mask": mask}, where=where)["value"]
-                same_output(got, _blocked_out(state, 3, norm_first, x, mask, _plugged), where)
-
-
-def _block_dropout(student: Student) -> None:
-    """Where (nearly) all is dropped, only the residual stream is left: x in pre-norm, two norms of x in post-norm.
-
-    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
-    """
-    x = normal(2, 4, 6)
-    for norm_first in (True, False):
-        with student.case():
-            module, state, _ = _block(student, 6, 3, 8, 1 - 1e-9, norm_first)
-            state |= {name: torch.zeros_like(state[name]) for name in ("down.weight", "down.bias")}
-            expected = _blocked_out(state, 3, norm_first, x, None, lambda x, mask: torch.zeros_like(x))
-            where = f"in training with a dropout close to 1, {_order(norm_first)}"
-            got = student.call(module, [x], training=True, where=where)["value"]
-            if shape_of(got) == shape_of(expected) and not close(got, expected):
-                raise Wrong(
-                    f"{begin(where)}, only the residual stream should be left; yours gives something else. Dropout "
-                    "acts on what attention gives and on what ff gives, each before it is added, and nowhere on the "
-                    "stream itself."
-                )
-            same_output(got, expected, where)
-    _dropped_once(student)
-
-
-def _block_modes(student: Student) -> None:
-    x = normal(2, 5, 6)
-    for norm_first in (False, True):
-        for args, training, where in (
-            ([0.9, norm_first], False, "in evaluation mode with dropout = 0.9"),
-            ([0.0, norm_first], True, "in training mode with dropout = 0.0"),
-            ([], True, "in training mode with the default dropout of 0"),
-        ):
-            with student.case():
-                how: dict[str, Any] = {} if args else {"norm_first": norm_first}
-                module, state, _ = _block(student, 6, 3, 8, *args, **how)
-                place = f"{where}, {_order(norm_first)}"
-                answer = student.call(module, [x], where=place, training=training)
-                same_output(answer["value"], _torchs_output(state, 3, norm_first, x), place)
-                if not training:
-                    generator_unchanged(answer)
-
-
-def _block_gradient(student: Student) -> None:
-    for norm_first, mask, dtype in (
-        (False, None, torch.float32),
-        (True, future(5), torch.float64),
-        (False, future(5), torch.float64),
-    ):
-        with student.case():
-            module, state, makers = _block(
-                student, 8, 2, 5, norm_first=norm_first, dtype="float64" if dtype == torch.float64 else ""
-            )
-            x, where, names = normal(2, 5, 8, dtype=dtype), _order(norm_first), list(state)
-            kwargs = {} if mask is None else {"mask": mask}
-            same_output(
-                student.call(module, [x], kwargs, where=where)["value"],
-                _torchs_output(state, 2, norm_first, x, mask),
-                where,
-            )
-            expected, upstream = gradients_of(
-                lambda x, *leaves: _blocked_out(dict(zip(names, leaves, strict=True)), 2, norm_first, x, mask),
-                [x, *state.values()],
-            )
-            answer = student.call(module, [x], kwargs, upstream=upstream, where=where)
-            rough = dtype == torch.float32
-            same_gradients(answer["gradients"].get("inputs", []), expected[:1], ["x"], where, rough)
-            ours = dict(zip(names, expected[1:], strict=True))
-            mine = [answer["gradients"].get("parameters", {}).get(name) for name in makers]
-            same_gradients(
-                mine, [maker(ours) for maker in makers.values()], [f"`{name}`" for name in makers], where, rough
-            )
-
-
-def _block_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     x, mask = normal(2, 5, 6), some_mask(2, 1, 5, 5)
     for norm_first in (False, True):
+        where = _order(norm_first)
         with student.case():
-            module, state, makers = _block(student, 6, 2, 9, norm_first=norm_first)
-            other, other_state, _ = _block(student, 6, 2, 9, norm_first=norm_first)
-            where = _order(norm_first)
+            layer, other = (_block(student, 6, 2, 9, norm_first=norm_first) for _ in range(2))
             for given in ([x], [x, mask]):
-                answer = student.call(module, given, where=where)
+                answer = layer.gives(*given, where=where)
                 unchanged(answer["inputs"], given, "x or mask")
-                same_output(answer["value"], _torchs_output(state, 2, norm_first, *given), where)
-            same_output(
-                student.value(other, x), _torchs_output(other_state, 2, norm_first, x), f"of a second block, {where}"
-            )
-            parameters_unchanged(student, module, {name: maker(state) for name, maker in makers.items()}, record=False)
-    with student.case():
-        wide, wide_state, _ = _block(student, 8, 2, 4, dtype="float64")
-        x = normal(2, 4, 8, dtype=torch.float64)
-        got = student.value(wide, x, future(4), where="in float64")
-        same_output(got, _torchs_output(wide_state, 2, False, x, future(4)), "in float64")
-    for norm_first in (False, True):
+            other.gives(x, where=f"of a second block, {where}")
+            layer.is_kept()
         with student.case():
-            module, state, _ = _block(student, 6, 2, 9, norm_first=norm_first)
-            x, where = normal(2, 5, 6), f"with slices of tensors, given by name, {_order(norm_first)}"
-            got = student.value(module, mask=sliced(student, mask), x=sliced(student, x), where=where)
-            same_output(got, _torchs_output(state, 2, norm_first, x, mask), where)
+            layer = _block(student, 6, 2, 9, norm_first=norm_first)
+            by_name = {"mask": sliced(student, mask), "x": sliced(student, x)}
+            layer.gives(x, mask, where=f"with slices of tensors, given by name, {where}", passed=([], by_name))
     with student.case():
-        module, state, _ = _block(student, 6, 2, 9, norm_first=True)
-        turned, where = normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
-        same_output(student.value(module, turned, where=where), _torchs_output(state, 2, True, turned), where)
+        wide = _block(student, 8, 2, 4, dtype=torch.float64)
+        wide.gives(normal(2, 4, 8, dtype=torch.float64), future(4), where="in float64")
+    with student.case():
+        layer = _block(student, 6, 2, 9, norm_first=True)
+        layer.gives(normal(5, 2, 6).transpose(0, 1), where="for a tensor that is not contiguous")
     with student.case():
         module = student.build("TransformerBlock", 6, 2, 9)
         device_is_kept(student, module, [normal(2, 5, 6)])
@@ -460,16 +334,16 @@ def _block_manners(student: Student) -> None:
 EXERCISE = Exercise(
     points=8,
     checks=[
-        Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _block_parts),
-        Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _block_values(False)),
-        Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _block_values(True)),
-        Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _block_masks, further=True),
-        Check("causal: no earlier output moves when a later token is changed", 0.75, _block_causal),
-        Check("calls whatever stands in attn", 0.75, _block_plugged, further=True),
-        Check("dropout acts on the two parts, not on the residual stream", 0.5, _block_dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes, further=True),
-        Check("gradients reach x and every parameter", 0.75, _block_gradient, further=True),
-        Check("inputs unchanged, blocks independent, float64, device", 0.75, _block_manners, further=True),
+        Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _parts),
+        Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _values(False)),
+        Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _values(True)),
+        Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _masks, further=True),
+        Check("causal: no earlier output moves when a later token is changed", 0.75, _causal),
+        Check("calls whatever stands in attn", 0.75, _plugged, further=True),
+        Check("dropout acts on the two parts, not on the residual stream", 0.5, _dropout),
+        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
+        Check("gradients reach x and every parameter", 0.75, _gradients, further=True),
+        Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
     ],
     working=r"""
 import torch
