@@ -7,59 +7,54 @@ from __future__ import annotations
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_tensor, unchanged
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept
 from autograder.spec.student import Student
 
-document_mask = reference("document_mask")
+from ..asking import Cases, asks, behaves
 
 MIXED = torch.tensor([[3, 3, 1, 3, 1], [0, 2, 2, 0, 2], [4, 4, 4, 4, 4]])
+asked = asks("document_mask")
 
 
-def _compared(student: Student, ids: torch.Tensor, where: str) -> None:
-    with student.case():
-        same_tensor(student.value("document_mask", ids, where=where), document_mask(ids), "The mask", where)
-
-
-def _packed(student: Student) -> None:
+@asked
+def _packed() -> Cases:
     for ids in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 2, 2], [5, 5, 2, 2, 2, 9, 9], [1, 1, 1], [4], [0, 1, 2, 3]):
-        _compared(student, torch.tensor(ids), f"for ids {ids}")
-    _compared(student, torch.arange(40) // 7, "for 40 tokens in documents of 7")
-    _compared(student, torch.arange(140) // 50, "for 140 tokens in documents of 50")
+        yield [torch.tensor(ids)], f"for ids {ids}"
+    for T, size in ((40, 7), (140, 50)):
+        yield [torch.arange(T) // size], f"for {T} tokens in documents of {size}"
 
 
-def _batches(student: Student) -> None:
+@asked
+def _batches() -> Cases:
     steps = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
     for ids in (
         *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
         *(steps // 4, torch.tensor([[6, 6, 8, 8, 8]]), steps[:, :1] // 3),
     ):
-        _compared(student, ids, f"for ids of shape {tuple(ids.shape)}")
+        yield [ids], f"for ids of shape {tuple(ids.shape)}"
 
 
-def _any_order(student: Student) -> None:
+@asked
+def _any_order() -> Cases:
     for ids in ([7, 7, 2, 7], [0, 1, 0, 1, 0], [3, 2, 2, 1, 3], [-1, 0, 0, -1, 2, -1], [0, 0, 5, 0]):
-        _compared(student, torch.tensor(ids), f"for ids {ids}")
-    _compared(student, MIXED, "for ids in another order in each row")
-    large = torch.tensor([2**40 + 1, 2**40, 1, 2**40 + 1, 0])
-    _compared(student, large, "for large ids")
-    _compared(student, torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)]), "for ids of 63 bits")
+        yield [torch.tensor(ids)], f"for ids {ids}"
+    yield [MIXED], "for ids in another order in each row"
+    yield [torch.tensor([2**40 + 1, 2**40, 1, 2**40 + 1, 0])], "for large ids"
+    yield [torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)])], "for ids of 63 bits"
+
+
+@asked
+def _arguments() -> Cases:
+    yield [MIXED.T], "for ids that are not contiguous (a transpose)"
+    yield {"document_ids": MIXED}, "with document_ids given by name"
 
 
 def _manners(student: Student) -> None:
     for ids in (MIXED, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
         with student.case():
-            where = f"for {dtype_name(ids)} ids"
-            answer = student.call("document_mask", [ids], where=where)
-            same_tensor(answer["value"], document_mask(ids), "The mask", where)
-            unchanged(answer["inputs"], [ids], "document_ids")
-    _compared(student, MIXED.T, "for ids that are not contiguous (a transpose)")
-    with student.case():
-        where = "with document_ids given by name"
-        got = student.call("document_mask", [], {"document_ids": MIXED}, where=where)["value"]
-        same_tensor(got, document_mask(MIXED), "The mask", where)
+            behaves(student, "document_mask", [ids], "document_ids")
+    _arguments(student)
     with student.case():
         device_is_kept(student, "document_mask", [MIXED])
 

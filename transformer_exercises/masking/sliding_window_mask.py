@@ -5,33 +5,24 @@ The mistakes: off by one, one side only, both sides, blocks or a fixed window in
 
 from __future__ import annotations
 
-from autograder.spec.compare import same_tensor
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Student
 
-sliding_window_mask = reference("sliding_window_mask")
+from ..asking import Cases, asks
 
-
-def _compared(student: Student, T: int, window: int) -> None:
-    with student.case():
-        where = f"for T = {T} and window = {window}"
-        got = student.value("sliding_window_mask", T, window, where=where)
-        same_tensor(got, sliding_window_mask(T, window), "The mask", where)
+asked = asks("sliding_window_mask")
 
 
-def _slides(student: Student) -> None:
+@asked
+def _slides() -> Cases:
     for T, window in ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129)):
-        _compared(student, T, window)
+        yield [T, window], f"for T = {T} and window = {window}"
 
 
-def _edges(student: Student) -> None:
+@asked
+def _edges() -> Cases:
     for T, window in ((6, 1), (5, 4), (5, 5), (5, 6), (4, 9), (7, 200), (1, 1), (1, 3), (2, 1), (2, 2)):
-        _compared(student, T, window)
-    with student.case():
-        named, where = {"T": 4, "window": 2}, "with arguments given by name"
-        got = student.call("sliding_window_mask", [], named, where=where)["value"]
-        same_tensor(got, sliding_window_mask(4, 2), "The mask", where)
+        yield [T, window], f"for T = {T} and window = {window}"
+    yield {"T": 4, "window": 2}, "with arguments given by name"
 
 
 EXERCISE = Exercise(
