@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import a_tensor, kind, same_tensor
-from autograder.spec.course import given
+from autograder.spec.course import exercise, given
 from autograder.spec.exercise import Wrong
 from autograder.spec.student import Kept, Student
 
@@ -25,6 +26,19 @@ def sizes_of(config: Config) -> str:
     text = f"V = {config.vocab_size}, block_size = {config.block_size}, n_layer = {config.n_layer}, n_head = "
     text += f"{config.n_head}, n_embd = {config.n_embd}"
     return text + "".join(f", {name}=False" for name in ("bias", "tie_weights") if not getattr(config, name))
+
+
+def refusing(name: str) -> Callable[..., None]:
+    """Make a function that raises `Wrong` if something is wrong, with the exercise's own sentence for the mistake.
+
+    A sentence of the check's takes its place, where the exercise has no such mistake or the check knows more.
+    """
+
+    def refuse(wrong: Any, mistake: str, sentence: str = "") -> None:
+        if wrong:
+            raise Wrong(sentence or exercise(name).sentences[mistake], mistake)
+
+    return refuse
 
 
 def a_number(got: Any, what: str, where: str) -> float:

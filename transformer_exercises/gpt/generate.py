@@ -11,139 +11,104 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer
 from autograder.spec.inputs import device_is_kept, normal, their_generator
 from autograder.spec.student import Student
 
-from .common import ids_of_shape
+from .common import ids_of_shape, refusing
 
 next_token_distribution = reference("next_token_distribution")
+refuse = refusing("generate")
 
-# Models for generate, in the student's process. The first makes each next token certain: it depends on the first and on
-# the last token that the model can see. Both note how they were called.
-_MODELS = """
+# Models for generate, in the student's process, that note how they were called. Follows makes each next token certain:
+# it depends on the first and on the last token that the model can see. Draws has the same logits after each token.
+_PROBES = """
 from types import SimpleNamespace
 
-class Noting(nn.Module):
-    def __init__(self, V, block_size):
+class Follows(nn.Module):
+    def __init__(self, V, block_size, *rule):
         super().__init__()
         self.config = SimpleNamespace(vocab_size=V, block_size=block_size, n_layer=1, n_head=1, n_embd=1, dropout=0.5)
-        self.anchor = nn.Parameter(torch.zeros(()))
-        self.inner = nn.Dropout(0.5)
-        self.notes = []
-
-    def note(self, ids):
-        self.notes.append([ids.shape[-1], self.training, self.inner.training, torch.is_grad_enabled()])
-
-class Follows(Noting):
-    def __init__(self, V, block_size, first, last, offset):
-        super().__init__(V, block_size)
-        self.rule = first, last, offset
+        self.anchor, self.inner = nn.Parameter(torch.zeros(())), nn.Dropout(0.5)
+        self.rule, self.notes = rule, []
 
     def forward(self, ids, targets=None):
-        self.note(ids)
-        first, last, offset = self.rule
-        V = self.config.vocab_size
-        following = (first * ids[:, :1] + last * ids + offset) % V
-        return 1e4 * nn.functional.one_hot(following, V) + self.anchor, None
+        self.notes.append([ids.shape[-1], self.training, self.inner.training, torch.is_grad_enabled()])
+        return self.logits(ids) + self.anchor, None
 
-class Draws(Noting):
+    def logits(self, ids):
+        (first, last, offset), V = self.rule, self.config.vocab_size
+        return 1e4 * nn.functional.one_hot((first * ids[:, :1] + last * ids + offset) % V, V)
+
+class Draws(Follows):
     def __init__(self, logits, block_size):
         super().__init__(logits.shape[-1], block_size)
         self.table = nn.Parameter(logits.clone())
 
-    def forward(self, ids, targets=None):
-        self.note(ids)
-        return self.table[ids], None
+    def logits(self, ids):
+        return self.table[ids]
 
-def follows(V, block_size, first, last, offset):
-    return Follows(V, block_size, first, last, offset)
-
-def draws(logits, block_size):
-    return Draws(logits, block_size)
-"""
-
-_NOTES = """
 def notes(model):
     return {"calls": list(model.notes), "afterwards": [model.training, model.inner.training]}
-"""
 
-_MODE = """
 def mode(model, training):
     model.train(training)
-"""
 
-_GRADIENTS_BACK = """
 def gradients_back():
     on = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
     return on
 """
-
 _ANYTHING = {"temperature": 1.0, "top_k": None, "top_p": None}
+
+Rule = tuple[int, ...]  # V, block_size, and the factors of the first and the last token, and what is added
+
+
+def _probe(student: Student, name: str, *args: Any, keep: bool = False) -> Any:
+    return student.call(student.probe(name, _PROBES), list(args), keep=keep)["value"]
 
 
 def _generated(
-    student: Student, model: Any, ids: torch.Tensor, new: int, seed: int, where: str, generator: Any = None, **how: Any
+    student: Student, model: Any, ids: torch.Tensor, new: int, where: str, generator: Any = 3, **how: Any
 ) -> dict:
-    """The answer to a call, with all arguments by name; its "value" is [B, T + new] and begins with the prompt."""
-    kwargs = {"max_new_tokens": new, **_ANYTHING, **how, "generator": generator or their_generator(student, seed)}
+    """Return the answer to a call with all options by name, or, without a generator (or its seed), with none of them."""
+    if isinstance(generator, int):
+        generator = their_generator(student, generator)
+    kwargs = {} if generator is None else {"max_new_tokens": new, **_ANYTHING, **how, "generator": generator}
+    args = [model, ids] if kwargs else [model, ids, new]
     try:
-        answer = student.call("generate", [model, ids], kwargs, where=where)
-    finally:  # whoever leaves gradients off is told so once, by _generate_modes
-        gradients_on = student.value(student.probe("gradients_back", _GRADIENTS_BACK))
-    answer["gradients_on"] = gradients_on
+        answer = student.call("generate", args, kwargs, where=where)
+    finally:  # whoever leaves gradients off is told so once, by _modes
+        gradients_on = _probe(student, "gradients_back")
     got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
-    if not torch.equal(got[:, : ids.shape[1]].long(), ids):
-        raise Wrong(f"The result should begin with the prompt, unchanged, {where}.", "prompt_changed")
-    return answer
+    refuse(not torch.equal(got[:, : ids.shape[1]].long(), ids), "prompt_changed")
+    refuse(generator is None and not answer["rng_moved"], "own_seed_without_generator")
+    return answer | {"gradients_on": gradients_on}
 
 
-def _by_default(student: Student, model: Any, ids: torch.Tensor, new: int, where: str) -> torch.Tensor:
-    """The ids of a call that names no option, no generator either: then torch's global one is the source of chance."""
-    try:
-        answer = student.call("generate", [model, ids, new], where=where)
-    finally:
-        student.value(student.probe("gradients_back", _GRADIENTS_BACK))
-    got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
-    if not answer["rng_moved"]:
-        raise Wrong(
-            f"Chance does not come from torch's global generator {where}: with generator=None it should, so that two calls "
-            "give two texts.",
-            "own_seed_without_generator",
-        )
-    return got.long()
-
-
-def _continuation(rule: tuple[int, ...], ids: torch.Tensor, new: int) -> torch.Tensor:
-    """What Follows makes certain."""
+def _certain(
+    student: Student, rule: Rule, B: int, T: int, new: int, said: str = "", training: bool = True, **how: Any
+) -> dict:
+    """Ask for tokens that are certain. The answer has the prompt too, what is expected, and what the model noted."""
     V, block_size, first, last, offset = rule
+    where = (
+        f"{said or 'when each next token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
+    )
+    model = _probe(student, "Follows", *rule, keep=True)
+    _probe(student, "mode", model, training)
+    ids = expected = (normal(B, T).abs() * 1000).long() % V
+    answer = _generated(student, model, ids, new, where, **how)
+    notes = _probe(student, "notes", model)
+    refuse(any(call[0] > block_size for call in notes["calls"]), "not_cropped")
     for _ in range(new):
-        seen = ids[:, -block_size:]
-        ids = torch.cat([ids, (first * seen[:, :1] + last * seen[:, -1:] + offset) % V], 1)
-    return ids
-
-
-def _prompt(B: int, T: int, V: int) -> torch.Tensor:
-    return (normal(B, T).abs() * 1000).long() % V
-
-
-def _certain(student: Student, rule: tuple[int, ...], B: int, T: int, new: int, **how: Any) -> None:
-    where = f"for B = {B}, T = {T}, max_new_tokens = {new}, block_size = {rule[1]}, when each next token is certain"
-    model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
-    ids = _prompt(B, T, rule[0])
-    got = _generated(student, model, ids, new, 3, where, **how)["value"]
-    longest = max([call[0] for call in student.value(student.probe("notes", _NOTES), model)["calls"]], default=0)
-    if longest > rule[1]:
-        raise Wrong(
-            f"The model was given more than block_size tokens {where}: pass it only the last block_size of them.",
-            "not_cropped",
-        )
-    if not torch.equal(got.long(), _continuation(rule, ids, new)):
-        raise ValuesDiffer(
+        seen = expected[:, -block_size:]
+        expected = torch.cat([expected, (first * seen[:, :1] + last * seen[:, -1:] + offset) % V], 1)
+    if not torch.equal(answer["value"].long(), expected):
+        said = (
             f"The new tokens are not those that the model makes certain {where}: each is drawn from the logits of the "
-            "last position, and appended before the next is asked for."
         )
+        raise ValuesDiffer(f"{said}last position, and appended before the next is asked for.")
+    return answer | notes | {"ids": ids, "expected": expected}
 
 
 _TABLE = [
@@ -155,7 +120,7 @@ _TABLE = [
 ]
 
 
-def _generate_certain(student: Student) -> None:
+def _one_by_one(student: Student) -> None:
     for rule, B, T, new, how in (
         ((11, 40, 0, 3, 1), 1, 4, 6, {}),
         ((7, 30, 2, 3, 1), 3, 5, 9, {"temperature": 0.8}),
@@ -167,7 +132,7 @@ def _generate_certain(student: Student) -> None:
             _certain(student, rule, B, T, new, **how)
 
 
-def _generate_cropped(student: Student) -> None:
+def _cropped(student: Student) -> None:
     for rule, B, T, new in (
         ((11, 5, 2, 3, 1), 2, 3, 9),  # the prompt fits, the text outgrows the block
         ((7, 4, 1, 2, 1), 3, 9, 5),  # the prompt is too long already
@@ -180,12 +145,12 @@ def _generate_cropped(student: Student) -> None:
             _certain(student, rule, B, T, new)
 
 
-def _generate_drawn(student: Student) -> None:
+def _drawn(student: Student) -> None:
     """Each transition of 1,200 rows or more as often as it should be, up to six standard deviations and a little.
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
     """
-    table = torch.tensor(_TABLE)
+    table, ids = torch.tensor(_TABLE), (torch.arange(1200) % 5)[:, None]
     for how, said, symptom in (
         (None, "without options", "other_defaults"),
         ({}, "with temperature = 1", "wrong_frequencies"),
@@ -200,145 +165,85 @@ def _generate_drawn(student: Student) -> None:
         ),
     ):
         with student.case():
-            model = student.call(student.probe("draws", _MODELS), [table, 8], keep=True)["value"]
-            ids = (torch.arange(1200) % 5)[:, None]
-            if how is None:
-                got = _by_default(student, model, ids.repeat(5, 1), 2, f"{said}, for 6,000 rows")
-            else:
-                got = _generated(student, model, ids, 2, 17, f"{said}, for 1,200 rows", **how)["value"].long()
-            if not ((got >= 0) & (got < 5)).all():
-                raise Wrong("There are ids outside the vocabulary.")
-            pairs = torch.stack([got[:, :-1].flatten(), got[:, 1:].flatten()])
-            counts = torch.bincount(pairs[0] * 5 + pairs[1], minlength=25).view(5, 5)
+            rows = ids.repeat(5, 1) if how is None else ids
+            options = {"generator": None} if how is None else {"generator": 17, **how}
+            model = _probe(student, "Draws", table, 8, keep=True)
+            got = _generated(student, model, rows, 2, f"{said}, for {len(rows):,} rows", **options)["value"].long()
+            refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
+            counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
             probs = next_token_distribution(table, **(how or {}))
-            if counts[probs == 0].any():
-                raise Wrong(f"Tokens are drawn {said} that this excludes.", symptom)
+            refuse(counts[probs == 0].any(), symptom, f"Tokens are drawn {said} that this excludes.")
             expected = counts.sum(1, keepdim=True) * probs
-            if ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any():
-                raise Wrong(f"The new tokens are not drawn as often as they should be {said}.", symptom)
+            wrong = ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any()
+            refuse(wrong, symptom, f"The new tokens are not drawn as often as they should be {said}.")
+    for generator, symptom in ((None, "other_defaults"), (17, "wrong_frequencies")):
+        with student.case():  # fewer than 200 of 300 by chance: below 1e-6
+            model = _probe(student, "Draws", torch.zeros(300, 300), 8, keep=True)
+            got = _generated(student, model, torch.zeros(600, 1).long(), 1, "for 300 tokens", generator)["value"]
+            said = "Of 300 tokens, all equally likely, some are never drawn: without top_k and top_p each may be."
+            refuse(len(got[:, 1].unique()) < 200, symptom, said)
 
 
-def _generate_rows(student: Student) -> None:
-    model = student.call(student.probe("draws", _MODELS), [torch.zeros(9, 9), 50], keep=True)["value"]
-    got = _generated(student, model, torch.full((5, 3), 4), 20, 23, "for equal prompts")["value"]
-    if len({tuple(row) for row in got.tolist()}) < 5:  # by chance once in 9 ** 20 / 10
-        raise Wrong("Rows with equal prompts get equal texts: each row draws its own tokens.", "rows_alike")
+def _rows(student: Student) -> None:
+    model = _probe(student, "Draws", torch.zeros(9, 9), 50, keep=True)
+    got = _generated(student, model, torch.full((5, 3), 4), 20, "for equal prompts", 23)["value"]
+    refuse(len({tuple(row) for row in got.tolist()}) < 5, "rows_alike")  # by chance once in 9 ** 20 / 10
 
 
-def _generate_modes(student: Student) -> None:
-    for training in (True, False):
+def _modes(student: Student) -> None:
+    for training, said in ((True, "training"), (False, "eval")):
         for new in (4, 1):
             with student.case():
-                said = "training" if training else "eval"
-                rule = (11, 6, 2, 3, 1)
-                model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
-                student.call(student.probe("mode", _MODE), [model, training])
-                ids = _prompt(2, 3, 11)
-                answer = _generated(student, model, ids, new, 3, f"for a model in {said} mode")
-                got = answer["value"]
-                if not torch.equal(got.long(), _continuation(rule, ids, new)):
-                    raise ValuesDiffer("The new tokens are not those that the model makes certain.")
-                notes = student.value(student.probe("notes", _NOTES), model)
-                if any(call[1] for call in notes["calls"]):
-                    raise Wrong(
-                        "The model is in training mode while it generates, so dropout is at work: call model.eval() "
-                        "first.",
-                        "training_mode",
-                    )
-                if any(call[2] for call in notes["calls"]):
-                    raise Wrong(
-                        "Parts of the model are still in training mode while it generates: model.eval() reaches all "
-                        "of them, setting `model.training` does not.",
-                        "training_flag",
-                    )
-                if any(call[3] for call in notes["calls"]):
-                    raise Wrong(
-                        "Gradients are recorded while generating, so each token makes the graph longer: "
-                        "torch.no_grad().",
-                        "gradients_on",
-                    )
-                if not answer["gradients_on"]:
-                    raise Wrong(
-                        "Gradients stay switched off after the call, so nothing can be trained any more: `with "
-                        "torch.no_grad():` switches them back on.",
-                        "gradients_off_for_good",
-                    )
-                if notes["afterwards"] != [training, training]:
-                    raise Wrong(
-                        f"The model was in {said} mode before the call and is not afterwards: remember "
-                        "`model.training` and go back with model.train(…).",
-                        "mode_not_restored",
-                    )
+                answer = _certain(student, (11, 6, 2, 3, 1), 2, 3, new, f"for a model in {said} mode", training)
+                for place, name in enumerate(("training_mode", "training_flag", "gradients_on"), 1):
+                    refuse(any(call[place] for call in answer["calls"]), name)
+                refuse(not answer["gradients_on"], "gradients_off_for_good")
+                refuse(answer["afterwards"] != [training, training], "mode_not_restored")
 
 
-def _generate_chance(student: Student) -> None:
-    texts = []  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
+def _chance(student: Student) -> None:
     ids, where = torch.tensor([[1, 2], [3, 4]]), "when all tokens are equally likely"
-    model = student.call(student.probe("draws", _MODELS), [torch.zeros(9, 9), 50], keep=True)["value"]
-    for seed in (11, 11, 12, 13):
-        answer = _generated(student, model, ids, 30, seed, where)
-        texts.append(answer["value"].tolist())
-        if answer["rng_moved"]:
-            raise Wrong(
-                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and "
-                "seed nothing.",
-                "global_generator",
-            )
-    if texts[0] != texts[1]:
-        raise Wrong(
-            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, "
-            "NumPy).",
-            "other_source",
-        )
-    if texts[0] == texts[2] == texts[3]:
-        raise Wrong(
-            "Generators with different seeds give the same text: is the generator not used, or seeded anew inside?",
-            "generator_ignored",
-        )
+    model = _probe(student, "Draws", torch.zeros(9, 9), 50, keep=True)
+
+    def text(generator: Any) -> list:  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
+        answer = _generated(student, model, ids, 30, where, generator)
+        refuse(answer["rng_moved"], "global_generator")
+        return answer["value"].tolist()
+
+    one, again, second, third = (text(seed) for seed in (11, 11, 12, 13))
+    refuse(one != again, "other_source")
+    refuse(one == second == third, "generator_ignored")
     generator = their_generator(student, 11)
-    first, second = (_generated(student, model, ids, 30, 0, where, generator)["value"].tolist() for _ in range(2))
-    if first == second:
-        raise Wrong(
-            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it "
-            "(or another) anew.",
-            "seeded_anew",
-        )
+    said = "Two calls with one generator give the same text: draw from it as it comes, and seed nothing anew."
+    refuse(text(generator) == text(generator), "seeded_anew", said)
 
 
-def _generate_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     rule = (11, 6, 2, 3, 1)
     for T, new in ((4, 0), (9, 0), (1, 0), (8, 3)):
         with student.case():
-            where = f"for T = {T} and max_new_tokens = {new}"
-            model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
-            ids = _prompt(3, T, 11)
-            answer = _generated(student, model, ids, new, 3, where)
-            unchanged(answer["inputs"][:1], [ids], "ids")
-            same_tensor(answer["value"], _continuation(rule, ids, new), "The result", where)
-            notes = student.value(student.probe("notes", _NOTES), model)
-            if notes["afterwards"] != [True, True]:
-                raise Wrong(
-                    f"The model was in training mode before the call and is not afterwards {where}.",
-                    "mode_not_restored",
-                )
-    model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
+            answer = _certain(student, rule, 3, T, new)
+            unchanged(answer["inputs"][:1], [answer["ids"]], "ids")
+            same_tensor(answer["value"], answer["expected"], "The result", f"for T = {T} and max_new_tokens = {new}")
+            refuse(answer["afterwards"] != [True, True], "mode_not_restored")
+    model = _probe(student, "Follows", *rule, keep=True)
     kwargs = {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)}
     try:
-        device_is_kept(student, "generate", [model, _prompt(2, 3, 11)], kwargs)
+        device_is_kept(student, "generate", [model, (normal(2, 3).abs() * 1000).long() % 11], kwargs)
     finally:
-        student.value(student.probe("gradients_back", _GRADIENTS_BACK))
+        _probe(student, "gradients_back")
 
 
 EXERCISE = Exercise(
     points=5,
     checks=[
-        Check("the prompt, then one token after the other", 1.5, _generate_certain),
-        Check("the context cropped to block_size", 1.0, _generate_cropped),
-        Check("drawn with temperature, top_k and top_p", 0.75, _generate_drawn),
-        Check("each row draws its own", 0.25, _generate_rows, further=True),
-        Check("eval mode, no gradients, the earlier mode restored", 0.75, _generate_modes),
-        Check("chance comes from the generator alone", 0.5, _generate_chance, further=True),
-        Check("no new token; prompt unchanged, device", 0.25, _generate_manners, further=True),
+        Check("the prompt, then one token after the other", 1.5, _one_by_one),
+        Check("the context cropped to block_size", 1.0, _cropped),
+        Check("drawn with temperature, top_k and top_p", 0.75, _drawn),
+        Check("each row draws its own", 0.25, _rows, further=True),
+        Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
+        Check("chance comes from the generator alone", 0.5, _chance, further=True),
+        Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
     ],
     working=r"""
 import torch

@@ -1,0 +1,174 @@
+"""A student's GPT with known weights, and Hugging Face's GPT-2 with the same ones."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor
+from autograder.spec.course import reference
+from autograder.spec.exercise import Wrong
+from autograder.spec.inputs import normal
+from autograder.spec.student import Student
+
+from .common import Config, GPTConfig, their_config
+
+GPT = reference("GPT")
+
+Weights = dict[str, torch.Tensor]
+
+# What the judge sees of a GPT: its parameters by name (those that share a tensor under each of their names).
+_LOOK = """
+def look(model, config, parts):
+    if not isinstance(model, nn.Module):
+        return None
+    named = dict(model.named_parameters(remove_duplicate=False))
+    own = getattr(model, "config", None)
+    first = {id(p): name for name, p in reversed(named.items())}
+    head, tokens = named.get("lm_head.weight"), named.get("token_embedding.weight")
+    return {
+        "parameters": {name: list(p.shape) for name, p in named.items()},
+        "frozen": [name for name, p in named.items() if not p.requires_grad],
+        "shared": [name for name, p in named.items() if name.startswith("blocks.") and first[id(p)] != name],
+        "count": sum(p.numel() for p in model.parameters()),
+        "tied": head is not None and head is tokens,
+        "config": own is not None and all(getattr(own, k, None) == v for k, v in vars(config).items()),
+        "missing": [name for name in parts if not hasattr(model, name)],
+    }
+"""
+_PARTS = ("token_embedding", "position_embedding", "blocks", "final_norm", "lm_head")
+
+
+def canonical(name: str) -> str:
+    """nn.TransformerEncoder keeps its layers under `layers`; the rest of the names are those of a list of layers."""
+    return name.replace("blocks.layers.", "blocks.")
+
+
+def _sized(name: str, numbers: torch.Tensor) -> torch.Tensor:
+    """Normal numbers as weights of this name: unit-sized activations, no bias zero, no norm trivial."""
+    if numbers.dim() > 1:
+        return (0.7 if "embedding" in name or "lm_head" in name else 0.35) * numbers
+    return 1 + 0.3 * numbers if name.endswith("weight") else 0.4 * numbers
+
+
+@cache
+def _weights(sizes: tuple, seed: int, dtype: torch.dtype) -> Weights:
+    """Weights for every parameter of the reference."""
+    generator = torch.Generator().manual_seed(7000 + seed)
+    with torch.device("meta"):
+        model = GPT(GPTConfig(*sizes))
+    shapes = {name: p.shape for name, p in model.named_parameters(remove_duplicate=False)}
+    drawn = {name: torch.randn(shape, generator=generator, dtype=torch.float64) for name, shape in shapes.items()}
+    state = {name: _sized(name, numbers).to(dtype) for name, numbers in drawn.items()}
+    if model.config.tie_weights:
+        state["lm_head.weight"] = state["token_embedding.weight"]
+    return state
+
+
+class TheirGPT:
+    """A student's GPT in the student's process, what is to be seen of it, and a call of it.
+
+    With a seed of 0 or more it gets the weights of `state` under its own names; blocks of the student's own get numbers
+    of the same kind. `loud` multiplies the matrices of the blocks.
+    """
+
+    def __init__(self, student: Student, config: Config, seed: int = -1, double: bool = False, loud: float = 1) -> None:
+        self.student, self.config = student, config
+        self.key = tuple(vars(config).values()), seed, torch.float64 if double else torch.float32
+        self.state = _weights(*self.key)
+        there = their_config(student, config)
+        self.model = student.build("GPT", there)
+        self.seen = student.value(student.probe("look", _LOOK), self.model, there, _PARTS)
+        if not isinstance(self.seen, dict):
+            raise Wrong("The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?")
+        if double:
+            student.move(self.model, "float64")
+        own = {}
+        for name, shape in self.seen["parameters"].items() if seed >= 0 else ():
+            known = self.state.get(canonical(name))
+            own[name] = _sized(name, normal(*shape, dtype=self.key[-1])) if known is None else known
+            if name.startswith("blocks.") and len(shape) > 1:
+                own[name] = loud * own[name]
+        student.load(self.model, own)
+
+    @property
+    def of_pytorch(self) -> bool:
+        """Whether the blocks are nn.TransformerEncoderLayers, to go by the names of their parameters."""
+        own = {canonical(name) for name in self.seen["parameters"] if name.startswith("blocks.")}
+        needed = {name for name in self.state if name.startswith("blocks.") and name.endswith("weight")}
+        return needed <= own <= needed | {name.replace("weight", "bias") for name in needed}
+
+    def some_ids(self, B: int, T: int) -> torch.Tensor:
+        return (normal(B, T).abs() * 1000).long() % int(self.config.vocab_size)
+
+    def logits(self, ids: torch.Tensor, where: str = "", training: bool = False) -> torch.Tensor:
+        return self.logits_of(self.student.call(self.model, [ids], where=where, training=training), ids, where)
+
+    def logits_of(self, answer: dict, ids: torch.Tensor, where: str = "") -> torch.Tensor:
+        got = a_tensor(a_pair(answer["value"], "(logits, loss)")[0], f"The first of the results, the logits, {where}")
+        shape = (*ids.shape, self.config.vocab_size)
+        if got.shape != shape:
+            same_tensor(got, torch.zeros(shape, dtype=got.dtype), "The logits", where)  # raises, with a hint
+        return got
+
+    def as_published(self, compare: Callable[[Any, Weights], None]) -> None:
+        """Call `compare` with Hugging Face's GPT-2 and its parameters: GELU may have its exact form or its tanh form."""
+        with contextlib.suppress(Wrong):
+            return compare(*_published(*self.key, "gelu"))
+        compare(*_published(*self.key, "gelu_new"))
+
+    def same_logits(self, got: torch.Tensor, ids: torch.Tensor, where: str) -> None:
+        self.as_published(lambda theirs, _: same_tensor(got, theirs(ids).logits.detach(), "The logits", where))
+
+    def same_gradients(self, mine: dict[str, Any], ids: torch.Tensor, targets: torch.Tensor, where: str) -> None:
+        def compare(theirs: Any, weights: Weights) -> None:
+            loss = F.cross_entropy(theirs(ids).logits.flatten(0, 1), targets.flatten())
+            grads = zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True)
+            said = [f"`{name}`" for name in weights]
+            same_gradients([mine.get(name) for name in weights], [_as_ours(*one) for one in grads], said, where)
+
+        self.as_published(compare)
+
+    def without_blocks(self, ids: torch.Tensor, other: Weights | None = None, norm: bool = True) -> torch.Tensor:
+        """What blocks that let everything through would leave, with some weights replaced."""
+        state = self.state | (other or {})
+        x = state["token_embedding.weight"][ids] + state["position_embedding.weight"][: ids.shape[1]]
+        if norm:
+            x = F.layer_norm(x, (self.config.n_embd,), state["final_norm.weight"], state.get("final_norm.bias"))
+        return x @ state["lm_head.weight"].T
+
+
+_OURS = {"transformer.h.": "blocks.", "transformer.": "", "wte": "token_embedding", "wpe": "position_embedding"}
+_OURS |= {"ln_f": "final_norm", "ln_": "norm", "mlp.c_fc": "linear1", "mlp.c_proj": "linear2"}
+_OURS |= {"attn.c_attn.": "self_attn.in_proj_", "attn.c_proj": "self_attn.out_proj"}
+
+
+def _as_ours(name: str, values: torch.Tensor) -> torch.Tensor:
+    """Transpose the matrices of Hugging Face's blocks, or turn them back: its Conv1D is a Linear, transposed."""
+    return values.T if name.startswith("blocks.") and values.dim() == 2 else values
+
+
+@cache
+def _published(sizes: tuple, seed: int, dtype: torch.dtype, activation: str) -> tuple[Any, Weights]:
+    """Hugging Face's GPT-2 with the weights of `state`, and its parameters under the reference's names."""
+    from transformers import GPT2Config, GPT2LMHeadModel  # slow to import, so only when it is needed
+
+    config = GPTConfig(*sizes)
+    options = {name: getattr(config, name) for name in ("vocab_size", "n_embd", "n_layer", "n_head")}
+    options |= {"n_positions": config.block_size, "tie_word_embeddings": config.tie_weights}
+    options |= {"activation_function": activation, "bos_token_id": None, "eos_token_id": None}
+    theirs = GPT2LMHeadModel(GPT2Config(**options)).to(dtype).eval()
+    state, ours = _weights(sizes, seed, dtype), {}
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            for old, new in _OURS.items():
+                name = name.replace(old, new)
+            parameter.copy_(_as_ours(name, state.get(name, torch.zeros(()))))  # no bias is a bias of 0
+            if name in state:
+                ours[name] = parameter
+    return theirs, ours
