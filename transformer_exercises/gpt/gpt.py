@@ -24,75 +24,12 @@ from .known_weights import TheirGPT, canonical
 count_parameters = reference("count_parameters")
 refuse = refusing("GPT")
 
-# bypass: the blocks let everything through, so that what is left is the way from the embeddings to the head.
-# start: how the weights start, and the loss with them, rounded so far that chance plays no part.
-# chance: whether chance is at work in each mode. `inside`: with the dropout that follows the embeddings switched off.
-_PROBES = """
-def bypass(model):
-    blocks = model.blocks
-    listed = isinstance(blocks, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
-    for block in list(blocks.children()) if listed else [blocks]:
-        if isinstance(block, nn.Dropout):
-            continue  # a part of the way to the head, not a block
-        def through(*args, __own=block.forward, **kwargs):
-            out = __own(*args, **kwargs)
-            x = args[0] if args else next(iter(kwargs.values()))
-            return (x, *out[1:]) if isinstance(out, tuple) else x
-        block.forward = through
-
-def start(model, ids, targets, ln_V):
-    model.eval()
-    with torch.no_grad():
-        loss = model(ids, targets)[1]
-    named = dict(model.named_parameters(remove_duplicate=False))
-    matrices, flat = ({n: p for n, p in named.items() if (p.dim() > 1) == whether} for whether in (True, False))
-    return {
-        "loss": round(float(loss) - ln_V, 1),
-        "spread": {n: round(float(p.std()) / 0.02, 1) for n, p in matrices.items()},
-        "middle": {n: round(float(p.mean()) / 0.02, 1) for n, p in matrices.items()},
-        "norms": {n: round(float((p - 1).abs().max()), 2) for n, p in flat.items() if n.endswith("weight")},
-        "biases": {n: round(float(p.abs().max()), 2) for n, p in flat.items() if n.endswith("bias")},
-    }
-
-def chance(model, ids, inside):
-    if inside:
-        for child in model.children():
-            if isinstance(child, nn.Dropout):
-                child.p = 0.0
-    found = {}
-    for training in (True, False):
-        model.train(training)
-        with torch.no_grad():
-            first, second = (model(ids)[0] for _ in range(2))
-        found["training" if training else "eval"] = not torch.allclose(first, second, atol=1e-5)
-    return found
-
-def quiet(model, ids):
-    model.eval()
-    with torch.no_grad():
-        return model(ids)[0]
-
-class NoNumbers(torch.overrides.TorchFunctionMode):
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        if getattr(func, "__name__", "") in ("normal_", "uniform_", "zero_", "fill_") and args:
-            return args[0]
-        return func(*args, **(kwargs or {}))
-
-def count(model, config):
-    with torch.device("meta"), NoNumbers():
-        return sum(p.numel() for p in type(model)(config).parameters())
-"""
-
 _SHAPES = (
     GPTConfig(13, 9, 2, 2, 16),
     GPTConfig(11, 7, 3, 3, 12, bias=False),
     GPTConfig(17, 12, 1, 4, 24, tie_weights=False),
     GPTConfig(10, 5, 2, 1, 8, bias=False, tie_weights=False),
 )
-
-
-def _probe(gpt: TheirGPT, name: str, *args: Any) -> Any:
-    return gpt.student.value(gpt.student.probe(name, _PROBES), gpt.model, *args)
 
 
 def _finite(got: torch.Tensor, where: str) -> torch.Tensor:
@@ -159,7 +96,7 @@ def _own_blocks(gpt: TheirGPT, ids: torch.Tensor, got: torch.Tensor, where: str)
         stream = gpt.logits(ids, where)
         refuse(not torch.allclose(stream, gpt.without_blocks(ids, large), rtol=1e-2, atol=1e-2), "post_norm")
         student.load(gpt.model, small)
-    student.call(student.probe("bypass", _PROBES), [gpt.model])
+    gpt.probe("bypass")
     bare, nowhere = gpt.logits(ids, where), {"position_embedding.weight": torch.zeros(ids.shape[1], 1)}
     refuse(close(bare, gpt.without_blocks(ids, norm=False)), "no_final_norm")
     refuse(close(bare, gpt.without_blocks(ids, nowhere)), "no_positions")
@@ -180,7 +117,7 @@ def _published(student: Student) -> None:
     with student.case():
         gpt = TheirGPT(student, _SHAPES[0], 0)
         ids = gpt.some_ids(3, 8)
-        got = a_tensor(_probe(gpt, "quiet", ids), "The logits under no_grad")
+        got = a_tensor(gpt.probe("quiet", ids), "The logits under no_grad")
         if gpt.of_pytorch:
             gpt.same_logits(got, ids, "under torch.no_grad() in eval mode")
 
@@ -330,7 +267,7 @@ def _start(student: Student) -> None:
     for config in (GPTConfig(97, 40, 6, 4, 48), GPTConfig(97, 40, 6, 4, 48, tie_weights=False)):
         with student.case():
             gpt = TheirGPT(student, config)
-            found = _probe(gpt, "start", gpt.some_ids(8, 40), gpt.some_ids(8, 40), math.log(config.vocab_size))
+            found = gpt.probe("start", gpt.some_ids(8, 40), gpt.some_ids(8, 40), math.log(config.vocab_size))
             said = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
             said += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
             refuse(not abs(found["loss"]) < 0.15, "first_loss", said)
@@ -354,7 +291,7 @@ def _dropout(student: Student) -> None:
     for dropout, inside in ((0.5, False), (0.0, False), (0.5, True)):
         with student.case():
             gpt = TheirGPT(student, GPTConfig(13, 9, 2, 2, 16, dropout=dropout), 60)
-            found = _probe(gpt, "chance", gpt.some_ids(2, 7), inside)
+            found = gpt.probe("chance", gpt.some_ids(2, 7), inside)
             refuse(found["eval"], "dropout_in_eval")
             refuse(dropout and not found["training"], "no_dropout_in_blocks" if inside else "no_dropout")
             refuse(not dropout and found["training"], "dropout_default")
@@ -362,10 +299,10 @@ def _dropout(student: Student) -> None:
     for silent in ("", "token_embedding.weight", "position_embedding.weight"):
         with student.case():
             gpt = TheirGPT(student, GPTConfig(13, 9, 2, 2, 16, dropout=0.5, tie_weights=False), 61)
-            student.call(student.probe("bypass", _PROBES), [gpt.model])
+            gpt.probe("bypass")
             if silent in gpt.seen["parameters"]:
                 student.load(gpt.model, {silent: torch.zeros(gpt.seen["parameters"][silent])})
-            found = _probe(gpt, "chance", gpt.some_ids(2, 7), False)
+            found = gpt.probe("chance", gpt.some_ids(2, 7), False)
             refuse(not found["training"], "no_dropout_of_embeddings")
 
 
@@ -421,7 +358,7 @@ def _manners(student: Student) -> None:
     with student.case():
         gpt = TheirGPT(student, _SHAPES[3])
         try:
-            count = _probe(gpt, "count", their_config(student, GPT2))
+            count = gpt.probe("count", their_config(student, GPT2))
         except Problem as problem:
             if not problem.error:
                 raise

@@ -22,8 +22,11 @@ GPT = reference("GPT")
 
 Weights = dict[str, torch.Tensor]
 
-# What the judge sees of a GPT: its parameters by name (those that share a tensor under each of their names).
-_LOOK = """
+# look: what the judge sees of a GPT; its parameters by name (those that share a tensor under each of their names).
+# bypass: the blocks let everything through, so that what is left is the way from the embeddings to the head.
+# start: how the weights start, and the loss with them, rounded so far that chance plays no part.
+# chance: whether chance is at work in each mode. `inside`: with the dropout that follows the embeddings switched off.
+_PROBES = """
 def look(model, config, parts):
     if not isinstance(model, nn.Module):
         return None
@@ -40,6 +43,60 @@ def look(model, config, parts):
         "config": own is not None and all(getattr(own, k, None) == v for k, v in vars(config).items()),
         "missing": [name for name in parts if not hasattr(model, name)],
     }
+
+def bypass(model):
+    blocks = model.blocks
+    listed = isinstance(blocks, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
+    for block in list(blocks.children()) if listed else [blocks]:
+        if isinstance(block, nn.Dropout):
+            continue  # a part of the way to the head, not a block
+        def through(*args, __own=block.forward, **kwargs):
+            out = __own(*args, **kwargs)
+            x = args[0] if args else next(iter(kwargs.values()))
+            return (x, *out[1:]) if isinstance(out, tuple) else x
+        block.forward = through
+
+def start(model, ids, targets, ln_V):
+    model.eval()
+    with torch.no_grad():
+        loss = model(ids, targets)[1]
+    named = dict(model.named_parameters(remove_duplicate=False))
+    matrices, flat = ({n: p for n, p in named.items() if (p.dim() > 1) == whether} for whether in (True, False))
+    return {
+        "loss": round(float(loss) - ln_V, 1),
+        "spread": {n: round(float(p.std()) / 0.02, 1) for n, p in matrices.items()},
+        "middle": {n: round(float(p.mean()) / 0.02, 1) for n, p in matrices.items()},
+        "norms": {n: round(float((p - 1).abs().max()), 2) for n, p in flat.items() if n.endswith("weight")},
+        "biases": {n: round(float(p.abs().max()), 2) for n, p in flat.items() if n.endswith("bias")},
+    }
+
+def chance(model, ids, inside):
+    if inside:
+        for child in model.children():
+            if isinstance(child, nn.Dropout):
+                child.p = 0.0
+    found = {}
+    for training in (True, False):
+        model.train(training)
+        with torch.no_grad():
+            first, second = (model(ids)[0] for _ in range(2))
+        found["training" if training else "eval"] = not torch.allclose(first, second, atol=1e-5)
+    return found
+
+def quiet(model, ids):
+    model.eval()
+    with torch.no_grad():
+        return model(ids)[0]
+
+class NoNumbers(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if getattr(func, "__name__", "") in ("normal_", "uniform_", "zero_", "fill_") and args:
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+def count(model, config):
+    with torch.device("meta"), NoNumbers():
+        return sum(p.numel() for p in type(model)(config).parameters())
 """
 _PARTS = ("token_embedding", "position_embedding", "blocks", "final_norm", "lm_head")
 
@@ -83,7 +140,7 @@ class TheirGPT:
         self.state = _weights(*self.key)
         there = their_config(student, config)
         self.model = student.build("GPT", there)
-        self.seen = student.value(student.probe("look", _LOOK), self.model, there, _PARTS)
+        self.seen = self.probe("look", there, _PARTS)
         if not isinstance(self.seen, dict):
             raise Wrong("The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?")
         if double:
@@ -95,6 +152,9 @@ class TheirGPT:
             if name.startswith("blocks.") and len(shape) > 1:
                 own[name] = loud * own[name]
         student.load(self.model, own)
+
+    def probe(self, name: str, *args: Any) -> Any:
+        return self.student.value(self.student.probe(name, _PROBES), self.model, *args)
 
     @property
     def of_pytorch(self) -> bool:
@@ -162,7 +222,8 @@ def _published(sizes: tuple, seed: int, dtype: torch.dtype, activation: str) -> 
     options = {name: getattr(config, name) for name in ("vocab_size", "n_embd", "n_layer", "n_head")}
     options |= {"n_positions": config.block_size, "tie_word_embeddings": config.tie_weights}
     options |= {"activation_function": activation, "bos_token_id": None, "eos_token_id": None}
-    theirs = GPT2LMHeadModel(GPT2Config(**options)).to(dtype).eval()
+    theirs: Any = GPT2LMHeadModel(GPT2Config(**options))
+    theirs.to(dtype).eval()
     state, ours = _weights(sizes, seed, dtype), {}
     with torch.no_grad():
         for name, parameter in theirs.named_parameters():
