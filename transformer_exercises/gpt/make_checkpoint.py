@@ -5,6 +5,7 @@ The mistakes leave a part out, keep names for what training changes, or keep wha
 
 from __future__ import annotations
 
+from autograder.spec.course import exercise
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Kept, Student
@@ -26,10 +27,8 @@ def begin(optimiser, seed, dtype="float32"):
             return logits, nn.functional.cross_entropy(logits, targets)
 
     model = Toy()
-    if optimiser == "AdamW":
-        steps = torch.optim.AdamW(model.parameters(), lr=0.1)
-    else:
-        steps = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
+    options = {"lr": 0.1} if optimiser == "AdamW" else {"lr": 0.3, "momentum": 0.9}
+    steps = getattr(torch.optim, optimiser)(model.parameters(), **options)
     rates = torch.optim.lr_scheduler.LambdaLR(steps, lambda step: 1 / (1 + step % 7))
     return [model, steps, rates, torch.Generator().manual_seed(5 + seed)]
 
@@ -50,36 +49,28 @@ def train(run, steps):
     return losses
 
 def resume(run, kept):
-    import copy
+    import copy, io
     if not isinstance(kept, dict):
         return {"kind": type(kept).__name__}
     missing = [key for key in ("model", "optimizer", "scheduler", "generator", "step") if key not in kept]
     if missing:
         return {"missing": missing, "there": sorted(map(str, kept))}
     kept, failed = copy.deepcopy(kept), []
-    for place, key in enumerate(("model", "optimizer", "scheduler")):
+    for part, key in zip(run, ("model", "optimizer", "scheduler", "generator")):
         try:
-            run[place].load_state_dict(kept[key])
-        except Exception as error:
+            (part.set_state if key == "generator" else part.load_state_dict)(kept[key])
+        except Exception:
             failed.append(key)
-    try:
-        run[3].set_state(kept["generator"])
-    except Exception:
-        failed.append("generator")
     kinds = [type(kept[key]).__name__ for key in failed]
     step = kept["step"] if isinstance(kept["step"], int) else None
-    return {"failed": failed, "kinds": kinds, "step": step, "plain": through_a_file(kept)}
-
-def through_a_file(kept):
-    import io
-    file = io.BytesIO()
+    file, plain = io.BytesIO(), True
     try:
         torch.save(kept, file)
         file.seek(0)
         torch.load(file, weights_only=True)
     except Exception:
-        return False
-    return True
+        plain = False
+    return {"failed": failed, "kinds": kinds, "step": step, "plain": plain}
 """
 
 
@@ -127,9 +118,7 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
     if "missing" in found:
         raise Wrong(f"The checkpoint has no {names}.", "key_missing")
     if names:
-        raise Wrong(
-            f"{names} of the checkpoint cannot be loaded: is it the state, as state_dict() or get_state() gives it?"
-        )
+        raise Wrong(f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
     return fresh, found
 
 
@@ -153,9 +142,7 @@ def _snapshot(student: Student) -> None:
             ):
                 undisturbed(got, optimiser, before, sentence)
             late = trained(student, _resumed(student, kept, optimiser)[0], after)
-            sentence = f"Training went on for {after} steps after the checkpoint was made, and the checkpoint changed "
-            sentence += "with it: a run that goes on from it has other losses."
-            undisturbed(late, optimiser, before, sentence)
+            undisturbed(late, optimiser, before, f"The checkpoint changed while training went on for {after} steps.")
 
 
 def _form(student: Student) -> None:
@@ -166,11 +153,7 @@ def _form(student: Student) -> None:
             if found["step"] != step:
                 raise ValuesDiffer('"step" should be the number that was passed.')
             if not found["plain"]:
-                raise Wrong(
-                    "It cannot be written with torch.save and read again with torch.load(weights_only=True): states are "
-                    "asked for, not whole objects.",
-                    "objects_kept",
-                )
+                raise Wrong(exercise("make_checkpoint").sentences["objects_kept"], "objects_kept")
 
 
 EXERCISE = Exercise(

@@ -52,11 +52,12 @@ def _twice(student: Student) -> None:
     for optimiser, before, after in CASES:
         with student.case():
             checkpoint = _checkpoint(student, optimiser, before, before)
-            for time in ("first", "second"):
+            for turn in ("first", "second"):
                 fresh = begun(student, optimiser, seed=1)
                 _restored(student, checkpoint, fresh)
-                sentence = f"Two runs go on from one checkpoint, one after the other (with {optimiser}), and the "
-                sentence += f"{time} time the losses are not those of the undisturbed run."
+                sentence = (
+                    f"Of two runs that go on from one checkpoint (with {optimiser}), the {turn} has other losses."
+                )
                 undisturbed(trained(student, fresh, after), optimiser, before, sentence)
 
 
