@@ -1,14 +1,14 @@
 """`diagnose`: some thirty small models, sound ones and such as have one bug, told apart by what they do.
 
-None of them stands in the notebook or in what lies beside it, and none carries a name of its bug: each has a source of its
-own, made of one text by an edit. Every line asks about sound models too, so that no constant answer earns anything. The
-mistakes: experiments in an order in which one bug hides another, places that were not looked at, and models that are
-not what they were before.
+None of them stands in the notebook or in what lies beside it, and none carries a name of its bug: each has a source of
+its own, made of one text by an edit. Every line asks about sound models too, so that no constant answer earns anything.
+The mistakes: experiments in an order in which one bug hides another, places not looked at, models left changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,11 +26,22 @@ def make(seed, V, C, H, L, T, dropout, training):
     F = nn.functional
     inf = float("inf")
 
+    def earlier(x):
+        return torch.cat([x[:, :1] * 0, x[:, :-1]], 1)
+
+    def sharing(scores, seen):
+        return scores.masked_fill(~seen, -inf).softmax(-1)
+
+    def by_hand(scores, seen, least=0.0):
+        e = scores.masked_fill(~seen, -inf).exp()
+        return e / e.sum(-1, keepdim=True).clamp(min=least)
+
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
             self.token_embedding, self.position_embedding = nn.Embedding(V, C), nn.Embedding(T, C)
-            parts = lambda: [nn.LayerNorm(C), nn.Linear(C, 3 * C), nn.Linear(C, C), nn.LayerNorm(C), nn.Linear(C, 2 * C), nn.Linear(2 * C, C)]
+            norm, linear = lambda: nn.LayerNorm(C), lambda i, o: nn.Linear(i * C, o * C)
+            parts = lambda: [norm(), linear(1, 3), linear(1, 1), norm(), linear(1, 2), linear(2, 1)]
             self.blocks = nn.ModuleList(nn.ModuleList(parts()) for _ in range(L))
             self.final_norm, self.lm_head = nn.LayerNorm(C), nn.Linear(C, V, bias=False)
             self.dropout = nn.Dropout(dropout)
@@ -38,11 +49,13 @@ def make(seed, V, C, H, L, T, dropout, training):
             generator = torch.Generator().manual_seed(seed)
             for p in self.parameters():
                 if p.dim() == 2:
-                    p.data = torch.randn(p.shape, generator=generator) * (1 if p.shape[0] in (V, T) else 1.5 * p.shape[1] ** -0.5)
+                    scale = 1 if p.shape[0] in (V, T) else 1.5 * p.shape[1] ** -0.5
+                    p.data = torch.randn(p.shape, generator=generator) * scale
             for module in self.modules():
                 if isinstance(module, nn.Linear) and module.bias is not None:
                     module.bias.data = 0.2 * torch.randn(module.bias.shape, generator=generator)
             self.final_norm.weight.data = 0.5 + torch.rand(C, generator=generator)
+            table = self.token_embedding.weight.detach().clone()
             PREPARE
 
         def drop(self, x):
@@ -53,6 +66,7 @@ def make(seed, V, C, H, L, T, dropout, training):
             s, t = torch.arange(n, device=q.device), torch.arange(n, device=q.device)[:, None]
             scores = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, T, T)
             keys = real[:, None, None, :]
+            low = torch.tensor(-1e9).to(scores.dtype)
             seen = SEEN
             shares = SHARES
             return (shares @ v).transpose(1, 2).flatten(2)
@@ -68,11 +82,13 @@ def make(seed, V, C, H, L, T, dropout, training):
                 x = x + self.drop(narrow(F.gelu(wide(norm2(x)))))
             x = self.final_norm(x)
             logits = F.linear(x, HEAD)
+            first = torch.arange(V) == 0
             ALSO
             shift = SHIFT
             counts = COUNTS
             here = logits[:, : ids.shape[1] - shift]
             there = ids[:, shift:]
+            loss = F.cross_entropy(here[counts].float(), there[counts])
             return logits, LOSS
 
     return Model().train(training)
@@ -82,180 +98,85 @@ _SOUND = {
     "PREPARE": "pass",
     "DROP": "self.dropout(x)",
     "SEEN": "(s <= t) & keys",
-    "SHARES": "scores.masked_fill(~seen, -inf).softmax(-1).masked_fill(~seen, 0.0)",
+    "SHARES": "sharing(scores, seen).masked_fill(~seen, 0.0)",
     "MIXED": "x",
     "HEAD": "self.lm_head.weight",
     "ALSO": "pass",
     "SHIFT": "1",
-    "LOSS": "F.cross_entropy(here[counts].float(), there[counts])",
+    "LOSS": "loss",
     "COUNTS": "real[:, : ids.shape[1] - shift]",  # padding stands in front: whatever follows a token is one
 }
-_EARLIER = "torch.cat([{0}[:, :1] * 0, {0}[:, :-1]], 1)"
-_LATER = "torch.cat([{0}[:, 1:], {0}[:, :1] * 0], 1)"
-_BY_HAND = "(lambda e: e / e.sum(-1, keepdim=True){0})((scores{1}).masked_fill(~seen, -inf).exp())"
 
-# What a model is, in words; its bug; how it differs from the sound text; how many layers it has.
-MODELS: dict[str, tuple[str, dict[str, str], int]] = {
-    "that is sound": ("healthy", {}, 2),
-    "that is sound, whose padding sees itself": ("healthy", {"SEEN": "(s <= t) & keys | (s == t)", "SHARES": "scores.masked_fill(~seen, -inf).softmax(-1)"}, 2),
-    "that is sound, and blocks with the least number that its dtype has": (
-        "healthy",
-        {"SHARES": "scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1)"},
-        2,
-    ),
-    "that is sound, and mixes each token with the one before it": (
-        "healthy",
-        {"MIXED": "x + 0.7 * " + _EARLIER.format("(x * there)")},
-        1,
-    ),
-    "that is sound, with a softmax by hand": (
-        "healthy",
-        {"SHARES": _BY_HAND.format(".clamp(min=1e-4)", " - scores.masked_fill(~seen, -inf).amax(-1, keepdim=True).nan_to_num(neginf=0.0)")},
-        2,
-    ),
-    "that is sound, with small logits": ("healthy", {"HEAD": "self.lm_head.weight / (100 * math.sqrt(C))"}, 1),
-    "that is sound, whose last norm has biases": (
-        "healthy",
-        {"PREPARE": "self.final_norm.bias.data = torch.randn(C, generator=generator)"},
-        2,
-    ),
-    "that is sound, and rounds on the way": (  # as large sums do whose last digits get lost
-        "healthy",
-        {
-            "MIXED": "(x + 4 * x.mean(1, keepdim=True)) - 4 * x.mean(1, keepdim=True)",
-            "LOSS": "F.cross_entropy(here[counts].float(), there[counts]) + 2e-5 * ids.float().sum().sin()",
-        },
-        1,
-    ),
-    # rows that may look at nothing
-    "whose rows of nothing but padding are divided by 0": (
-        "empty",
-        {"SHARES": "scores.masked_fill(~seen, -inf).softmax(-1)"},
-        2,
-    ),
-    "with one layer, whose padding is divided by 0": (
-        "empty",
-        {"SHARES": "scores.masked_fill(~seen, -inf).softmax(-1)"},
-        1,
-    ),
-    "whose softmax by hand divides by 0": ("empty", {"SHARES": _BY_HAND.format("", " * 0.3")}, 2),
-    "whose loss divides by the number of tokens in each text": (
-        "empty",
-        {"LOSS": "torch.stack([F.cross_entropy(here[b][counts[b]].float(), there[b][counts[b]]) for b in range(len(ids))]).mean()"},
-        2,
-    ),
-    "that divides by the number of tokens so far": ("empty", {"ALSO": "logits = logits / there.cumsum(1)"}, 1),  # inf, no NaN
-    # dropout that is left on
-    "that calls F.dropout without `training`": ("noise", {"DROP": "F.dropout(x, 0.1)"}, 2),
-    "whose dropout hangs in a plain list, which eval() does not reach": (
-        "noise",
-        {"PREPARE": "self.others = [nn.Dropout(0.1)]", "DROP": "self.others[0](x)"},
-        2,
-    ),
-    "whose dropout is on in eval mode and off in training": (
-        "noise",
-        {"DROP": "F.dropout(x, 0.1, training=not self.training)"},
-        1,
-    ),
-    "that drops a few attention weights always": (
-        "noise",
-        {"SHARES": "F.dropout(" + _SOUND["SHARES"] + ", 0.06)"},
-        2,
-    ),
-    "whose last answer is drawn anew each time, which no loss counts": (
-        "noise",
-        {"ALSO": "logits = torch.cat([logits[:, :-1], F.dropout(logits[:, -1:], 0.1)], 1)"},
-        1,
-    ),
-    # numbers that float16 does not have
-    "that adds a mask times −10⁹": (
-        "half",
-        {"SHARES": "(scores + (1 - seen.to(scores.dtype)) * torch.tensor(-1e9).to(scores.dtype)).softmax(-1)"},
-        2,
-    ),
-    "that fills in −10⁹ in the model's dtype": (
-        "half",
-        {"SHARES": "torch.where(seen, scores, torch.tensor(-1e9).to(scores.dtype)).softmax(-1)"},
-        2,
-    ),
-    "with one layer, that fills in −10⁹ in the model's dtype": (
-        "half",
-        {"SHARES": "torch.where(seen, scores, torch.tensor(-1e9).to(scores.dtype)).softmax(-1)"},
-        1,
-    ),
-    "whose softmax does not take the largest score away": (
-        "half",
-        {"SHARES": _BY_HAND.format(".clamp(min=1e-4)", " + 15.0")},
-        2,
-    ),
-    "whose logits at padding go through large numbers": (  # inf, no NaN, and none in the loss
-        "half",
-        {"ALSO": "logits = torch.where(there > 0, logits, logits * 1e5 / 1e5)"},
-        1,
-    ),
-    # the future
-    "without a causal mask": ("leak", {"SEEN": "keys.expand(scores.shape)"}, 2),
-    "whose mask begins one token too late": ("leak", {"SEEN": "(s <= t + 1) & keys"}, 1),
-    "whose last layer alone has no causal mask": ("leak", {"SEEN": "((s <= t) | (layer == L - 1)) & keys"}, 2),
-    "with a finite number in its causal mask": (
-        "leak",
-        {"SHARES": "(scores - 6.0 * (s > t).to(scores.dtype)).masked_fill(~keys, -inf).softmax(-1).masked_fill(~keys, 0.0)"},
-        2,
-    ),
-    "whose mask covers the first positions only": ("leak", {"SEEN": "((s <= t) | (t > n // 2)) & keys"}, 2),
-    "whose first positions all see one another": ("leak", {"SEEN": "((s <= t) | (s < n - 2) & (t < n - 2)) & keys"}, 2),
-    "whose mask begins one token too late from the fourth place on": ("leak", {"SEEN": "(s <= t + (t > 2)) & keys"}, 1),
-    "whose score of token 0 falls with the ids that are still to come": (
-        "leak",
-        {"ALSO": "logits = logits - 0.01 * ((ids * real).flip(1).cumsum(1).flip(1) - ids * real)[..., None] * (torch.arange(V) == 0).to(x)"},
-        1,
-    ),
-    "whose first place reads the second": ("leak", {"SEEN": "((s <= t) | (t == 0) & (s == 1)) & keys"}, 1),
-    "whose first place reads the last": ("leak", {"SEEN": "((s <= t) | (t == 0) & (s == n - 1)) & keys"}, 1),
-    "that mixes each token with both its neighbours": (
-        "leak",
-        {"MIXED": "x + 0.5 * " + _EARLIER.format("(x * there)") + " + 0.5 * " + _LATER.format("x")},
-        2,
-    ),
-    "that centres each feature over the text": (
-        "leak",
-        {"MIXED": "x - (x * there).sum(1, keepdim=True) / there.sum(1, keepdim=True).clamp(min=1)"},
-        1,
-    ),
-    # padding
-    "whose loss counts padding": ("padding", {"COUNTS": "real[:, : ids.shape[1] - shift] | True"}, 2),
-    "whose attention reads padding": ("padding", {"SEEN": "(s <= t).expand(scores.shape)"}, 2),
-    "that mixes the first token with the padding before it": (
-        "padding",
-        {"MIXED": "x + 0.7 * " + _EARLIER.format("x")},
-        1,
-    ),
-    # another token than the next
-    "whose targets are shifted twice": ("shift", {"SHIFT": "2"}, 2),
-    "whose targets are not shifted": ("shift", {"SHIFT": "0"}, 1),
-    # a table that is not the table
-    "whose output layer has a copy of the table": (
-        "copy",
-        {"PREPARE": "self.lm_head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())"},
-        2,
-    ),
-    "that squashes what it reads, and has a copy of the table for the output": (
-        "copy",
-        {
-            "PREPARE": "self.lm_head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())",
-            "MIXED": "x.tanh()",
-        },
-        1,
-    ),
-    "that keeps the table of its first day for the output": (
-        "copy",
-        {
-            "PREPARE": "self.kept = self.token_embedding.weight.detach().clone()",
-            "HEAD": "self.kept.to(x.dtype)",
-        },
-        1,
-    ),
-}  # fmt: skip
+# A model's finding, its layers, what it is in words, and how it differs from the sound text. Of the sound ones the last
+# rounds as large sums do whose last digits get lost; some give inf and no NaN, or none in what the loss counts.
+_MODELS = """
+healthy 2 that is sound
+healthy 2 that is sound, and blocks with the least number that its dtype has
+    => SHARES: scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1)
+healthy 1 that is sound, and mixes each token with the one before it => MIXED: x + 0.7 * earlier(x * there)
+healthy 2 that is sound, with a softmax by hand
+    => SHARES: by_hand(scores - scores.masked_fill(~seen, -inf).amax(-1, True).nan_to_num(neginf=0.0), seen, 1e-4)
+healthy 2 that is sound, whose padding sees itself => SEEN: (s <= t) & keys | (s == t) => SHARES: sharing(scores, seen)
+healthy 1 that is sound, with small logits => HEAD: self.lm_head.weight / (100 * math.sqrt(C))
+healthy 2 that is sound, whose last norm has biases
+    => PREPARE: self.final_norm.bias.data = torch.randn(C, generator=generator)
+healthy 1 that is sound, and rounds on the way => MIXED: (x + 4 * x.mean(1, keepdim=True)) - 4 * x.mean(1, keepdim=True)
+    => LOSS: loss + 2e-5 * ids.float().sum().sin()
+empty 2 whose rows of nothing but padding are divided by 0 => SHARES: sharing(scores, seen)
+empty 1 with one layer, whose padding is divided by 0 => SHARES: sharing(scores, seen)
+empty 2 whose softmax by hand divides by 0 => SHARES: by_hand(scores * 0.3, seen)
+empty 2 whose loss divides by the number of tokens in each text
+    => LOSS: sum(F.cross_entropy(here[b][counts[b]].float(), there[b][counts[b]]) for b in range(len(ids))) / len(ids)
+empty 1 that divides by the number of tokens so far => ALSO: logits = logits / there.cumsum(1)
+noise 2 that calls F.dropout without `training` => DROP: F.dropout(x, 0.1)
+noise 2 whose dropout hangs in a plain list, which eval() does not reach
+    => PREPARE: self.others = [nn.Dropout(0.1)] => DROP: self.others[0](x)
+noise 1 whose dropout is on in eval mode and off in training => DROP: F.dropout(x, 0.1, training=not self.training)
+noise 2 that drops a few attention weights always
+    => SHARES: F.dropout(sharing(scores, seen).masked_fill(~seen, 0), 0.06)
+noise 1 whose last answer is drawn anew each time, which no loss counts
+    => ALSO: logits = torch.cat([logits[:, :-1], F.dropout(logits[:, -1:], 0.1)], 1)
+half 2 that adds a mask times −10⁹ => SHARES: (scores + (1 - seen.to(scores.dtype)) * low).softmax(-1)
+half 2 that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
+half 1 with one layer, that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
+half 2 whose softmax does not take the largest score away => SHARES: by_hand(scores + 15.0, seen, 1e-4)
+half 1 whose logits at padding go through large numbers
+    => ALSO: logits = torch.where(there > 0, logits, logits * 1e5 / 1e5)
+leak 2 without a causal mask => SEEN: keys.expand(scores.shape)
+leak 1 whose mask begins one token too late => SEEN: (s <= t + 1) & keys
+leak 2 whose last layer alone has no causal mask => SEEN: ((s <= t) | (layer == L - 1)) & keys
+leak 2 with a finite number in its causal mask
+    => SHARES: sharing(scores - 6.0 * (s > t).to(scores.dtype), keys).masked_fill(~keys, 0.0)
+leak 2 whose mask covers the first positions only => SEEN: ((s <= t) | (t > n // 2)) & keys
+leak 2 whose first positions all see one another => SEEN: ((s <= t) | (s < n - 2) & (t < n - 2)) & keys
+leak 1 whose mask begins one token too late from the fourth place on => SEEN: (s <= t + (t > 2)) & keys
+leak 1 whose score of token 0 falls with the ids that are still to come
+    => ALSO: logits = logits - 0.01 * ((ids * real).flip(1).cumsum(1).flip(1) - ids * real)[..., None] * first.to(x)
+leak 1 whose first place reads the second => SEEN: ((s <= t) | (t == 0) & (s == 1)) & keys
+leak 1 whose first place reads the last => SEEN: ((s <= t) | (t == 0) & (s == n - 1)) & keys
+leak 2 that mixes each token with both its neighbours
+    => MIXED: x + 0.5 * earlier(x * there) + 0.5 * earlier(x.flip(1)).flip(1)
+leak 1 that centres each feature over the text
+    => MIXED: x - (x * there).sum(1, keepdim=True) / there.sum(1, keepdim=True).clamp(min=1)
+padding 2 whose loss counts padding => COUNTS: real[:, : ids.shape[1] - shift] | True
+padding 2 whose attention reads padding => SEEN: (s <= t).expand(scores.shape)
+padding 1 that mixes the first token with the padding before it => MIXED: x + 0.7 * earlier(x)
+shift 2 whose targets are shifted twice => SHIFT: 2
+shift 1 whose targets are not shifted => SHIFT: 0
+copy 2 whose output layer has a copy of the table => PREPARE: self.lm_head.weight = nn.Parameter(table)
+copy 1 that squashes what it reads, and has a copy of the table for the output => MIXED: x.tanh()
+    => PREPARE: self.lm_head.weight = nn.Parameter(table)
+copy 1 that keeps the table of its first day for the output => PREPARE: self.kept = table => HEAD: self.kept.to(x.dtype)
+"""
+
+# By words: its finding, what takes which place of the sound text, its layers.
+MODELS = {
+    words: (finding, dict(change.split(": ", 1) for change in changes.split(" => ")[1:]), int(layers))
+    for finding, layers, words, changes in re.findall(
+        r"^(\w+) (\d) (.+?)((?: => .+)?)$", re.sub(r"\n +", " ", _MODELS), re.MULTILINE
+    )
+}
+_HEALTHY = [words for words, (finding, *_) in MODELS.items() if finding == "healthy"]
 _SIZES = ((23, 16, 2, 9), (29, 12, 3, 8), (19, 20, 4, 7), (31, 16, 4, 11))  # V, C, H, T
 
 _LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where they are not the usual ones
@@ -268,21 +189,25 @@ _LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where
 
 _STATE = """
 def state(model):
-    return {"weights": [p.detach().clone() for p in model.parameters()], "dtypes": [str(p.dtype) for p in model.parameters()],
-            "modes": [m.training for m in model.modules()], "gradients": any(p.grad is not None for p in model.parameters())}
+    parameters = list(model.parameters())
+    return {"dtypes": [str(p.dtype) for p in parameters], "weights": [p.detach().clone() for p in parameters],
+            "modes": [m.training for m in model.modules()], "gradients": any(p.grad is not None for p in parameters)}
 """
+
+_LEFT = (  # what may be different afterwards, and what that means
+    ("dtypes", "The model has another dtype: `half()` changes the module itself, so try it on a copy.", "model_halved"),
+    ("weights", "The model has other weights: experiment on a copy, or set them back.", "weights_changed"),
+    ("modes", "The model is in another mode: eval() on a copy, or set it back.", "mode_changed"),
+    ("gradients", "Gradients are left behind in the model's parameters.", "gradients_left"),
+)
 
 
 def source(words: str) -> str:
     """The source of a model."""
     text = _MODEL
-    for place, code in {**_SOUND, **MODELS[words][1]}.items():
+    for place, code in (_SOUND | MODELS[words][1]).items():
         text = text.replace(place, code)
     return text
-
-
-def _number() -> int:
-    return int(1e6 * normal(1).abs().item())
 
 
 def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -296,36 +221,34 @@ def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
 def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept, tuple[torch.Tensor, torch.Tensor]]:
     """A fresh model in the student's process, and a batch for it."""
     V, C, H, T = _SIZES[size % len(_SIZES)]
-    making = student.probe("make", source(words))
-    given = [_number(), V, C, H, MODELS[words][2], T, 0.2, training]
+    making, seed = student.probe("make", source(words)), int(1e6 * normal(1).abs().item())
+    given = [seed, V, C, H, MODELS[words][2], T, 0.2, training]
     batch = a_batch(V, T, *_LENGTHS.get(words, lambda T: ())(T))
     return student.call(making, given, keep=True, record=False)["value"], batch
 
 
-def _word(got: Any, expected: str, where: str) -> None:
+def _word(got: Any, words: str) -> None:
     if got is None:
         raise Wrong("Your function returned nothing. Does it end with `return`?")
     if not isinstance(got, str):
         raise Wrong(f"The finding should be one of the eight words, a string; yours is {kind(got)}.", "form")
     if got not in WORDS:
         raise Wrong(f"The finding should be one of the eight words, as they stand in the box; yours is {got[:40]!r}.")
-    if got != expected:
-        raise ValuesDiffer(f"You found {got!r} in a model {where}.")
+    if got != MODELS[words][0]:
+        raise ValuesDiffer(f"You found {got!r} in a model {words}.")
 
 
-def _ask_about(*names: str) -> Asking:
+def _about(finding: str, *sound: int) -> Asking:
+    """Ask about sound models, by their numbers, and about all that have this bug."""
+    names = [_HEALTHY[number] for number in (0, *sound)] + [words for words in MODELS if MODELS[words][0] == finding]
+
     def ask(student: Student) -> None:
         for place, words in enumerate(names):
             with student.case():
                 model, batch = made(student, words, place, training=place % 2 == 0)
-                _word(student.value("diagnose", model, batch), MODELS[words][0], words)
+                _word(student.value("diagnose", model, batch), words)
 
     return ask
-
-
-def _of(finding: str, *sound: str) -> Sequence[str]:
-    """Sound models, and all that have this bug."""
-    return ["that is sound", *sound, *(words for words, (bug, _, _) in MODELS.items() if bug == finding)]
 
 
 _MANNERS = (
@@ -339,84 +262,31 @@ _MANNERS = (
 
 def _manners(student: Student) -> None:
     probe = student.probe("state", _STATE)
-    for place, words in enumerate(_MANNERS):
-        for training in (True, False):
-            with student.case():
-                model, (ids, real) = made(student, words, place, training)
-                before = student.call(probe, [model], record=False)["value"]
-                answer = student.call("diagnose", [model, (ids, real)])
-                _word(answer["value"], MODELS[words][0], words)
-                unchanged(answer["inputs"], [ids, real], "batch")
-                after = student.call(probe, [model])["value"]
-                if after["dtypes"] != before["dtypes"]:
-                    raise Wrong(
-                        "The model has another dtype afterwards: `half()` changes the module itself, so try it on a copy.",
-                        "model_halved",
-                    )
-                if not all(map(torch.equal, after["weights"], before["weights"])):
-                    raise Wrong(
-                        "The model has other weights afterwards: experiment on a copy, or set them back.",
-                        "weights_changed",
-                    )
-                if after["modes"] != before["modes"]:
-                    raise Wrong(
-                        "The model is in another mode afterwards: eval() on a copy, or set it back.", "mode_changed"
-                    )
-                if after["gradients"]:
-                    raise Wrong("Gradients are left behind in the model's parameters.", "gradients_left")  # fmt: skip
+    for number in range(2 * len(_MANNERS)):
+        with student.case():
+            words = _MANNERS[number // 2]
+            model, (ids, real) = made(student, words, number // 2, training=number % 2 == 0)
+            before = student.call(probe, [model], record=False)["value"]
+            answer = student.call("diagnose", [model, (ids, real)])
+            _word(answer["value"], words)
+            unchanged(answer["inputs"], [ids, real], "batch")
+            after = student.call(probe, [model])["value"]
+            for key, sentence, name in _LEFT:
+                old, new = before[key], after[key]
+                if not (all(map(torch.equal, new, old)) if key == "weights" else new == old):
+                    raise Wrong(sentence, name)
 
 
 EXERCISE = Exercise(
     points=6,
     checks=[
-        Check(
-            "sound models, and a later token that moves an earlier answer",
-            1.5,
-            _ask_about(
-                *_of(
-                    "leak",
-                    "that is sound, and blocks with the least number that its dtype has",
-                    "that is sound, and mixes each token with the one before it",
-                    "that is sound, with a softmax by hand",
-                    "that is sound, whose padding sees itself",
-                    "that is sound, with small logits",
-                    "that is sound, whose last norm has biases",
-                    "that is sound, and rounds on the way",
-                )
-            ),
-        ),
-        Check("dropout that eval mode does not switch off", 0.75, _ask_about(*_of("noise"))),
-        Check(
-            "rows that may look at nothing",
-            0.75,
-            _ask_about(*_of("empty", "that is sound, with a softmax by hand")),
-        ),
-        Check(
-            "numbers that float16 does not have",
-            0.75,
-            _ask_about(*_of("half", "that is sound, and blocks with the least number that its dtype has")),
-        ),
-        Check(
-            "padding that counts",
-            0.75,
-            _ask_about(
-                *_of(
-                    "padding",
-                    "that is sound, and mixes each token with the one before it",
-                    "that is sound, and rounds on the way",
-                )
-            ),
-        ),
-        Check(
-            "a loss of another token than the next",
-            0.5,
-            _ask_about(*_of("shift", "that is sound, and rounds on the way")),
-        ),
-        Check(
-            "an output layer with a copy of the table",
-            0.75,
-            _ask_about(*_of("copy", "that is sound, whose last norm has biases")),
-        ),
+        Check("sound models, and a later token that moves an earlier answer", 1.5, _about("leak", 1, 2, 3, 4, 5, 6, 7)),
+        Check("dropout that eval mode does not switch off", 0.75, _about("noise")),
+        Check("rows that may look at nothing", 0.75, _about("empty", 3)),
+        Check("numbers that float16 does not have", 0.75, _about("half", 1)),
+        Check("padding that counts", 0.75, _about("padding", 2, 7)),
+        Check("a loss of another token than the next", 0.5, _about("shift", 7)),
+        Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
         Check("the model and the batch stay as they were", 0.25, _manners, further=True),
     ],
     working=r"""
