@@ -11,7 +11,7 @@ from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import asks, behaves
 
 BATCHES = (
     *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
@@ -20,28 +20,17 @@ BATCHES = (
 asked = asks("attention_mask")
 
 
-@asked
-def _values() -> Cases:
-    for lengths, max_len in BATCHES:
-        yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
-
-
-@asked
-def _full() -> Cases:
-    for B, T in ((3, 4), (4, 4), (1, 3)):
-        yield [torch.full((B,), T), T], f"without any padding, for B = {B} and T = {T}"
-
-
-@asked
-def _arguments() -> Cases:
-    yield {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
+FULL = ((3, 4), (4, 4), (1, 3))
+_values = asked(lambda: (([torch.tensor(n), T], f"for lengths {n} and max_len = {T}") for n, T in BATCHES))
+_full = asked(lambda: (([torch.full((B,), T), T], f"without padding, for B = {B} and T = {T}") for B, T in FULL))
+_named = asked(lambda: iter([({"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name")]))
 
 
 def _manners(student: Student) -> None:
     for given in (torch.tensor([3, 0, 2]), torch.tensor([2, 4, 1, 3], dtype=torch.int32)):
         with student.case():
             behaves(student, "attention_mask", [given, 4], "lengths")
-    _arguments(student)
+    _named(student)
     device_is_kept(student, "attention_mask", [torch.tensor([3, 1]), 4])
 
 

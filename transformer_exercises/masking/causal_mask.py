@@ -12,10 +12,7 @@ from ..asking import Cases, asks
 asked = asks("causal_mask")
 
 
-@asked
-def _causal() -> Cases:
-    for T in (4, 1, 2, 3, 7, 40, 130, 520):
-        yield [T], f"for T = {T}"
+_causal = asked(lambda: (([T], f"for T = {T}") for T in (4, 1, 2, 3, 7, 40, 130, 520)))
 
 
 @asked

@@ -25,14 +25,12 @@ def _packed() -> Cases:
         yield [torch.arange(T) // size], f"for {T} tokens in documents of {size}"
 
 
-@asked
-def _batches() -> Cases:
-    steps = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
-    for ids in (
-        *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
-        *(steps // 4, torch.tensor([[6, 6, 8, 8, 8]]), steps[:, :1] // 3),
-    ):
-        yield [ids], f"for ids of shape {tuple(ids.shape)}"
+STEPS = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
+BATCHES = (
+    *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
+    *(STEPS // 4, torch.tensor([[6, 6, 8, 8, 8]]), STEPS[:, :1] // 3),
+)
+_batches = asked(lambda: (([ids], f"for ids of shape {tuple(ids.shape)}") for ids in BATCHES))
 
 
 @asked
@@ -55,8 +53,7 @@ def _manners(student: Student) -> None:
         with student.case():
             behaves(student, "document_mask", [ids], "document_ids")
     _arguments(student)
-    with student.case():
-        device_is_kept(student, "document_mask", [MIXED])
+    device_is_kept(student, "document_mask", [MIXED])
 
 
 EXERCISE = Exercise(

@@ -17,10 +17,7 @@ RAGGED = (
 asked = asks("padding_mask")
 
 
-@asked
-def _padding() -> Cases:
-    for lengths, max_len in RAGGED:
-        yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
+_padding = asked(lambda: (([torch.tensor(n), T], f"for lengths {n} and max_len = {T}") for n, T in RAGGED))
 
 
 @asked

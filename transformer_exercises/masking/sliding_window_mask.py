@@ -12,10 +12,8 @@ from ..asking import Cases, asks
 asked = asks("sliding_window_mask")
 
 
-@asked
-def _slides() -> Cases:
-    for T, window in ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129)):
-        yield [T, window], f"for T = {T} and window = {window}"
+SLIDES = ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129))
+_slides = asked(lambda: (([T, window], f"for T = {T} and window = {window}") for T, window in SLIDES))
 
 
 @asked
