@@ -13,7 +13,8 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal
 from autograder.spec.student import Student
 
-from .common import same_values, text_of
+from ..asking import Cases
+from .common import asks, same_values, text_of
 
 WHAT = "The new table"
 
@@ -27,49 +28,41 @@ def _stepped(logits: torch.Tensor, ids: torch.Tensor, learning_rate: float) -> t
     return logits - learning_rate * gradient
 
 
-def _asked(
-    student: Student, logits: torch.Tensor, ids: torch.Tensor, rate: float, where: str, rough: bool = False
-) -> None:
-    with student.case():
-        got = student.value("bigram_step", logits, ids, rate, where=where)
-        same_values(got, _stepped(logits, ids, rate), WHAT, where, rough)
+asked = asks("bigram_step", by=_stepped)
 
 
-def _step_values(student: Student) -> None:
-    banana = torch.tensor([1, 0, 2, 0, 2, 0])
-    _asked(student, torch.zeros(3, 3), banana, 3.0, "for banana, from zeros")
-    _asked(student, torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0, "for the text 0 0 1")
+@asked
+def _values() -> Cases:
+    yield [torch.zeros(3, 3), torch.tensor([1, 0, 2, 0, 2, 0]), 3.0], "for banana, from zeros"
+    yield [torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0], "for the text 0 0 1"
     for V, N, rate in (
-        (4, 7, 0.1),
-        (7, 60, 2.0),
-        (5, 12, 20.0),
-        (3, 200, 0.7),
-        (11, 11, 5.0),
-        (2, 3, 1.0),
-        (6, 3000, 9.0),
+        *((4, 7, 0.1), (7, 60, 2.0), (5, 12, 20.0), (3, 200, 0.7), (11, 11, 5.0), (2, 3, 1.0), (6, 3000, 9.0)),
     ):
         ids = text_of(N, V)
-        _asked(student, normal(V, V, scale=1.5), ids, rate, f"for V = {V}, N = {N}, learning rate {rate:g}")
+        yield [normal(V, V, scale=1.5), ids, rate], f"for V = {V}, N = {N}, learning rate {rate:g}"
 
 
-def _step_rows(student: Student) -> None:
+@asked
+def _rows() -> Cases:
     """Nothing is learnt about a row that no pair begins with, and nothing at all from a text without pairs."""
-    for ids, where in (
+    texts: tuple[tuple[list[int], str], ...] = (
         ([2], "for a text of one token"),
         ([], "for an empty text"),
         ([1, 3], "for a single pair"),
         ([0, 0, 0, 4], "for 0 0 0 4, in which 4 is only ever the last"),
-    ):
-        _asked(student, normal(5, 5), torch.tensor(ids, dtype=torch.int64), 2.5, where)
+    )
+    for ids, where in texts:
+        yield [normal(5, 5), torch.tensor(ids, dtype=torch.int64), 2.5], where
 
 
-def _step_stable(student: Student) -> None:
+@asked
+def _stable() -> Cases:
     for rows, ids, where in (
         ([[1e4, 0.0, -1e4], [0.0, 1e4, 1e4 - 1], [-1e4, -1e4 + 2, -1e4]], [0, 1, 2, 2, 1, 0, 0], "for logits of ±1e4"),
         ([[200.0, -200.0], [-1e4, -1e4 - 1]], [0, 1, 1, 0, 0], "for rows near 200 and near −1e4"),
     ):
-        _asked(student, torch.tensor(rows), torch.tensor(ids), 3.0, where, rough=True)
-        _asked(student, torch.tensor(rows).double(), torch.tensor(ids), 3.0, f"{where}, in float64")
+        yield [torch.tensor(rows), torch.tensor(ids), 3.0], where, True
+        yield [torch.tensor(rows).double(), torch.tensor(ids), 3.0], f"{where}, in float64", True
 
 
 _KEPT = """
@@ -88,15 +81,14 @@ def shared(one, other):
 """
 
 
-def _step_again(student: Student) -> None:
+def _again(student: Student) -> None:
     """The very same tensor, as a training loop or a careful reader would pass it twice."""
     logits, ids = normal(4, 4), text_of(15, 4)
-    expected = _stepped(logits, ids, 2.0)
     theirs = student.call(student.probe("kept", _KEPT), [logits], keep=True, record=False)["value"]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
             got = a_tensor(student.call("bigram_step", [theirs, ids, 2.0], where=where)["value"], WHAT)
-            same_values(got, expected, WHAT, where)
+            same_values(got, _stepped(logits, ids, 2.0), WHAT, where)
             if got.was_differentiable:  # type: ignore[attr-defined]  # decoding sets it
                 raise Wrong(
                     "A graph hangs on the result (`requires_grad` is True): each further step makes it longer, and a "
@@ -110,32 +102,25 @@ def _step_again(student: Student) -> None:
         )
     with student.case():
         answer = student.call("bigram_step", [theirs, ids[:1], 2.0], where="for a text of one token", keep=True)
-        shared = student.value(student.probe("shared", _SHARED), theirs, answer["value"])
-        if shared is True:
+        if student.value(student.probe("shared", _SHARED), theirs, answer["value"]) is True:
             raise Wrong(
                 "For a text of one token the tensor that was passed in comes back itself: a new tensor is asked for.",
                 "same_tensor_back",
             )
 
 
-def _step_manners(student: Student) -> None:
-    for V, N, dtype in ((4, 9, torch.float32), (6, 20, torch.float64)):
+def _manners(student: Student) -> None:
+    for logits, ids, where in (
+        (normal(4, 4), text_of(9, 4), ""),
+        (normal(6, 6, dtype=torch.float64), text_of(20, 6), "in float64"),
+        (normal(5, 5), torch.tensor([3]), "for a text of one token"),
+        (normal(5, 5).T, text_of(18, 5)[::2], "for tensors that are not contiguous"),
+    ):
         with student.case():
-            logits, ids = normal(V, V, dtype=dtype), text_of(N, V)
-            answer = student.call("bigram_step", [logits, ids, 1.5])
-            same_tensor(answer["value"], _stepped(logits, ids, 1.5), WHAT)
+            answer = student.call("bigram_step", [logits, ids, 1.5], where=where)
+            same_tensor(answer["value"], _stepped(logits, ids, 1.5), WHAT, where)
             unchanged(answer["inputs"], [logits, ids], "`logits`, `ids`")
             generator_unchanged(answer)
-    with student.case():
-        logits = normal(5, 5)
-        answer = student.call("bigram_step", [logits, torch.tensor([3]), 1.5])
-        same_tensor(answer["value"], logits, WHAT, "for a text of one token")
-        unchanged(answer["inputs"], [logits], "`logits`")
-    with student.case():
-        logits, ids, where = normal(5, 5).T, text_of(18, 5)[::2], "for tensors that are not contiguous"
-        same_tensor(
-            student.value("bigram_step", logits, ids, 1.5, where=where), _stepped(logits, ids, 1.5), WHAT, where
-        )
     with student.case():
         device_is_kept(student, "bigram_step", [normal(4, 4), text_of(9, 4), 1.5])
 
@@ -143,11 +128,11 @@ def _step_manners(student: Student) -> None:
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("logits − learning rate · gradient of the mean loss", 2.0, _step_values),
-        Check("rows without a pair, and texts without one, as they were", 0.5, _step_rows),
-        Check("stable for logits of ±1e4", 0.5, _step_stable, further=True),
-        Check("the same call twice, and no graph on the result", 0.5, _step_again, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.5, _step_manners, further=True),
+        Check("logits − learning rate · gradient of the mean loss", 2.0, _values),
+        Check("rows without a pair, and texts without one, as they were", 0.5, _rows),
+        Check("stable for logits of ±1e4", 0.5, _stable, further=True),
+        Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
+        Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
     ],
     working=r"""
 import torch

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_gradients, same_tensor, unchanged
-from autograder.spec.exercise import Wrong
-from autograder.spec.inputs import generator_unchanged, normal
+from autograder.spec.compare import kind, same_gradients, same_tensor
+from autograder.spec.course import reference
+from autograder.spec.exercise import Asking, Wrong
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
+
+from ..asking import Cases
 
 
 def text_of(n: int, vocab_size: int) -> torch.Tensor:
@@ -38,6 +43,27 @@ def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
     same_tensor(got, expected, what, where, rough)
 
 
+def asks(name: str, by: Callable[..., torch.Tensor] | None = None) -> Callable[[Callable[[], Cases]], Asking]:
+    """Make a check of a generator of cases as `asking.asks` does, but right values are enough (`same_values`).
+
+    `by` computes what is expected, if it is not the reference. A case's arguments are a list, or a list and a
+    dictionary; what follows `where` says whether the comparison is rough.
+    """
+
+    def check(cases: Callable[[], Cases]) -> Asking:
+        @functools.wraps(cases)
+        def ask(student: Student) -> None:
+            for args, where, *rough in cases():
+                by_place, by_name = args if isinstance(args, tuple) else (args, {})
+                with student.case():
+                    got = student.call(name, by_place, by_name, where=where)["value"]
+                    same_values(got, (by or reference(name))(*by_place, **by_name), "The result", where, *rough)
+
+        return ask
+
+    return check
+
+
 def gradient_agrees(
     student: Student, target: str, reference: Any, args: list, name: str, where: str, rough: bool = False
 ) -> None:
@@ -51,13 +77,3 @@ def gradient_agrees(
     if answer["value"] is None:
         raise Wrong(f"There is no result to take gradients of: yours returned {kind(None)}.")
     same_gradients(answer["gradients"].get("inputs", []), [expected], [name], where, rough)
-
-
-def quiet_and_pure(student: Student, target: str, args: list, expected: torch.Tensor, what: str, names: str) -> None:
-    """Twice the same result, exact in type, with the inputs and the global generator left alone."""
-    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    for turn in ("", "when called a second time"):
-        answer = student.call(target, args, where=turn)
-        same_tensor(answer["value"], expected, what, turn)
-        unchanged(answer["inputs"], tensors, names)
-        generator_unchanged(answer)

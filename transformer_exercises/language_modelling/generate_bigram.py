@@ -13,110 +13,84 @@ import torch.nn.functional as F
 from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import their_generator
-from autograder.spec.student import Student
+from autograder.spec.inputs import generator_unchanged, their_generator
+from autograder.spec.student import Kept, Student
 
 from .common import rows_of_probs
 
-count_bigrams = reference("count_bigrams")
 
-
-def _as_ids(got: Any, where: str) -> list[int]:
+def _as_ids(got: Any, num_tokens: int, where: str) -> list[int]:
     """The ids of an answer.
 
     Scalar tensors in a list are let pass here: whether they are ints has a check of its own.
     """
-    if isinstance(got, torch.Tensor):
-        if got.dim() != 1 or got.is_floating_point():
-            raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)} {where}.")
-        return got.tolist()
-    if type(got) not in (list, tuple):
-        raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)} {where}.")
+    asked = "A list of Python ints is asked for; yours"
+    if type(got) not in (list, tuple) and not (
+        isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
+    ):
+        raise Wrong(f"{asked} is {kind(got)} {where}.")
     ids = [item.item() if isinstance(item, torch.Tensor) and item.numel() == 1 else item for item in got]
     if not all(type(item) in (int, float) and item == int(item) for item in ids):
-        raise Wrong(f"A list of Python ints is asked for; yours holds other things {where}.")
+        raise Wrong(f"{asked} holds other things {where}.")
+    if len(ids) != num_tokens + 1:
+        wanted = f"{num_tokens + 1} ids {where}: the start id and {num_tokens} new ones"
+        raise Wrong(f"The list should have {wanted}; yours has {len(ids)}.")
     return [int(item) for item in ids]
 
 
-def _has_length(ids: list[int], num_tokens: int, where: str) -> None:
-    if len(ids) != num_tokens + 1:
-        raise Wrong(
-            f"The list should have {num_tokens + 1} ids {where}: the start id and {num_tokens} new ones; yours has "
-            f"{len(ids)}."
-        )
+def _drawn(
+    student: Student, probs: torch.Tensor, start: int, num_tokens: int, generator: Kept, where: str
+) -> list[int]:
+    got = student.value("generate_bigram", probs, start, num_tokens, generator, where=where)
+    return _as_ids(got, num_tokens, where)
 
 
-_CHAINS = ([1, 2, 3, 4, 0], [3, 0, 4, 1, 2], [2, 2, 0, 3, 1])  # token k is followed by chain[k], with certainty
+CHAINS = ([1, 2, 3, 4, 0], [3, 0, 4, 1, 2], [2, 2, 0, 3, 1])  # token k is followed by chain[k], with certainty
 
 
-def _certain(chain: list[int]) -> torch.Tensor:
-    return F.one_hot(torch.tensor(chain), len(chain)).float()
+def _follows(student: Student, chain: list[int], start: int, num_tokens: int, seed: int) -> None:
+    with student.case():
+        where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
+        certain = F.one_hot(torch.tensor(chain), len(chain)).float()
+        ids = _drawn(student, certain, start, num_tokens, their_generator(student, seed), where)
+        if ids[0] != start:
+            raise ValuesDiffer(f"The list should begin with the start id {where}.")
+        expected = [start]
+        for _ in range(num_tokens):
+            expected.append(chain[expected[-1]])
+        if ids != expected:
+            raise ValuesDiffer(f"The tokens are not those that the table makes certain {where}: row i follows i.")
 
 
-def _follow(chain: list[int], start: int, steps: int) -> list[int]:
-    ids = [start]
-    for _ in range(steps):
-        ids.append(chain[ids[-1]])
-    return ids
+def _chain(student: Student) -> None:
+    for chain, start, num_tokens in zip(CHAINS * 2, (0, 2, 1, 4, 1, 4), (7, 11, 6, 3, 2, 23), strict=True):
+        _follows(student, chain, start, num_tokens, 3)
 
 
-_SPREAD = [[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]]
-
-
-def _generated_chain(student: Student) -> None:
-    for chain, start, num_tokens in zip(_CHAINS * 2, (0, 2, 1, 4, 1, 4), (7, 11, 6, 3, 2, 23), strict=True):
-        with student.case():
-            where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
-            got = student.value(
-                "generate_bigram", _certain(chain), start, num_tokens, their_generator(student, 3), where=where
-            )
-            ids = _as_ids(got, where)
-            _has_length(ids, num_tokens, where)
-            if ids[0] != start:
-                raise ValuesDiffer(f"The list should begin with the start id {where}.")
-            if ids != _follow(chain, start, num_tokens):
-                raise ValuesDiffer(
-                    f"The tokens are not those that the table makes certain {where}: row i is what follows i."
-                )
-
-
-def _generated_few(student: Student) -> None:
+def _few(student: Student) -> None:
     for num_tokens, start in ((0, 3), (1, 2), (0, 0)):
-        with student.case():
-            where = f"for num_tokens = {num_tokens}"
-            got = student.value(
-                "generate_bigram", _certain(_CHAINS[0]), start, num_tokens, their_generator(student, 5), where=where
-            )
-            ids = _as_ids(got, where)
-            _has_length(ids, num_tokens, where)
-            if ids != _follow(_CHAINS[0], start, num_tokens):
-                raise ValuesDiffer(f"The ids are wrong {where}: the list begins with the start id.")
+        _follows(student, CHAINS[0], start, num_tokens, 5)
 
 
-def _generated_shares(student: Student) -> None:
+def _shares(student: Student) -> None:
     """Each transition as often as its probability says, up to six standard deviations and a little.
 
     That fails for a right answer with a probability below 1e-6 (16 cells, 2e-9 each for a normal distribution; the five
     more allow for the rare cell of 0.05), whatever its way of sampling.
     """
-    probs, counts = torch.tensor(_SPREAD), torch.zeros(4, 4)
+    probs = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]])
+    counts = torch.zeros(4, 4)
     for seed in range(10):
-        where = "for 400 tokens"
-        got = student.value("generate_bigram", probs, seed % 4, 400, their_generator(student, 100 + seed), where=where)
-        ids = _as_ids(got, where)
-        _has_length(ids, 400, where)
+        ids = _drawn(student, probs, seed % 4, 400, their_generator(student, 100 + seed), "for 400 tokens")
         if not all(0 <= token < 4 for token in ids):
-            raise Wrong(f"There are ids outside the vocabulary {where}.")
-        counts += count_bigrams(torch.tensor(ids), 4)
+            raise Wrong("There are ids outside the vocabulary for 400 tokens.")
+        counts += reference("count_bigrams")(torch.tensor(ids), 4)
     if counts[probs == 0].any():
         raise Wrong("Tokens of probability 0 are drawn: they must never follow.", "impossible_token")
     wide, where = torch.full((300, 300), 1 / 300), "for 300 tokens that are all alike"
-    ids = _as_ids(student.value("generate_bigram", wide, 7, 900, their_generator(student, 77), where=where), where)
-    _has_length(ids, 900, where)
-    if len(set(ids)) < 240:  # 285 are to be expected, give or take 4
-        raise Wrong(
-            f"Far too few different tokens come {where}: rare ones must have their chance too.", "wrong_frequencies"
-        )
+    if len(set(_drawn(student, wide, 7, 900, their_generator(student, 77), where))) < 240:  # 285, give or take 4
+        few = f"Far too few different tokens come {where}: rare ones must have their chance too."
+        raise Wrong(few, "wrong_frequencies")
     visits = counts.sum(1, keepdim=True)
     allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5
     if ((counts - visits * probs).abs() > allowed).any():
@@ -127,19 +101,13 @@ def _generated_shares(student: Student) -> None:
         )
 
 
-def _generated_by_generator(student: Student) -> None:
+def _by_generator(student: Student) -> None:
     probs = torch.full((7, 7), 1 / 7)  # two runs of 40 tokens agree by chance once in 7 ** 40
     draws = []
     for seed in (11, 11, 12, 13):
         answer = student.call("generate_bigram", [probs, 2, 40, their_generator(student, seed)])
-        draws.append(_as_ids(answer["value"], "for a uniform table"))
-        _has_length(draws[-1], 40, "for a uniform table")
-        if answer["rng_moved"]:
-            raise Wrong(
-                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and "
-                "seed nothing.",
-                "global_generator",
-            )
+        draws.append(_as_ids(answer["value"], 40, "for a uniform table"))
+        generator_unchanged(answer)
     if draws[0] != draws[1]:
         raise Wrong(
             "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, "
@@ -152,9 +120,7 @@ def _generated_by_generator(student: Student) -> None:
             "generator_ignored",
         )
     generator = their_generator(student, 11)
-    first, second = (
-        _as_ids(student.value("generate_bigram", probs, 2, 40, generator), "for a uniform table") for _ in range(2)
-    )
+    first, second = (_drawn(student, probs, 2, 40, generator, "for a uniform table") for _ in range(2))
     if first == second:
         raise Wrong(
             "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it "
@@ -163,36 +129,30 @@ def _generated_by_generator(student: Student) -> None:
         )
 
 
-def _generated_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
             probs = rows_of_probs(5, 5, dtype=dtype)
-            answer = student.call(
-                "generate_bigram",
-                [probs, 1, 30, their_generator(student, 8)],
-                where=f"for {dtype_name(probs)} probabilities",
-            )
+            where = f"for {dtype_name(probs)} probabilities"
+            answer = student.call("generate_bigram", [probs, 1, 30, their_generator(student, 8)], where=where)
             got = answer["value"]
-            _has_length(_as_ids(got, ""), 30, "")
+            _as_ids(got, 30, where)
             unchanged(answer["inputs"][:1], [probs], "`probs`")
             if type(got) is not list:
                 raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)}.", "not_a_list")
-            if not all(type(item) is int for item in got):
-                raise Wrong(
-                    "The list should hold Python ints; yours holds "
-                    f"{kind(next(i for i in got if type(i) is not int))}: use `.item()`.",
-                    "not_ints",
-                )
+            other = next((item for item in got if type(item) is not int), 0)
+            if type(other) is not int:
+                raise Wrong(f"The list should hold Python ints; yours holds {kind(other)}: use `.item()`.", "not_ints")
 
 
 EXERCISE = Exercise(
     points=3,
     checks=[
-        Check("start id, then one token after the other", 1.25, _generated_chain),
-        Check("no token, one token", 0.25, _generated_few, further=True),
-        Check("tokens as often as their probabilities say", 0.75, _generated_shares),
-        Check("chance comes from the generator alone", 0.5, _generated_by_generator, further=True),
-        Check("a list of ints, inputs unchanged", 0.25, _generated_manners, further=True),
+        Check("start id, then one token after the other", 1.25, _chain),
+        Check("no token, one token", 0.25, _few, further=True),
+        Check("tokens as often as their probabilities say", 0.75, _shares),
+        Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
+        Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
     ],
     working=r"""
 import torch

@@ -23,33 +23,40 @@ def _shapes(V: int, n: int, E: int, H: int) -> dict[str, tuple[int, ...]]:
     return dict(zip(ROLES, ((V, E), (H, (n - 1) * E), (H,), (V, H), (V,)), strict=True))
 
 
-def _names(parameters: dict, shapes: dict[str, tuple[int, ...]], sizes: str) -> dict[str, str]:
+def _names(parameters: dict, V: int, n: int, E: int, H: int) -> dict[str, str]:
     """What the parts are called in a student's module; other names are marked elsewhere."""
     found: dict[str, str] = {}
-    for role, shape in shapes.items():
+    for role, shape in _shapes(V, n, E, H).items():
         free = [str(n) for n, p in parameters.items() if shape_of(p) == shape and str(n) not in found.values()]
         if not free:
-            raise Wrong(f"NeuralNgram({sizes}) holds no parameter `{role}` of shape {shape_name(torch.empty(shape))}.")
+            raise Wrong(f"NeuralNgram({V}, {n}, {E}, {H}) holds no parameter `{role}` of shape {shape}.")
         found[role] = role if role in free else free[0]
     return found
 
 
-def _built(
-    student: Student, V: int, n: int, E: int, H: int, dtype: str = ""
-) -> tuple[Any, dict[str, torch.Tensor], dict[str, str]]:
-    """A module, the numbers put into its parts under the names of ROLES, and the names they have there."""
-    module = student.build("NeuralNgram", V, n, E, H)
-    if dtype:
-        student.move(module, dtype)
-    shapes = _shapes(V, n, E, H)
-    try:
-        names = _names(student.state(module, record=False)["parameters"], shapes, f"{V}, {n}, {E}, {H}")
-    except Wrong:
-        outline(student, module, 0)
-        raise
-    state = {role: normal(*shape, dtype=torch.float64 if dtype else torch.float32) for role, shape in shapes.items()}
-    student.load(module, {names[role]: value for role, value in state.items()})
-    return module, state, names
+class _Built:
+    """A student's module: `names` are those of its parts, `state` the numbers put into them, both by ROLES."""
+
+    def __init__(self, student: Student, V: int, n: int, E: int, H: int, dtype: torch.dtype = torch.float32) -> None:
+        self.student = student
+        self.module: Any = student.build("NeuralNgram", V, n, E, H)
+        if dtype == torch.float64:
+            student.move(self.module, "float64")
+        try:
+            self.names = _names(student.state(self.module, record=False)["parameters"], V, n, E, H)
+        except Wrong:
+            outline(student, self.module, 0)
+            raise
+        self.state = {role: normal(*shape, dtype=dtype) for role, shape in _shapes(V, n, E, H).items()}
+        student.load(self.module, self.in_theirs())
+
+    def in_theirs(self) -> dict[str, torch.Tensor]:
+        return {self.names[role]: value for role, value in self.state.items()}
+
+    def compared(self, context: torch.Tensor, where: str, **options: Any) -> dict[str, Any]:
+        answer = self.student.call(self.module, [context], where=where, **options)
+        same_tensor(answer["value"], _logits(self.state, context), LOGITS, where)
+        return answer
 
 
 def _logits(state: dict[str, torch.Tensor], context: torch.Tensor) -> torch.Tensor:
@@ -64,107 +71,94 @@ def _contexts(V: int, *shape: int) -> torch.Tensor:
 
 def _asked(student: Student, leading: tuple[int, ...], V: int, n: int, E: int, H: int) -> None:
     with student.case():
-        module, state, _ = _built(student, V, n, E, H)
+        built = _Built(student, V, n, E, H)
         context = _contexts(V, *leading, n - 1)
-        where = f"for contexts of shape {shape_name(context)} and NeuralNgram({V}, {n}, {E}, {H})"
-        same_tensor(student.value(module, context, where=where), _logits(state, context), LOGITS, where)
+        built.compared(context, f"for contexts of shape {shape_name(context)} and NeuralNgram({V}, {n}, {E}, {H})")
 
 
-def _ngram_parts(student: Student) -> None:
-    for V, n, E, H in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
+def _part(part: Any, role: str, shape: tuple[int, ...], trainable: bool) -> None:
+    if shape_of(part) != shape:
+        raise Wrong(f"`{role}` should have shape {shape}; yours has {shape_name(part)}.")
+    if part.dtype != torch.float32:
+        raise Wrong(f"`{role}` should be float32; yours is {dtype_name(part)}.")
+    if not trainable:
+        raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
+    if role.endswith("weight") and part.std() < 1e-4:
+        raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
+
+
+def _parts(student: Student) -> None:
+    for sizes in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
         with student.case():
-            module = student.build("NeuralNgram", V, n, E, H)
+            module = student.build("NeuralNgram", *sizes)
             outline(student, module, 2)
             state = student.state(module, record=False)
-            parameters, sizes = state["parameters"], f"NeuralNgram({V}, {n}, {E}, {H})"
-            for role, shape in _shapes(V, n, E, H).items():
+            parameters = state["parameters"]
+            for role, shape in _shapes(*sizes).items():
                 if not isinstance(parameters.get(role), torch.Tensor):
                     there = ", ".join(map(str, parameters))[:120] or "nothing"
-                    raise Wrong(f"{sizes} has no parameter `{role}`; there is {there}.")
-                if shape_of(parameters[role]) != shape:
-                    mine = shape_name(parameters[role])
-                    wanted = shape_name(torch.empty(shape))
-                    raise Wrong(f"`{role}` of {sizes} should have shape {wanted}; yours has {mine}.")
-                if parameters[role].dtype != torch.float32:
-                    raise Wrong(f"`{role}` should be float32; yours is {dtype_name(parameters[role])}.")
-                if role not in state["trainable"]:
-                    raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
-                if role.endswith("weight") and parameters[role].std() < 1e-4:
-                    raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
+                    raise Wrong(f"NeuralNgram{sizes} has no parameter `{role}`; there is {there}.")
+                _part(parameters[role], role, shape, role in state["trainable"])
             extra = sorted(set(map(str, parameters)) - set(ROLES))
             if extra:
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
         named = student.build("NeuralNgram", vocab_size=4, n=3, embed_dim=2, hidden_dim=5)
-        _names(student.state(named, record=False)["parameters"], _shapes(4, 3, 2, 5), "4, 3, 2, 5")
+        _names(student.state(named, record=False)["parameters"], 4, 3, 2, 5)
 
 
-def _ngram_values(student: Student) -> None:
-    for leading, V, n, E, H in (
-        ((4,), 7, 4, 3, 5),
-        ((5,), 11, 2, 6, 4),
-        ((1,), 5, 9, 2, 13),
-        ((3,), 3, 4, 3, 3),
-        ((40,), 6, 17, 4, 8),
-        ((2,), 9, 3, 1, 2),
-    ):
-        _asked(student, leading, V, n, E, H)
+def _values(student: Student) -> None:
+    for leading, *sizes in ((4, 7, 4, 3, 5), (5, 11, 2, 6, 4), (1, 5, 9, 2, 13), (3, 3, 4, 3, 3), (40, 6, 17, 4, 8)):
+        _asked(student, (leading,), *sizes)
+    _asked(student, (2,), 9, 3, 1, 2)
 
 
-def _ngram_leading(student: Student) -> None:
+def _leading(student: Student) -> None:
     for leading in ((2, 6), (), (3, 1, 4), (2, 1, 1, 2)):
         _asked(student, leading, 7, 5, 3, 4)
 
 
-def _ngram_gradient(student: Student) -> None:
+def _gradient(student: Student) -> None:
     for leading, dtype in (((6,), torch.float32), ((2, 5), torch.float64)):
         with student.case():
-            module, state, names = _built(student, 5, 4, 3, 6, dtype="float64" if dtype == torch.float64 else "")
+            built = _Built(student, 5, 4, 3, 6, dtype)
             context = _contexts(5, *leading, 3)
             where = f"for contexts of shape {shape_name(context)}"
-            leaves = {role: value.clone().requires_grad_(True) for role, value in state.items()}
+            leaves = {role: value.clone().requires_grad_(True) for role, value in built.state.items()}
             result = _logits(leaves, context)
             upstream = normal(*result.shape, dtype=dtype)
             expected = torch.autograd.grad((result * upstream).sum(), list(leaves.values()))
-            answer = student.call(module, [context], where=where, upstream=[upstream])
-            same_tensor(answer["value"], result.detach(), LOGITS, where)
-            mine = [answer["gradients"].get("parameters", {}).get(names[role]) for role in ROLES]
-            student.note_gradients(dict(zip(ROLES, mine, strict=True)))
-            same_gradients(mine, list(expected), [f"`{role}`" for role in ROLES], where)
+            gradients = built.compared(context, where, upstream=[upstream])["gradients"].get("parameters", {})
+            mine = {role: gradients.get(built.names[role]) for role in ROLES}
+            student.note_gradients(mine)
+            same_gradients(list(mine.values()), list(expected), [f"`{role}`" for role in ROLES], where)
 
 
-def _ngram_manners(student: Student) -> None:
-    module, state, names = _built(student, 7, 4, 3, 5)
-    other, other_state, _ = _built(student, 7, 4, 3, 5)
+def _manners(student: Student) -> None:
+    built, other = _Built(student, 7, 4, 3, 5), _Built(student, 7, 4, 3, 5)
     context = _contexts(7, 6, 3)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
-        answer = student.call(module, [context], training=training, where=where)
-        same_tensor(answer["value"], _logits(state, context), LOGITS, where)
+        answer = built.compared(context, where, training=training)
         unchanged(answer["inputs"], [context], "`context`")
         generator_unchanged(answer)
-    same_tensor(student.value(other, context), _logits(other_state, context), LOGITS, "of a second module")
-    parameters_unchanged(student, module, {names[role]: value for role, value in state.items()}, record=False)
+    other.compared(context, "of a second module")
+    parameters_unchanged(student, built.module, built.in_theirs(), record=False)
     with student.case():
-        wide, wide_state, _ = _built(student, 6, 3, 4, 5, dtype="float64")
-        context = _contexts(6, 5, 2)
-        where = "in float64"
-        same_tensor(student.value(wide, context, where=where), _logits(wide_state, context), LOGITS, where)
+        _Built(student, 6, 3, 4, 5, torch.float64).compared(_contexts(6, 5, 2), "in float64")
     with student.case():
-        turned, where = _contexts(7, 3, 6).T, "for contexts that are not contiguous"
-        same_tensor(student.value(module, turned, where=where), _logits(state, turned), LOGITS, where)
-    device_is_kept(student, module, [_contexts(7, 6, 3)])
+        built.compared(_contexts(7, 3, 6).T, "for contexts that are not contiguous")
+    device_is_kept(student, built.module, [_contexts(7, 6, 3)])
 
 
+MANNERS = "float64, input unchanged, modules independent, any layout and device"
 EXERCISE = Exercise(
     points=5,
     checks=[
-        Check("the three parts, and nothing else", 1.0, _ngram_parts),
-        Check("logits with given weights", 2.0, _ngram_values),
-        Check("any number of leading dimensions", 0.75, _ngram_leading, further=True),
-        Check("gradients reach every part", 0.5, _ngram_gradient, further=True),
-        Check(
-            "float64, input unchanged, modules independent, any layout and device", 0.75, _ngram_manners, further=True
-        ),
+        Check("the three parts, and nothing else", 1.0, _parts),
+        Check("logits with given weights", 2.0, _values),
+        Check("any number of leading dimensions", 0.75, _leading, further=True),
+        Check("gradients reach every part", 0.5, _gradient, further=True),
+        Check(MANNERS, 0.75, _manners, further=True),
     ],
     working=r"""
 from torch import nn

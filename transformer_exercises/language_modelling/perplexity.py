@@ -11,65 +11,57 @@ from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import device_is_kept, gradients_agree, normal
 from autograder.spec.student import Student
 
-from .common import gradient_agrees, quiet_and_pure, same_values
+from ..asking import behaves
+from .common import gradient_agrees, same_values
 
 
-def _perplexity_floats(student: Student) -> None:
+def _floats(student: Student) -> None:
     for number in (math.log(6), 0.0, 1.0, 2.75, 0.125, 9.5):
         with student.case():
             where = f"for the float {number:.4g}"
             got = student.value("perplexity", number, where=where)
             if isinstance(got, torch.Tensor):
-                raise Wrong(
-                    f"The result is a tensor {where}: a float in gives a float out (math.exp).", "tensor_from_float"
-                )
+                raise Wrong(f"The result is a tensor {where}: a float gives a float (math.exp).", "tensor_from_float")
             if type(got) not in (int, float):
                 raise Wrong(f"The result should be a float {where}; yours is {kind(got)}.")
             if not math.isclose(got, math.exp(number), rel_tol=1e-5):
                 raise ValuesDiffer(f"The result is wrong {where}.")
 
 
-def _perplexity_tensors(student: Student) -> None:
-    for given, where in (
-        (torch.tensor(1.5), "for a scalar tensor"),
-        (normal(4).abs(), "for a tensor of shape (4,)"),
-        (normal(2, 3).abs(), "for a tensor of shape (2, 3)"),
-        (torch.tensor([2.0]), "for a tensor of shape (1,)"),
-    ):
+def _tensors(student: Student) -> None:
+    for given in (torch.tensor(1.5), normal(4).abs(), normal(2, 3).abs(), torch.tensor([2.0])):
         with student.case():
+            where = f"for a tensor of shape {tuple(given.shape)}" if given.dim() else "for a scalar tensor"
             got = student.value("perplexity", given, where=where)
             if type(got) in (int, float):
-                raise Wrong(
-                    f"The result is a Python number {where}: a tensor in gives a tensor out.", "number_from_tensor"
-                )
+                raise Wrong(f"The result is a number {where}: a tensor gives a tensor.", "number_from_tensor")
             if isinstance(got, torch.Tensor) and got.shape != given.shape:
                 raise Wrong(f"The shape changes {where}: every entry keeps its place.", "wrong_shape")
             same_values(got, given.exp(), "The result", where)
 
 
-def _perplexity_gradient(student: Student) -> None:
+def _gradient(student: Student) -> None:
     for given, where in ((normal(2, 3), ""), (normal(3, 1, dtype=torch.float64), "in float64")):
         with student.case():
             gradients_agree(student, "perplexity", torch.exp, [given], ["`mean_nll`"], where=where)
     with student.case():
-        scalar = torch.tensor(1.25)
-        gradient_agrees(student, "perplexity", torch.exp, [scalar], "`mean_nll`", "for a scalar tensor")
+        gradient_agrees(student, "perplexity", torch.exp, [torch.tensor(1.25)], "`mean_nll`", "for a scalar tensor")
 
 
-def _perplexity_manners(student: Student) -> None:
+def _manners(student: Student) -> None:
     for given in (normal(3, 1), normal(2, 2, dtype=torch.float64)):
         with student.case():
-            quiet_and_pure(student, "perplexity", [given], given.exp(), "The result", "`mean_nll`")
+            behaves(student, "perplexity", [given], "`mean_nll`")
     device_is_kept(student, "perplexity", [normal(3)])
 
 
 EXERCISE = Exercise(
     points=1,
     checks=[
-        Check("a float gives a float", 0.4, _perplexity_floats),
-        Check("a tensor gives a tensor of its shape", 0.4, _perplexity_tensors),
-        Check("gradients", 0.1, _perplexity_gradient, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.1, _perplexity_manners, further=True),
+        Check("a float gives a float", 0.4, _floats),
+        Check("a tensor gives a tensor of its shape", 0.4, _tensors),
+        Check("gradients", 0.1, _gradient, further=True),
+        Check("dtype kept, inputs unchanged, any device", 0.1, _manners, further=True),
     ],
     working=r"""
 import math
