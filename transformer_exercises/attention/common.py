@@ -12,6 +12,9 @@ from autograder.spec.exercise import Wrong
 from autograder.spec.inputs import gradients_of, normal
 from autograder.spec.student import Answer, Student
 
+State = dict[str, torch.Tensor]  # a layer's weights by name
+Maybe = torch.Tensor | None
+
 
 def same_pair(got: Any, expected: tuple, where: str = "") -> None:
     output, weights = a_pair(got, "(output, weights)")
@@ -36,23 +39,19 @@ def blocked_is_zero(got: Any, mask: torch.Tensor, where: str) -> None:
         raise Wrong(f"A blocked key must get a weight of exactly 0; yours gets more {where}. Fill with −inf.")
 
 
-def weights_for(
-    names: Sequence[str], out: int, width: int, scale: float, dtype: torch.dtype = torch.float32
-) -> dict[str, torch.Tensor]:
+def weights_for(names: Sequence[str], out: int, width: int, scale: float, dtype: torch.dtype = torch.float32) -> State:
     sizes = (("weight", (out, width), scale), ("bias", (out,), 1.0))
     return {f"{name}.{part}": normal(*size, scale=by, dtype=dtype) for name in names for part, size, by in sizes}
 
 
 class Layer:
-    """A layer of the student's that holds weights the judge knows, and what it should give with them."""
+    """A layer of the student's that holds weights the judge knows, and what it should give with them.
+
+    `expected` is asked for that with the weights, x, mask and, if there is one, context.
+    """
 
     def __init__(
-        self,
-        student: Student,
-        cls: str,
-        sizes: tuple[int, ...],
-        state: dict[str, torch.Tensor],
-        expected: Callable[..., Any],  # of the weights, x, mask and context
+        self, student: Student, cls: str, sizes: tuple[int, int], state: State, expected: Callable[..., Any]
     ) -> None:
         self.student, self.state, self.expected = student, state, expected
         self.module = student.build(cls, *sizes)
@@ -64,8 +63,8 @@ class Layer:
         self,
         x: torch.Tensor,
         where: str = "",
-        mask: torch.Tensor | None = None,
-        context: torch.Tensor | None = None,
+        mask: Maybe = None,
+        context: Maybe = None,
         place: int = 1,
         **options: Any,
     ) -> Answer:
@@ -78,13 +77,7 @@ class Layer:
         same(answer["value"], expected, where)
         return answer
 
-    def gradients_agree(
-        self,
-        x: torch.Tensor,
-        where: str = "",
-        mask: torch.Tensor | None = None,
-        context: torch.Tensor | None = None,
-    ) -> None:
+    def gradients_agree(self, x: torch.Tensor, where: str = "", mask: Maybe = None, context: Maybe = None) -> None:
         """Compare the gradients of x, the context and every parameter."""
         names, tokens = list(self.state), [x] if context is None else [x, context]
 
@@ -95,8 +88,8 @@ class Layer:
         want, upstream = gradients_of(expected, [*tokens, *self.state.values()])
         self.gives(x, where, mask, context)
         found = self.gives(x, where, mask, context, upstream=upstream)["gradients"]
-        same_gradients(found.get("inputs", []), want[: len(tokens)], ["x", "context"], where)
         mine = [found.get("parameters", {}).get(name) for name in names]
+        same_gradients(found.get("inputs", []), want[: len(tokens)], ["x", "context"], where)
         same_gradients(mine, want[len(tokens) :], [f"`{name}`" for name in names], where)
 
 
@@ -156,6 +149,5 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
 
 def _spread(numbers: Any, bound: float) -> bool:
     """Different numbers up to `bound`; none at all is marked elsewhere."""
-    if not isinstance(numbers, torch.Tensor):
-        return True
-    return bool(numbers.abs().max() <= 1.001 * bound and numbers.double().std() > bound / 10)
+    there = isinstance(numbers, torch.Tensor)
+    return not there or bool(numbers.abs().max() <= 1.001 * bound and numbers.double().std() > bound / 10)

@@ -9,7 +9,7 @@ from torch.func import functional_call
 from autograder.spec.student import Student
 
 from ..attention import common
-from ..attention.common import Layer
+from ..attention.common import Layer, Maybe, State
 
 
 def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -39,21 +39,14 @@ def counting(*shape: int) -> torch.Tensor:
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
-def weights_for(C: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+def weights_for(C: int, dtype: torch.dtype = torch.float32) -> State:
     return common.weights_for(PROJECTIONS, C, C, 1.5 / C**0.5, dtype)
 
 
-def loaded(
-    student: Student, C: int, H: int, dtype: torch.dtype = torch.float32, state: dict[str, torch.Tensor] | None = None
-) -> Layer:
+def loaded(student: Student, C: int, H: int, dtype: torch.dtype = torch.float32, state: State | None = None) -> Layer:
     """A MultiHeadAttention with random weights, or these, that should give what PyTorch's own module gives."""
 
-    def expected(
-        state: dict[str, torch.Tensor],
-        x: torch.Tensor,
-        mask: torch.Tensor | None = None,
-        context: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def expected(state: State, x: torch.Tensor, mask: Maybe = None, context: Maybe = None) -> torch.Tensor:
         source = x if context is None else context
         if mask is not None:
             mask = mask.expand(len(x), H, x.shape[1], source.shape[1]).flatten(0, 1)
@@ -64,7 +57,7 @@ def loaded(
     return Layer(student, "MultiHeadAttention", (C, H), state or weights_for(C, dtype), expected)
 
 
-def stacked(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def stacked(state: State) -> State:
     """The same weights under the names, and in the order, of nn.MultiheadAttention."""
     parts = ("weight", "bias")
     stack = {f"in_proj_{part}": torch.cat([state[f"{name}.{part}"] for name in PROJECTIONS[:3]]) for part in parts}

@@ -7,18 +7,10 @@ from __future__ import annotations
 
 import torch
 
+from autograder.spec import inputs
 from autograder.spec.compare import a_tensor, close, same_output, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import (
-    device_is_kept,
-    future,
-    generator_unchanged,
-    normal,
-    parameters_unchanged,
-    raises_error,
-    sliced,
-    some_mask,
-)
+from autograder.spec.inputs import future, normal, sliced, some_mask
 from autograder.spec.student import Student
 
 from ..attention.common import built_by_name, has_layers, starts_as_linear
@@ -126,8 +118,7 @@ def _causal(student: Student) -> None:
     for T, C, H, fresh in ((5, 12, 3, False), (4, 6, 1, False), (4, 8, 4, True)):
         with student.case():
             module = student.build(NAME, C, H) if fresh else loaded(student, C, H).module
-            where = f"for T = {T}, embed_dim = {C}, num_heads = {H}"
-            x = normal(2, T, C)
+            x, where = normal(2, T, C), f"for T = {T}, embed_dim = {C}, num_heads = {H}"
             before = a_tensor(student.value(module, x, future(T), where=where), "The output")
             if before.shape != x.shape:
                 same_tensor(before, x, "The output", where)
@@ -136,10 +127,10 @@ def _causal(student: Student) -> None:
                 changed[:, t] = 3 * normal(2, C)
                 after = a_tensor(student.value(module, changed, future(T), where=where), "The output")
                 if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
-                        "leaks through the mask, the split or the merge."
+                    leak = (
+                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future leaks"
                     )
+                    raise Wrong(f"{leak} through the mask, the split or the merge.")
                 if close(after[:, t:], before[:, t:]):
                     raise Wrong(f"Changing token {t} changes no output at all, {where}.")
 
@@ -179,7 +170,7 @@ def _gradient(student: Student) -> None:
 def _refused(student: Student) -> None:
     loaded(student, 6, 3).gives(normal(2, 4, 6))
     for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
-        with student.case(), raises_error(f"MultiHeadAttention({C}, {H})"):
+        with student.case(), inputs.raises_error(f"MultiHeadAttention({C}, {H})"):
             student.build(NAME, C, H)
 
 
@@ -189,10 +180,10 @@ def _manners(student: Student) -> None:
     unchanged(layer.gives(x, "", mask, context, place=3)["inputs"], [x, mask, context], "x, mask or context")
     for one in (layer, other):
         one.gives(x, "when two modules exist (each needs layers of its own)")
-    parameters_unchanged(student, layer.module, layer.state)
+    inputs.parameters_unchanged(student, layer.module, layer.state)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
         with student.case():
-            generator_unchanged(layer.gives(x, where, training=training))
+            inputs.generator_unchanged(layer.gives(x, where, training=training))
     with student.case():
         wide = normal(2, 5, 8, dtype=torch.float64)
         loaded(student, 8, 2, torch.float64).gives(wide, "in float64", future(5), place=2)
@@ -211,7 +202,7 @@ def _device(student: Student) -> None:
     layer, x, context = loaded(student, 6, 2), normal(2, 5, 6), normal(2, 4, 6)
     layer.gives(x)
     for args in ([x], [x, future(5)], [x, None, context]):
-        device_is_kept(student, layer.module, args)
+        inputs.device_is_kept(student, layer.module, args)
 
 
 def _fresh(student: Student) -> None:
