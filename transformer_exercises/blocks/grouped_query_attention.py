@@ -22,7 +22,7 @@ NAME = "grouped_query_attention"
 grouped_query_attention = reference(NAME)
 asked = asks(NAME)
 
-SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each head, odd sizes, one token, as in real use
+SIZES = (  # B, H, G, T, S, d_k, d_v: different sizes, one group, one a head, odd sizes, one token, as in use
     *(
         (2, 6, 3, 4, 5, 7, 8),
         (3, 4, 2, 5, 5, 3, 3),

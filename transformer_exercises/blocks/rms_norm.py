@@ -1,4 +1,4 @@
-"""`RMSNorm`: against torch.nn.RMSNorm, rows far from 0 that keep their mean, rows that show where eps stands, zero rows.
+"""`RMSNorm`: against torch.nn.RMSNorm, rows far from 0 that keep their mean, rows that show where eps is, zero rows.
 
 The mistakes: a mean subtracted, the sum or the length instead of the mean square, eps elsewhere, a bias too many.
 """

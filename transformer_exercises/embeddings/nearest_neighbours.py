@@ -125,7 +125,9 @@ import torch.nn.functional as F
 def nearest_neighbours(query, weight, k, exclude=()):
     order = F.cosine_similarity(query, weight, dim=-1).sort(descending=True).indices
     banned = torch.tensor([int(i) for i in exclude], dtype=torch.int64, device=order.device)
-    return order if order.is_meta and k == len(order) else order[~torch.isin(order, banned)][:k] if len(banned) else order[:k]
+    if order.is_meta and k == len(order):
+        return order
+    return order[~torch.isin(order, banned)][:k] if len(banned) else order[:k]
 """,
     takes="tensor",
     gives="tensor",

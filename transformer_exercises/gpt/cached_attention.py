@@ -1,4 +1,4 @@
-"""`cached_attention`: new tokens against kept keys and values, in one piece and in many, as attention over the whole text.
+"""`cached_attention`: new tokens against kept keys and values, in one piece or many, as attention over the whole text.
 
 The judge's expectation is PyTorch's own attention over the whole text. The mistakes are about the mask of new tokens
 behind old ones, what is kept, in which order, and what is computed again.
@@ -183,7 +183,8 @@ EXERCISE = Exercise(
     working=r"""
 def cached_attention(attention, x, num_heads, cache=None):
     B, T, C = x.shape
-    q, k, v = [p(x).reshape(B, T, num_heads, C // num_heads).permute(0, 2, 1, 3) for p in (attention.q_proj, attention.k_proj, attention.v_proj)]
+    three = (attention.q_proj, attention.k_proj, attention.v_proj)
+    q, k, v = [p(x).reshape(B, T, num_heads, C // num_heads).permute(0, 2, 1, 3) for p in three]
     if cache is not None:
         k = torch.cat((cache[0], k), dim=-2)
         v = torch.cat((cache[1], v), dim=-2)

@@ -71,7 +71,7 @@ def _probe(student: Student, name: str, *args: Any, keep: bool = False) -> Any:
 def _generated(
     student: Student, model: Any, ids: torch.Tensor, new: int, where: str, generator: Any = 3, **how: Any
 ) -> dict:
-    """Return the answer to a call with all options by name, or, without a generator (or its seed), with none of them."""
+    """Return the answer to a call with all options by name, or, without a generator (or its seed), with none."""
     if isinstance(generator, int):
         generator = their_generator(student, generator)
     kwargs = {} if generator is None else {"max_new_tokens": new, **_ANYTHING, **how, "generator": generator}

@@ -177,7 +177,7 @@ class TheirGPT:
         return got
 
     def as_published(self, compare: Callable[[Any, Weights], None]) -> None:
-        """Call `compare` with Hugging Face's GPT-2 and its parameters: GELU may have its exact form or its tanh form."""
+        """Call `compare` with Hugging Face's GPT-2 and its parameters: GELU may be exact or its tanh form."""
         with contextlib.suppress(Wrong):
             return compare(*_published(*self.key, "gelu"))
         compare(*_published(*self.key, "gelu_new"))

@@ -28,7 +28,8 @@ class Parts(nn.Module):
             setattr(self, name, part)
 
 def bare():
-    model = Parts(table=P(torch.ones(3, 5)), gain=P(torch.ones(5)), scale=P(torch.tensor(1.0)), picture=nn.Conv2d(2, 3, 2))
+    ones, scale = torch.ones, torch.tensor(1.0)
+    model = Parts(table=P(ones(3, 5)), gain=P(ones(5)), scale=P(scale), picture=nn.Conv2d(2, 3, 2))
     model.register_buffer("mask", torch.ones(4, 4))
     return model
 
@@ -38,7 +39,10 @@ def nested():
 
 def tied(head_first=False):
     head = {"lm_head": L(4, 9, bias=head_first)}
-    model = Parts(**head, hidden=L(4, 4), words=E(9, 4)) if head_first else Parts(words=E(9, 4), places=E(6, 4), hidden=L(4, 4), **head)
+    if head_first:
+        model = Parts(**head, hidden=L(4, 4), words=E(9, 4))
+    else:
+        model = Parts(words=E(9, 4), places=E(6, 4), hidden=L(4, 4), **head)
     model.lm_head.weight = model.words.weight
     return model
 
@@ -93,7 +97,8 @@ def look(model, groups):
     return {"groups": found, "kind": type(groups).__name__}
 
 def state(model):
-    return [(name, p.requires_grad, p.grad is None, float(p.detach().abs().sum())) for name, p in model.named_parameters()]
+    named = model.named_parameters()
+    return [(name, p.requires_grad, p.grad is None, float(p.detach().abs().sum())) for name, p in named]
 
 def taken(groups):
     optimiser = torch.optim.AdamW(groups, lr=0.1)

@@ -48,7 +48,8 @@ def read(model):
 
 def remember(model, hf_model):
     theirs = {name: t.detach().clone() for name, t in hf_model.state_dict().items()}
-    return dict(model.named_parameters(remove_duplicate=False)), theirs, model.lm_head.weight is model.token_embedding.weight
+    tied = model.lm_head.weight is model.token_embedding.weight
+    return dict(model.named_parameters(remove_duplicate=False)), theirs, tied
 
 def compare(memory, model, hf_model):
     now, theirs = dict(model.named_parameters(remove_duplicate=False)), hf_model.state_dict()
@@ -233,7 +234,8 @@ EXERCISE = Exercise(
     ],
     working=r"""
 def load_gpt2_weights(model, hf_model):
-    names = {"wte": "token_embedding", "wpe": "position_embedding", "ln_f": "final_norm", "ln_1": "norm1", "ln_2": "norm2",
+    names = {"wte": "token_embedding", "wpe": "position_embedding", "ln_f": "final_norm",
+             "ln_1": "norm1", "ln_2": "norm2",
              "mlp.c_fc": "linear1", "mlp.c_proj": "linear2", "attn.c_proj": "self_attn.out_proj"}
     state = {}
     for name, value in hf_model.state_dict().items():

@@ -1,6 +1,6 @@
 """`logit_lens`: the final norm with its own weights and eps, then the output matrix, for streams of any shape.
 
-The mistakes: no norm, twice, another one or a bare one, the token table for an untied head, probabilities, blocks run again.
+The mistakes: no norm, twice, another one or a bare one, a token table, probabilities, blocks twice.
 """
 
 from __future__ import annotations

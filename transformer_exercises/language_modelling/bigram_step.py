@@ -1,6 +1,6 @@
 """`bigram_step`: the new logits after one step over a whole text, against the gradient that autograd finds.
 
-The mistakes: a sum for the mean, probabilities of the wrong rows or columns, uphill, pairs lost, gradients that pile up.
+The mistakes: a sum for the mean, probabilities of wrong rows or columns, uphill, lost pairs, gradients that pile up.
 """
 
 from __future__ import annotations

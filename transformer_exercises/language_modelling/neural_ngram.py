@@ -1,6 +1,6 @@
 """`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients.
 
-The mistakes: vectors summed instead of set side by side, no ReLU, a softmax too many, dimensions counted from the front.
+The mistakes: vectors summed instead of set side by side, no ReLU, a softmax too many, dimensions from the front.
 """
 
 from __future__ import annotations

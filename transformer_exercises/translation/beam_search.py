@@ -65,7 +65,10 @@ def _rules(text: str) -> list[Any]:
 # Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none,
 # that may be pushed out; stopping with the first beam_size of them or at max_len.
 _GARDEN_PATH = ": a .55 b .45 | a: c .4 d .35 e .25 | b: c .95 d .05"
-_THIRD_WINS = ": a .4 b .35 c .25 | a: d .4 e .35 a .25 | b: d .45 e .35 b .2 | c: d .98 e .02 | a d: e .99 a .01 | b d: e .99 a .01"
+_THIRD_WINS = (
+    ": a .4 b .35 c .25 | a: d .4 e .35 a .25 | b: d .45 e .35 b .2 | c: d .98 e .02 | "
+    "a d: e .99 a .01 | b d: e .99 a .01"
+)
 _SIBLINGS = ": a .7 b .3 | a: c .52 d .48 | b: c .99 d .01 | a c: a .4 b .35 c .25 | a d: e .99 a .01 | b c: e .9 a .1"
 _SHORT_WINS = (
     ": a .6 b .4 | a: E .8 c .2 | a c: d .9 e .1 | a c d: e .9 c .1 | b: c .7 d .3 | b c: d .7 e .3 | b c d: e .7 a .3"
@@ -93,7 +96,7 @@ _SHORT_BY_A_TOKEN = (  # the long one wins only if eos is not counted
     ": a .55 b .45 | a: E .85 c .15 | b: c .68 d .12 e .11 a .09 | b c: d .68 b .12 e .11 a .09"
     "| b c d: e .68 b .12 c .11 a .09 | b c d e: E .68 c .12 b .11 a .09" + _UNLIKELY
 )
-_TOO_MANY_HEIRS = (  # the second token's third heir wins, but is beyond two beams, also once the first sentence has ended
+_TOO_MANY_HEIRS = (  # the second token's third heir wins, but is beyond two beams, also if the first sentence has ended
     ": E .4 a .35 b .1 c .08 d .07 | a: c .35 d .33 e .32 | a c: a .4 b .35 c .25 | a d: a .4 b .35 c .25"
     "| a e: E .99 a .01 | b: a .4 b .35 c .25"
 )

@@ -34,7 +34,10 @@ NORMS = ("norm1", "norm2", "norm3")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 TORCHS_NAMES = {"cross_attn": "multihead_attn", "up": "linear1", "down": "linear2"}
 
-_ATTENTION = "make it Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj and out_proj."
+_ATTENTION = (
+    "make it Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj and "
+    "out_proj."
+)
 
 BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((2, 4, 3, 6, 3, 9), (3, 2, 5, 8, 2, 5), (1, 1, 4, 4, 1, 7), (2, 5, 1, 6, 6, 10), (4, 3, 3, 10, 5, 8)),
@@ -83,10 +86,12 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, list[str]]
             parts = [f"{attn}.{name}" for name in PROJECTIONS]
             wanted.append((hint, put(f"{attn}.", ".in_proj_weight", (3 * C, C), *parts)))
     for role, size in (("up", (F_, C)), ("down", (C, F_))):
-        hint = f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({size[1]}, {size[0]}) with a bias."
+        layer = f"nn.Linear({size[1]}, {size[0]})"
+        hint = f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer {layer} with a bias."
         wanted.append((hint, put("ff.", "weight", size, role)))
     for norm in NORMS:
-        hint = f"The block has no `{norm}` with a weight and a bias of shape ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
+        shape = f"a weight and a bias of shape ({C},)"
+        hint = f"The block has no `{norm}` with {shape}: self.{norm} = nn.LayerNorm(embed_dim)."
         wanted.append((hint, put(f"{norm}.weight", f"{norm}.weight", (C,), norm)))
     for hint, found in wanted:
         if not found:
