@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -136,7 +137,12 @@ def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
     assert len(exercise.mistakes) >= 15
     for sentence in (mistake.sentence for mistake in exercise.mistakes):
         assert len(sentence) > 20
+        assert len(sentence.split()) <= 45
         assert sentence.rstrip().endswith((".", ")", "?"))
+    for file in (Path(exercise.file), Path(exercise.file).with_suffix(".py")):
+        lines = file.read_text("utf-8").splitlines()
+        assert len(lines) <= 600
+        assert not [line for line in lines if len(line) > 120]
 
 
 @pytest.mark.slow
