@@ -15,7 +15,7 @@ from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
 from autograder.spec.student import Answer, Student
 
-from .common import blocked_is_zero, same_pair, striped_mask
+from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
 NAME = "scaled_dot_product_attention"
 scaled_dot_product_attention = reference(NAME)

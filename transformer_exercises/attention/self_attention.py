@@ -14,8 +14,8 @@ from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, normal, parameters_unchanged
 from autograder.spec.student import Student
 
-from . import common
-from .common import Layer, Maybe, State
+from .. import attention_layers
+from ..attention_layers import Layer, Maybe, State
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 
@@ -28,7 +28,7 @@ def _expected(state: State, x: torch.Tensor, mask: Maybe = None) -> tuple:
 
 
 def _loaded(student: Student, embed_dim: int, head_dim: int, dtype: torch.dtype = torch.float32) -> Layer:
-    state = common.weights_for(PROJECTIONS, head_dim, embed_dim, 0.8, dtype)
+    state = attention_layers.weights_for(PROJECTIONS, head_dim, embed_dim, 0.8, dtype)
     return Layer(student, NAME, (embed_dim, head_dim), state, _expected)
 
 
@@ -36,7 +36,7 @@ def _parameters(student: Student) -> None:
     for embed_dim, head_dim in ((6, 4), (3, 8)):
         with student.case():
             shape, layer = (head_dim, embed_dim), "nn.Linear(embed_dim, head_dim)"
-            common.has_layers(student, NAME, (embed_dim, head_dim), PROJECTIONS, shape, layer)
+            attention_layers.has_layers(student, NAME, (embed_dim, head_dim), PROJECTIONS, shape, layer)
 
 
 def _values(student: Student) -> None:
@@ -50,7 +50,7 @@ def _values(student: Student) -> None:
 
 
 def _mask(student: Student) -> None:
-    layer, x, mask = _loaded(student, 6, 5), normal(2, 4, 6), common.striped_mask(4, 4)
+    layer, x, mask = _loaded(student, 6, 5), normal(2, 4, 6), attention_layers.striped_mask(4, 4)
     own = torch.stack([mask, mask.roll(1, 0)])
     for given, training, where in (
         (mask, True, "with a mask of shape (T, T)"),
@@ -83,12 +83,12 @@ def _forbidden(student: Student) -> None:
             x = wide * normal(2, 5, 3).abs()
             x[:, 2] *= far
             got = student.call(layer.module, [x], {"mask": mask}, where=where)["value"]
-            common.blocked_is_zero(got, mask, where)
-            common.same_pair(got, _expected(state, x, mask), where)
+            attention_layers.blocked_is_zero(got, mask, where)
+            attention_layers.same_pair(got, _expected(state, x, mask), where)
 
 
 def _gradient(student: Student) -> None:
-    for mask, where in ((None, ""), (common.striped_mask(5, 5), "with a mask")):
+    for mask, where in ((None, ""), (attention_layers.striped_mask(5, 5), "with a mask")):
         with student.case():
             _loaded(student, 6, 4).gradients_agree(normal(2, 5, 6), where, mask)
 
@@ -104,20 +104,20 @@ def _manners(student: Student) -> None:
             layer.gives(x, where, training=training)
     with student.case():
         where = "for x that is not contiguous (a transpose), with arguments given by name"
-        layer.gives(normal(2, 7, 5).mT, where, common.striped_mask(5, 5), place=0)
+        layer.gives(normal(2, 7, 5).mT, where, attention_layers.striped_mask(5, 5), place=0)
     _loaded(student, 5, 4, torch.float64).gives(normal(2, 4, 5, dtype=torch.float64), "in float64")
-    common.built_by_name(student, NAME, {"embed_dim": 3, "head_dim": 2}, (2, 3))
+    attention_layers.built_by_name(student, NAME, {"embed_dim": 3, "head_dim": 2}, (2, 3))
 
 
 def _device(student: Student) -> None:
     layer, x = _loaded(student, 6, 4), normal(2, 5, 6)
     layer.gives(x)
-    for args in ([x], [x, common.striped_mask(5, 5)]):
+    for args in ([x], [x, attention_layers.striped_mask(5, 5)]):
         device_is_kept(student, layer.module, args)
 
 
 def _fresh(student: Student) -> None:
-    common.starts_as_linear(student, NAME, (64, 32), PROJECTIONS)
+    attention_layers.starts_as_linear(student, NAME, (64, 32), PROJECTIONS)
 
 
 EXERCISE = Exercise(

@@ -8,8 +8,8 @@ from torch.func import functional_call
 
 from autograder.spec.student import Student
 
-from ..attention import common
-from ..attention.common import Layer, Maybe, State
+from .. import attention_layers
+from ..attention_layers import Layer, Maybe, State
 
 
 def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -40,7 +40,7 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 def weights_for(C: int, dtype: torch.dtype = torch.float32) -> State:
-    return common.weights_for(PROJECTIONS, C, C, 1.5 / C**0.5, dtype)
+    return attention_layers.weights_for(PROJECTIONS, C, C, 1.5 / C**0.5, dtype)
 
 
 def loaded(student: Student, C: int, H: int, dtype: torch.dtype = torch.float32, state: State | None = None) -> Layer:

@@ -13,7 +13,7 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import future, normal, sliced, some_mask
 from autograder.spec.student import Student
 
-from ..attention.common import built_by_name, has_layers, starts_as_linear
+from ..attention_layers import built_by_name, has_layers, starts_as_linear
 from .common import PROJECTIONS, loaded, weights_for
 
 NAME = "MultiHeadAttention"

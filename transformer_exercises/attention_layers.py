@@ -1,4 +1,4 @@
-"""What the checks of this notebook and of notebook 07, on several heads, share."""
+"""What the checks of attention layers share: those of notebook 05, and of 07, with several heads."""
 
 from __future__ import annotations
 
