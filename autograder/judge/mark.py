@@ -15,7 +15,6 @@ from .diagnosis import mistake_costs
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
-from .small_case import small_case
 from .source_rules import suspicious_words, uses
 from .student import SYMPTOMS, UNDEFINED, Record, Student
 
@@ -180,6 +179,8 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
     lines = [_line(check, wrong, faults) for check, wrong in outcomes]
     for line, failure in zip(lines, failures, strict=True):
         if line.judged and isinstance(failure, ValuesDiffer) and failure.call is not None:
+            from .small_case import small_case  # not before: it imports torch
+
             line.message += small_case(student, failure.call)
             break
     return lines

@@ -86,7 +86,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
     assert "Hint 2" in said[12]
     assert "✗ softmax: 0 of 4 points" in said[14], "a misspelt name is an answer"
     assert "✗ softmax: 3.25 of 4 points" in said[16]
-    assert "The maximum of the whole tensor is subtracted" in said[16]
+    assert "One maximum is subtracted from all" in said[16]
     assert "Reread “2. A weighted sum”" in said[16]
     assert "amax" in said[17]
     assert f"{question.key} is right" in said[18]

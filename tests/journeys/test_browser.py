@@ -230,7 +230,7 @@ def test_a_learner_alone_reads_the_mistake_by_its_name_and_what_comes_next(learn
     shared = "    exps = torch.exp(scores - scores.max())\n    return exps / exps.sum(dim=dim, keepdim=True)"
     wrote(page, "def softmax(", f"def softmax(scores, dim=-1):\n{shared}")
     said = cell(page, "Test of softmax").locator(".jp-OutputArea")
-    expect(said).to_contain_text("The maximum of the whole tensor is subtracted")
+    expect(said).to_contain_text("One maximum is subtracted from all")
     expect(said).to_contain_text("Reread “2. A weighted sum”")
     without_findings(page, ".jp-OutputArea-output")  # the rest is JupyterLab's
     kept(page, "a_learner_alone_reads_the_mistake_by_its_name")
