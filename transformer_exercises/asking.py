@@ -12,28 +12,33 @@ from autograder.spec.exercise import Asking, Call, ValuesDiffer
 from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
-Cases = Iterator[tuple[Any, ...]]  # (arguments, where) or (arguments, where, options of the comparison)
+Cases = Iterator[tuple[Any, ...]]  # (arguments, where), or (arguments, where, True) for a rough comparison
 
 
-def asks(name: str) -> Callable[[Callable[[], Cases]], Asking]:
+def asks(
+    name: str, by: Callable[..., Any] | None = None, same: Callable[..., None] = same_tensor
+) -> Callable[[Callable[[], Cases]], Asking]:
     """Make a check of a generator of cases: the function called `name` should give in each what the reference gives.
 
-    A case's arguments are a list, or a dictionary if they are given by name. `where` says for which input, such as "for
-    float64 scores". Inputs are made while the check runs, one case after another.
+    `by` computes that in place of the reference; `same` compares. A case's arguments are a list, a dictionary if they
+    are given by name, or both. `where` says for which input, such as "for float64 scores". Inputs are made while the
+    check runs, one case after another.
     """
 
     def check(cases: Callable[[], Cases]) -> Asking:
         @functools.wraps(cases)
         def ask(student: Student) -> None:
-            for args, where, *options in cases():
+            for args, where, *rough in cases():
+                if isinstance(args, dict):
+                    args = [], args
+                by_place, by_name = args if isinstance(args, tuple) else (args, {})
+                call = Call(name, by_place, by_name, by or reference(name))
                 with student.case():
-                    by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
                     got = student.call(name, by_place, by_name, where=where)["value"]
-                    expected = reference(name)(*by_place, **by_name)
                     try:
-                        same_tensor(got, expected, "The result", where, **(options[0] if options else {}))
+                        same(got, call.right(), "The result", where, *rough)
                     except ValuesDiffer as wrong:
-                        wrong.call = Call(name, by_place, by_name)
+                        wrong.call = call
                         raise
 
         return ask

@@ -148,6 +148,6 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
 
 
 def _spread(numbers: Any, bound: float) -> bool:
-    """Different numbers up to `bound`; none at all is marked elsewhere."""
+    """Return whether these are different numbers up to `bound`; where there are none, another check says so."""
     there = isinstance(numbers, torch.Tensor)
     return not there or bool(numbers.abs().max() <= 1.001 * bound and numbers.double().std() > bound / 10)

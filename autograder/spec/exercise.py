@@ -29,11 +29,15 @@ class Wrong(Exception):
 
 
 class Call(NamedTuple):
-    """A call of a student's function."""
+    """A call of a student's function, and the function that gives the right result."""
 
     name: str
     args: list[Any]
     kwargs: dict[str, Any]
+    reference: Callable[..., Any]
+
+    def right(self) -> Any:
+        return self.reference(*self.args, **self.kwargs)
 
 
 class ValuesDiffer(Wrong):

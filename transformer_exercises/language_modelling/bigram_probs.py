@@ -12,11 +12,10 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import device_is_kept, gradients_agree, normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, behaves
-from ..asking import asks as asks_exactly
-from .common import asks, same_values
+from ..asking import Cases, asks, behaves
+from .common import same_values
 
-asked = asks("bigram_probs")
+asked = asks("bigram_probs", same=same_values)
 
 
 def _counts(V: int) -> torch.Tensor:
@@ -72,7 +71,7 @@ def _manners(student: Student) -> None:
         device_is_kept(student, "bigram_probs", [given, alpha])
 
 
-@asks_exactly("bigram_probs")
+@asks("bigram_probs")
 def _float64() -> Cases:
     many = _counts(5).double()
     for counts, alpha in ((many, 0.3), (many, 0.0), (EMPTY.double(), 0.0)):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import kind, same_gradients, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Wrong
+from autograder.spec.exercise import Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
-
-from ..asking import Cases
 
 
 def text_of(n: int, vocab_size: int) -> torch.Tensor:
@@ -41,27 +36,6 @@ def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
             expected = expected.to(got.dtype)  # right to the digits that it has
         got = got.to(expected.dtype)
     same_tensor(got, expected, what, where, rough)
-
-
-def asks(name: str, by: Callable[..., torch.Tensor] | None = None) -> Callable[[Callable[[], Cases]], Asking]:
-    """Make a check of a generator of cases as `asking.asks` does, but right values are enough (`same_values`).
-
-    `by` computes what is expected, if it is not the reference. A case's arguments are a list, or a list and a
-    dictionary; what follows `where` says whether the comparison is rough.
-    """
-
-    def check(cases: Callable[[], Cases]) -> Asking:
-        @functools.wraps(cases)
-        def ask(student: Student) -> None:
-            for args, where, *rough in cases():
-                by_place, by_name = args if isinstance(args, tuple) else (args, {})
-                with student.case():
-                    got = student.call(name, by_place, by_name, where=where)["value"]
-                    same_values(got, (by or reference(name))(*by_place, **by_name), "The result", where, *rough)
-
-        return ask
-
-    return check
 
 
 def gradient_agrees(

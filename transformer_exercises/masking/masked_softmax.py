@@ -68,12 +68,12 @@ def _empty() -> Cases:
 @asked
 def _extreme() -> Cases:
     mask = torch.tensor([[False, True, False, False], [True, False, False, True], [False, False, True, True]])
-    base, rough = normal(3, 4), {"rough": True}
-    yield [base - 1e4, mask], "where all allowed scores are near −1e4", rough
+    base = normal(3, 4)
+    yield [base - 1e4, mask], "where all allowed scores are near −1e4", True
     yield [base - 1e12 * ~mask, mask], "where all allowed scores are far below a finite fill such as −1e9"
     yield [base + 1e4 * mask, mask], "where the blocked scores are much the largest (1e4)"
     yield [base + 1e12 * mask, mask], "where the blocked scores are much the largest (1e12)"
-    yield [base * 1e4, mask], "for scores of ±1e4", rough
+    yield [base * 1e4, mask], "for scores of ±1e4", True
 
 
 def _gradient(student: Student) -> None:

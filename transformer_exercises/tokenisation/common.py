@@ -187,6 +187,11 @@ SPECIAL = {"<|endoftext|>": 9001, "[PAD]": 9003, "<s>": 9002}
 PHRASE = "the dog drinks water because the other dogs think that the water is there"
 
 
+def cases(*given: Any, merges: dict | None = None, special: dict | None = None, byte_ids: Any = PLAIN) -> list[list]:
+    """Return the arguments for each text, or each list of ids, with these tables."""
+    return [[one, list(byte_ids), dict(merges or {}), dict(special or {})] for one in given]
+
+
 def id_merges(text: str, byte_ids: list[int], count: int) -> dict[tuple[int, int], int]:
     """Return merges learnt from a text's words, a space before each; their order in the dictionary says nothing."""
     words = [[byte_ids[byte] for byte in f" {word}".encode()] for word in text.split()]

@@ -5,27 +5,21 @@ The mistakes decode each id by itself, lose parts or special tokens, or hide wha
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, id_merges
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
 
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half
 
 
-def _cases(*ids: list[int], merges: dict | None = None, special: dict | None = None, byte_ids: Any = PLAIN) -> list:
-    return [[list(row), list(byte_ids), dict(merges or {}), dict(special or {})] for row in ids]
-
-
 def _texts(*texts: str, byte_ids: list[int] = PLAIN, count: int = 25, special: dict | None = None) -> list:
     """Return a case for each text, encoded by the reference with merges that were learnt."""
     merges, encode = id_merges(PHRASE, byte_ids, count), reference("text_to_ids")
     rows = [encode(text, byte_ids, merges, special or {}) for text in texts]
-    return _cases(*rows, merges=merges, special=special, byte_ids=byte_ids)
+    return cases(*rows, merges=merges, special=special, byte_ids=byte_ids)
 
 
 asked = Asked(
@@ -35,40 +29,40 @@ asked = Asked(
 )
 
 DOWN = (
-    *_cases([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0], merges=DEEP),
-    *_cases(*[[SHUFFLED[b] for b in text] for text in (b"dog", b"a b", b"Zz")], byte_ids=SHUFFLED),
+    *cases([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0], merges=DEEP),
+    *cases(*[[SHUFFLED[b] for b in text] for text in (b"dog", b"a b", b"Zz")], byte_ids=SHUFFLED),
     *[case for table in (PLAIN, SHUFFLED) for case in _texts(" the other dogs ", "Water, the water", byte_ids=table)],
 )
 
 ONCE = (
-    *_cases(*[list(text.encode()) for text in ("🐶", "nkụ é", "কু", "水a水")]),
-    *_cases([300, 301], [303, 169], [302, 302, 97], [300, 144, 182, 33], merges=SPLIT),
-    *_cases([97, 240, 159, 98], [300], [255, 97], [169, 97], [303, 97, 225, 187], merges=SPLIT),
+    *cases(*[list(text.encode()) for text in ("🐶", "nkụ é", "কু", "水a水")]),
+    *cases([300, 301], [303, 169], [302, 302, 97], [300, 144, 182, 33], merges=SPLIT),
+    *cases([97, 240, 159, 98], [300], [255, 97], [169, 97], [303, 97, 225, 187], merges=SPLIT),
 )
 
 NAMED = (
     *_texts("the<|endoftext|>the", "[PAD][PAD]", "<s>the dog", "the dog [PAD]", count=20, special=SPECIAL),
-    *_cases([240, 159, 9001, 144], special=SPECIAL),
-    *_cases([0, 74, 0, 0], special={"<s>": 0}, byte_ids=range(1, 257)),
-    *_cases([9004, 33, 9004], special={"<|ọ·end|>": 9004}),
+    *cases([240, 159, 9001, 144], special=SPECIAL),
+    *cases([0, 74, 0, 0], special={"<s>": 0}, byte_ids=range(1, 257)),
+    *cases([9004, 33, 9004], special={"<|ọ·end|>": 9004}),
 )
 
 UNKNOWN = list(
     zip(
         [
-            *(*_cases([97, 777, 98]), *_cases([400], merges=DEEP, special=SPECIAL)),
-            *(*_cases([-1, 97], [97, 9001], merges=DEEP), *_cases([256], special=SPECIAL)),
+            *(*cases([97, 777, 98]), *cases([400], merges=DEEP, special=SPECIAL)),
+            *(*cases([-1, 97], [97, 9001], merges=DEEP), *cases([256], special=SPECIAL)),
         ],
         (777, 400, -1, 9001, 256),
         strict=True,
     )
 )
 
-ALIKE = [(_cases([97, 9001, 9002], special={"<s>": known})[0], 18003 - known) for known in (9002, 9001)]
+ALIKE = [(cases([97, 9001, 9002], special={"<s>": known})[0], 18003 - known) for known in (9002, 9001)]
 
 SHORT = (
-    *(*_cases([], [97], [32, 97, 10]), *_cases([310], merges=DEEP), *_cases([9001], special=SPECIAL)),
-    *_cases([], [97, 98, 97], merges=DEEP, special=SPECIAL),
+    *(*cases([], [97], [32, 97, 10]), *cases([310], merges=DEEP), *cases([9001], special=SPECIAL)),
+    *cases([], [97, 98, 97], merges=DEEP, special=SPECIAL),
 )
 
 MANNERS = asked(*SHORT, changes="ids, byte_ids, merges, special")

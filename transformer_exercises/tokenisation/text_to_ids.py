@@ -5,11 +5,9 @@ The mistakes: another order of merging, merges across pieces, characters for byt
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, id_merges
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
 
 LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99): 340, (97, 330): 350}
 
@@ -24,10 +22,6 @@ TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 3
 TOLD = id_merges(PHRASE, PLAIN, 20) | {(80, 65): 299}  # P and A
 
 
-def _cases(*texts: str, merges: dict | None = None, special: dict | None = None, byte_ids: Any = PLAIN) -> list[Any]:
-    return [(text, list(byte_ids), dict(merges or {}), dict(special or {})) for text in texts]
-
-
 asked = Asked(
     "text_to_ids",
     "The list of ids",
@@ -35,37 +29,37 @@ asked = Asked(
 )
 
 BYTES = (
-    *_cases("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ", "cafe\u0301 \ufb01n"),
-    *_cases("dog", "a b, c", "水 é", byte_ids=SHUFFLED),
+    *cases("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ", "cafe\u0301 \ufb01n"),
+    *cases("dog", "a b, c", "水 é", byte_ids=SHUFFLED),
 )
 
 BY_RANK = (
-    *_cases("abc", "abcd", "abcab", "bcd", "cdab", "bcdcd", merges=LATE),
-    *_cases("aaa", "aaaa", "aaaaa", "aaaab", "baab", merges=RUNS),
-    *_cases("drink", "thinking", "nknk", "ink", merges=RANKED),
-    *_cases("a" + 50 * "b", merges=CHAIN),
-    *_cases("the other", merges=id_merges(PHRASE, PLAIN, 25)),
-    *_cases("water there", merges=id_merges(PHRASE, SHUFFLED, 25), byte_ids=SHUFFLED),
-    *_cases("ọọ nkụ", merges=id_merges("ọ ọ ụ nkụ nkụ", PLAIN, 6)),
+    *cases("abc", "abcd", "abcab", "bcd", "cdab", "bcdcd", merges=LATE),
+    *cases("aaa", "aaaa", "aaaaa", "aaaab", "baab", merges=RUNS),
+    *cases("drink", "thinking", "nknk", "ink", merges=RANKED),
+    *cases("a" + 50 * "b", merges=CHAIN),
+    *cases("the other", merges=id_merges(PHRASE, PLAIN, 25)),
+    *cases("water there", merges=id_merges(PHRASE, SHUFFLED, 25), byte_ids=SHUFFLED),
+    *cases("ọọ nkụ", merges=id_merges("ọ ọ ụ nkụ nkụ", PLAIN, 6)),
 )
 
 APART = (
-    *_cases("the the", "dogs. dogs.", "can't", "id'th", "e12", "a\na", "e  t", merges=TIGHT),
-    *_cases("the dog's water", merges=id_merges(PHRASE, PLAIN, 40)),
+    *cases("the the", "dogs. dogs.", "can't", "id'th", "e12", "a\na", "e  t", merges=TIGHT),
+    *cases("the dog's water", merges=id_merges(PHRASE, PLAIN, 40)),
 )
 
 SPECIALS = ("the<|endoftext|>the", "<|endoftext|>", "[PAD][PAD]the", "the dog[PAD]", "end of text PAD", "th<s>e")
 
 NAMED = (
-    *_cases(*SPECIALS, "a<|endoftext|>b<|endoftext|>c", "the <|endoftext|> dog", merges=TOLD, special=SPECIAL),
-    *_cases("the<|endoftext|>", merges=TOLD),
-    *_cases("[PAD] dog", merges=id_merges(PHRASE, SHUFFLED, 20), special=SPECIAL, byte_ids=SHUFFLED),
-    *_cases("<s> dog<s>", special={"<s>": 0}, byte_ids=range(1, 257)),
+    *cases(*SPECIALS, "a<|endoftext|>b<|endoftext|>c", "the <|endoftext|> dog", merges=TOLD, special=SPECIAL),
+    *cases("the<|endoftext|>", merges=TOLD),
+    *cases("[PAD] dog", merges=id_merges(PHRASE, SHUFFLED, 20), special=SPECIAL, byte_ids=SHUFFLED),
+    *cases("<s> dog<s>", special={"<s>": 0}, byte_ids=range(1, 257)),
 )
 
 SHORT = (
-    *(*_cases("", " "), *_cases("a", merges=LATE), *_cases("[PAD]", special=SPECIAL)),
-    *_cases("", "abc", "abcd [PAD]", merges=LATE, special=SPECIAL),
+    *(*cases("", " "), *cases("a", merges=LATE), *cases("[PAD]", special=SPECIAL)),
+    *cases("", "abc", "abcd [PAD]", merges=LATE, special=SPECIAL),
 )
 
 MANNERS = asked(*SHORT, changes="byte_ids, merges, special")
