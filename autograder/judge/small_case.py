@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from ..spec.compare import same_tensor
 from ..spec.exercise import Call, Problem, ValuesDiffer, Wrong
 from ..untrusted.wire import is_tensor
@@ -58,7 +60,9 @@ def _cut(value: Any, sizes: dict[int, int]) -> Any:
     if not is_tensor(value):
         return sizes.get(value, value) if type(value) is int else value
     cut = value.detach()[tuple(slice(sizes.get(size, size)) for size in value.shape)].clone()
-    return cut.apply_(lambda number: float(f"{number:.2g}")) if cut.is_floating_point() else cut
+    if cut.is_floating_point():
+        return cut.apply_(lambda number: float(f"{number:.2g}"))
+    return cut if cut.dtype == torch.bool else cut.clamp(max=1)  # ids and lengths, which go with sizes
 
 
 def _text(value: Any) -> str:
