@@ -41,7 +41,7 @@ pytestmark = [
 ]
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 PATIENCE = 2.0  # seconds of computing for a constant of a notebook: what needs more is an experiment
-MARKING = 0.5  # seconds of computing for marking a candidate: an answer has earned something by then
+MARKING = 1.5  # seconds of computing for marking a candidate: an answer has earned something by then
 MEMORY = 2 * 2**30  # bytes more than there are: a table of V × V numbers for a large V is no answer to anything
 EXPERIMENT = re.compile(r"\b(backward|tqdm|race|train)\b")  # no constant: it trains a model, and no answer needs one
 DEFINITION = (ast.FunctionDef, ast.ClassDef)
