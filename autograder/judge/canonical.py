@@ -40,14 +40,18 @@ def unordered(values: Iterable[Any]) -> tuple[list[str], list[float]]:
     members = sorted(map(key, values))
     numbers: list[float] = []
     for _, alike in itertools.groupby(members, key=operator.itemgetter(0)):
-        for column in zip(*(found for _, found in alike), strict=True):
+        for column in zip(*(found for _, found, _ in alike), strict=True):
             numbers += sorted(column)
-    return [text for text, _ in members], numbers
+    return [text for text, *_ in members], numbers
 
 
-def key(value: Any) -> tuple[str, list[float]]:
-    """Return the sort key of a hashable value: its text first, then its floats."""
-    return split(_spelled(value))
+def key(value: Any) -> tuple[str, list[float], str]:
+    """Return the sort key of a hashable value: its text, its floats, and how they are written.
+
+    The last tells names apart that are no numbers, such as "block.1.weight" and "block.10.weight".
+    """
+    written = _spelled(value)
+    return (*split(written), written)
 
 
 def _spelled(value: Any) -> str:

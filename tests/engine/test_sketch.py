@@ -190,6 +190,11 @@ def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_a
     assert sketch([{one}]).digest == sketch([{other}]).digest
 
 
+def test_names_whose_digits_look_like_the_same_number_have_one_order():
+    """`.1` and `.10` are one number: without the text a set's order, which a process draws by lot, would decide."""
+    assert canonical.key("block.1.bias") < canonical.key("block.10.bias")
+
+
 @pytest.mark.parametrize("piece", ["1", "a", "-+", "w.", "'", "0x", "e", "( )"])
 def test_a_text_is_read_in_the_time_of_its_length(piece):
     """A pattern that tries every beginning anew would take minutes of such a text."""
