@@ -1,5 +1,7 @@
 """Tests that notebooks ask of a reader what can be asked in a sitting or two, and that it is counted right."""
 
+import statistics
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -7,6 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from autograder.cell_counts import cells, sittings, words
 from autograder.spec.course import notebook_path, notebooks
 from autograder.workload import RUNNING, minutes_by_sitting, minutes_in_all, opening, sitting_lengths
+from autograder.workload import notebook as workload_of
 from tools.notebook_shape import faults, report
 
 
@@ -72,6 +75,12 @@ def small():
         new_markdown_cell("### BEGIN SOLUTION\nlong\n### END SOLUTION", id="w", metadata=asked(grade=True)),
     ]
     return new_notebook(cells=made, metadata={RUNNING: 140})
+
+
+def test_points_follow_minutes():
+    rates = {task.name: task.points / task.minutes for name in notebooks() for task in workload_of(name).tasks}
+    usual = statistics.median(rates.values())
+    assert not {name: rate for name, rate in rates.items() if not usual / 2 <= rate <= 2 * usual}
 
 
 def test_what_a_reader_meets_is_counted():

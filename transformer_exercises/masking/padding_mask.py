@@ -35,9 +35,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
+    points=2,
     checks=[
-        Check("True exactly at padding", 2.5, _padding),
+        Check("True exactly at padding", 1.5, _padding),
         Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
     ],
     working=r"""

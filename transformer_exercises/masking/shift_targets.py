@@ -35,9 +35,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
+    points=2,
     checks=[
-        Check("inputs and targets, for many shapes", 2.5, _shift),
+        Check("inputs and targets, for many shapes", 1.5, _shift),
         Check("ids unchanged, any layout and device", 0.5, _manners, further=True),
     ],
     working=r"""
