@@ -3,8 +3,6 @@
 Each is built from a copy of the files that belong to it. The course's has the notebooks inside the package.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -5,8 +5,6 @@
 `make release` runs it. A table stands between `<!-- NAME -->` and `<!-- end -->`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from itertools import zip_longest

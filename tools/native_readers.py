@@ -6,8 +6,6 @@ A sentence is taken from the stream of stories if it has a new pattern or a new 
 the one before it is shown after it. The samples are notebook 02's, which no grammar wrote.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -5,8 +5,6 @@
 A notebook is named, or given as a file; all of the course's are meant if none is.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

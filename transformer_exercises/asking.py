@@ -1,7 +1,5 @@
 """Ask a student's function and the reference the same: what the checks of many exercises have in common."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What the checks of attention layers share: those of notebook 05, and of 07, with several heads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

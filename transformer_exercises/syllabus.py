@@ -1,7 +1,5 @@
 """Declare the course: its notebooks and topics in order, and the other facts that the engine needs."""
 
-from __future__ import annotations
-
 from autograder.spec.course import Course
 
 COURSE = Course(

@@ -8,8 +8,6 @@ nothing by finding out whether it is watched. Recording functions takes longer, 
 random later ones.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import secrets

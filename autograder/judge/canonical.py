@@ -5,8 +5,6 @@ returned, in an error's message, in the `repr` of a set or of a dictionary's key
 compared as numbers.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 import re

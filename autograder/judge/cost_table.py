@@ -1,7 +1,5 @@
 """Tabulate the points that catalogued mistakes earn, for the guide and for teachers who set their costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Format verdicts' numbers and prose, and name their MIME type. Separate, because pages are made without the judge."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -3,8 +3,6 @@
 This line never runs when submissions are marked; then it only names the exercise.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

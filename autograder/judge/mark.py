@@ -1,7 +1,5 @@
 """Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

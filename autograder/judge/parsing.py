@@ -5,8 +5,6 @@ longer or nested deeper than any honest one is not parsed, and not run either, b
 see it.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

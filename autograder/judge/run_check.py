@@ -1,7 +1,5 @@
 """Run one check on a student's work, and build the namespace in which a source is the answer to an exercise."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import sys

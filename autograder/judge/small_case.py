@@ -1,7 +1,5 @@
 """Show a wrong answer on a small input: shrink the arguments of a failed question until few numbers are left."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Find which names source code defines and uses, and what in it could hide its use of other names from the record."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

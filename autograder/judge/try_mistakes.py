@@ -1,7 +1,5 @@
 """Try an exercise's catalogue: is every wrong version caught, named and told apart, and every right one accepted?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

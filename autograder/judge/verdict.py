@@ -1,7 +1,5 @@
 """Write a verdict: HTML and plain text for the student, and data for the class report."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -8,8 +8,6 @@ filters. A process cannot leave its cage.
 Binary formats and numbers come from the kernel's headers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

@@ -1,7 +1,5 @@
 """Environment variables of the template and of notebooks. Almost none of the grader's own are passed on."""
 
-from __future__ import annotations
-
 import os
 import site
 import sys

@@ -4,8 +4,6 @@ The namespaces of `cage` already isolate a notebook. These filters add a second 
 no notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """Limits of a notebook, the result of a cell, and the error for faults of the sandbox itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

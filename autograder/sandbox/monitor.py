@@ -4,8 +4,6 @@ The trusted side holds one end of a socket, the leash. Writing "I" to it interru
 for whatever reason, the monitor kills the notebook's processes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Find the folders that no notebook may see: answer keys, checks and solutions, wherever they are installed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

@@ -4,8 +4,6 @@ A kernelspec uses it if its metadata name the provisioner "caged-fork", or if th
 `JUPYTER_DEFAULT_PROVISIONER_NAME=caged-fork`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

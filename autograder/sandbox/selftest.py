@@ -1,7 +1,5 @@
 """Test the cage before the first notebook: run a cell that tries to break out in every way listed here."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The trusted side: start the template and run notebooks in its children. Every wait has a time limit."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import gc

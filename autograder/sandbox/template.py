@@ -4,8 +4,6 @@ Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a
 since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

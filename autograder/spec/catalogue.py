@@ -31,8 +31,6 @@ reference's function. `in NAME:` means that the edits change the answer of that 
 of an entry above) instead of the reference. A program that needs the sign `…` itself writes it as `\\u2026`.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -5,8 +5,6 @@ name. Its module gives the kinds of the first argument and the result ("tensor",
 fits some kinds only.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

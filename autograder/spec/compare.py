@@ -4,8 +4,6 @@ Every function here that checks raises `Wrong`. Its message names the usual caus
 its cause: a transposed result, a missing gradient, a dtype that was not kept.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

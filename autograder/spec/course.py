@@ -1,12 +1,11 @@
 """Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
 A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`), with a
-file of wrong and right answers (`attention/softmax.answers`). The
-solution notebooks hold the rest: an exercise belongs to the notebook in which a solution cell bears its name and a
-hidden test asks for it; that cell is its reference, and locked cells are what answers may build on.
+file of wrong and right answers (`attention/softmax.answers`). A topic's `questions.toml` has a table for each question:
+its `key`, and for each letter what choosing it shows. The solution notebooks hold the rest: an exercise belongs to the
+notebook in which a solution cell bears its name and a hidden test asks for it; that cell is its reference, and locked
+cells are what answers may build on.
 """
-
-from __future__ import annotations
 
 import ast
 import functools
@@ -15,6 +14,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
@@ -29,7 +29,7 @@ MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
 FURTHER = "-further"  # how a companion's name ends
 GROUP = "autograder.courses"  # of entry points
-NOT_EXERCISES = ("__init__", "common", "questions")
+NOT_EXERCISES = ("__init__", "common")
 # In a notebook's JSON, where quotation marks inside a text are escaped
 SOLUTION = re.compile(rb'"grade_id": "(\w+)"[^{}]*"solution": true')
 CHECK = re.compile(rb"""check\((?:\\"|')(\w+)(?:\\"|')\)""")
@@ -257,9 +257,21 @@ def exercise(name: str) -> Exercise:
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
     there = _solution_names(checked_name(notebook))
-    modules = [_module(topic, "questions") for topic in course().topics if (home() / topic / "questions.py").is_file()]
-    declared = [question for module in modules for question in module.QUESTIONS]
+    declared = (question for topic in course().topics for question in _declared_questions(topic))
     return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
+
+
+@functools.cache
+def _declared_questions(topic: str) -> tuple[Question, ...]:
+    path = home() / topic / "questions.toml"
+    try:
+        tables = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+        return tuple(
+            Question(name, 1, table.pop("key"), {letter: " ".join(text.split()) for letter, text in table.items()})
+            for name, table in tables.items()
+        )
+    except (tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is not a table of a key and a text for each letter: {error!r}") from error
 
 
 def exercises(notebook: str | None = None) -> list[Exercise]:

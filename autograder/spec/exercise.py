@@ -1,7 +1,5 @@
 """Define an exercise: points, checks, mistakes and alternatives, declared once in its module and used everywhere."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Generate inputs for checks, and run checks that many exercises share."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

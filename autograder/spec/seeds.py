@@ -1,7 +1,5 @@
 """Give checks the seeds of their inputs."""
 
-from __future__ import annotations
-
 import itertools
 import zlib
 

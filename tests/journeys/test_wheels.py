@@ -37,9 +37,10 @@ import zipfile, zipimport
 SITE = next(path for path in sys.path if path.endswith("site-packages"))
 PLACES = [SITE, os.path.realpath(SITE)]
 MODULES = ["transformer_exercises", "transformer_exercises.syllabus", "transformer_exercises.attention.softmax",
-           "transformer_exercises.attention.questions", "autograder.judge.mark", "autograder.judge.source_rules",
+           "autograder.judge.mark", "autograder.judge.source_rules",
            "autograder.spec.course", "autograder.spec.common_mistakes", "autograder.sample_class"]
 FILES = [name.replace(".", "/") + ".py" for name in MODULES[1:]] + ["transformer_exercises/written_answers.toml",
+         "transformer_exercises/attention/questions.toml",
          "transformer_exercises/solutions/05-attention/05-attention.ipynb"]
 
 def tried(work, *arguments):
@@ -218,7 +219,7 @@ def secrets() -> list[str]:
     shown = "\n".join(cell.source for cell in read("course", NAME).cells) + PRELUDE + "\n".join(SEEKS.values())
     answers = "\n".join(WRONG.values())
     engine = ROOT / "autograder"
-    files = [*(home() / "attention").glob("*.py"), home() / "syllabus.py", home() / "written_answers.toml"]
+    files = [*(home() / "attention").glob("*.*"), home() / "syllabus.py", home() / "written_answers.toml"]
     files += [*(engine / "judge").rglob("*.py"), *(engine / "spec").glob("*.py"), engine / "sample_class.py"]
     lines = {line.strip() for file in files for line in file.read_text("utf-8").splitlines()}
     lines |= {line.strip() for cell in read("solutions", NAME).cells for line in cell.source.splitlines()}

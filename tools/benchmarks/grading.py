@@ -7,8 +7,6 @@ submissions are alike. `--stock N` gives stock nbgrader only the first N (0: non
 together (proportional set size): the peak, and the value halfway through the run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

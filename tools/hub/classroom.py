@@ -6,8 +6,6 @@
 Everybody is a system user of this machine, so it needs Linux and root. docs/hub.md says more.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import ctypes

@@ -6,8 +6,6 @@ The command gets its own mount namespace, in which the hidden folders are empty 
 environment may be inside the checkout. Then it drops its rights for good. Needs Linux and root.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

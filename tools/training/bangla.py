@@ -6,8 +6,6 @@
 The size `laptop` is the control: it is trained on the same stories for a quarter of the time.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

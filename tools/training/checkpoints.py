@@ -1,7 +1,5 @@
 """Runs a training, measures it twenty times, draws its curve, and resumes it after a kill with the same numbers."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import math

@@ -1,7 +1,5 @@
 """Finds the machine's best device, the number format to compute in, and the peak speed."""
 
-from __future__ import annotations
-
 import functools
 
 import torch

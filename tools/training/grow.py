@@ -10,8 +10,6 @@ The folder --out gets a model that transformers can read, its loss curve and sam
 resumes the run. The schedule and the parameter groups are answers to exercises of notebook 09 and its companion.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.util

@@ -3,8 +3,6 @@
 python -m tools.training.inspected_models
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

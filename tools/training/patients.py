@@ -5,8 +5,6 @@
 The file beside the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

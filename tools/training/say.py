@@ -7,8 +7,6 @@
 The model's folder has a copy of this file and all that it needs, so the folder can be moved anywhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import runpy

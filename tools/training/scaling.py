@@ -7,8 +7,6 @@ Each run trains a GPT-2 of notebook 09's shape on a number of tokens, none of wh
 Its schedule ends with the tokens, so each amount of data is a separate training (Hoffmann and others 2022).
 """
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import asdict, dataclass

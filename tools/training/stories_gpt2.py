@@ -5,8 +5,6 @@ the notebook. The recipe is notebook 09's. The token <|endoftext|> stands for th
 corpus's exact probability is the floor of the loss.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import time

@@ -3,8 +3,6 @@
 A text becomes a file of token ids, which is memory-mapped, so it may be larger than memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math

@@ -3,8 +3,6 @@
 `make site` creates its environment (requirements.txt beside this file). Its result is complete: `website/build/html`.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

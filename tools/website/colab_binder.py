@@ -4,8 +4,6 @@
 holds each notebook with a first cell that fetches the files beside it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Sphinx's settings for the website. sources.py writes the pages' sources."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes the guides as pages of the website, with links that lead to its pages or to the repository."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from html import escape

@@ -3,8 +3,6 @@
 Text and code come from course/. A cell's outputs come from solutions/ if students get exactly the same cell.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -3,8 +3,6 @@
 The mistakes: gradients that pile up, steps in another order or missing, another loss, classes in the wrong dimension.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

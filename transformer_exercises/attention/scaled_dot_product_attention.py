@@ -3,8 +3,6 @@
 The mistakes: every way to scale, mask and normalise wrongly, and results swapped, cut off or in another precision.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: projections fused, swapped or shared, the scale of another width, the mask or the weights treated wrongly.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

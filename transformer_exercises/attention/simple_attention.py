@@ -3,8 +3,6 @@
 The mistakes: softmax over queries or not at all, batches mixed, features that attend, scores scaled or masked.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.course import reference

@@ -3,8 +3,6 @@
 The mistakes: no shift or one for the whole tensor, `dim` ignored, epsilons, −∞ not exactly 0, in-place arithmetic.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

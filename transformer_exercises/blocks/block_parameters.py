@@ -1,7 +1,5 @@
 """`block_parameters`: the number for many sizes; the mistakes forget biases, norms, projections or a width."""
 
-from __future__ import annotations
-
 from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.student import Student

@@ -1,7 +1,5 @@
 """What the checks of this notebook share: modules with weights of ours, and what is asked of each of them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from operator import itemgetter

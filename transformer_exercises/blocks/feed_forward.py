@@ -3,8 +3,6 @@
 The mistakes: activations fixed or in the wrong place, dropout elsewhere or in evaluation, layers too few or too many.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import Any
 

@@ -3,8 +3,6 @@
 The mistakes: query heads dealt out like cards instead of in blocks, groups repeated or averaged wrongly, wrong scales.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: the unbiased variance, eps outside the root, statistics over other dimensions, parameters that are none.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

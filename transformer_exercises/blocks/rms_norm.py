@@ -3,8 +3,6 @@
 The mistakes: a mean subtracted, the sum or the length instead of the mean square, eps elsewhere, a bias too many.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

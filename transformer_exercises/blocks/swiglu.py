@@ -3,8 +3,6 @@
 The mistakes: the gate on the wrong branch, another activation or none, a sum for the product, biases, sizes.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import Any
 

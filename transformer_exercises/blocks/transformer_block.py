@@ -3,8 +3,6 @@
 The mistakes: orders swapped, norms on the residual stream, residuals lost, masks dropped, dropout in the wrong place.
 """
 
-from __future__ import annotations
-
 import functools
 from operator import itemgetter
 from typing import Any

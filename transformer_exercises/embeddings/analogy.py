@@ -3,8 +3,6 @@
 The mistakes: signs, dot products for cosines, a, b or c not excluded, rows normalised before they are added.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

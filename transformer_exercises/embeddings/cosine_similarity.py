@@ -3,8 +3,6 @@
 The mistakes: 0/0 forwards or backwards, an epsilon that shows, another dimension, shapes that do not broadcast.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

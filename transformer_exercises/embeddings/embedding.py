@@ -3,8 +3,6 @@
 The mistakes: negative ids that wrap round, ids clamped, another start or shape, a table that cannot be trained.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """`embedding_cost`: the count and the mebibytes of five tables; the mistakes are units, bytes per number and types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.compare import a_pair, kind

@@ -3,8 +3,6 @@
 The mistakes: dot products, excluded ids that come back, filters after the top k, ids renumbered on the way.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """`one_hot_lookup`: rows by a matrix product, which an infinite row gives away; the mistakes index or fix sizes."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 

@@ -3,8 +3,6 @@
 The mistakes: a mean for the sum over negatives, signs, log of a sigmoid that underflows, scores across the batch.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.course import reference

@@ -3,8 +3,6 @@
 The mistakes: windows cut at an edge or one too wide, words compared for places, pairs dropped or turned round.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

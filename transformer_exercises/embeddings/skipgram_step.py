@@ -3,8 +3,6 @@
 The mistakes: the last of several gradients wins, one table for two, signs, means and sums, a table that stays behind.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

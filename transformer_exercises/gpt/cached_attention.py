@@ -4,8 +4,6 @@ The judge's expectation is PyTorch's own attention over the whole text. The mist
 behind old ones, what is kept, in which order, and what is computed again.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """What the checks of this notebook share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 The mistakes: ties and biases counted wrongly, parts forgotten or multiplied by the layers, models built to count them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: contexts not cropped or not updated, options ignored, training mode or gradients left on, chance misused.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

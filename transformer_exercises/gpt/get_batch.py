@@ -3,8 +3,6 @@
 The mistakes: y not shifted or shifted twice, the last window never drawn, rows that are one window, chance misused.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

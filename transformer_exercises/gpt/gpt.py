@@ -4,8 +4,6 @@ Blocks need not be PyTorch's: then the way around them is looked at. The mistake
 ties, the loss, starting weights and dropout.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

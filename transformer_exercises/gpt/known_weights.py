@@ -1,7 +1,5 @@
 """A student's GPT with known weights, and Hugging Face's GPT-2 with the same ones."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import cache

@@ -3,8 +3,6 @@
 The mistakes: warm-up one step off, a cosine over other steps or to another floor, rates that climb again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -3,8 +3,6 @@
 The mistakes leave a part out, keep names for what training changes, or keep what cannot be written to a file.
 """
 
-from __future__ import annotations
-
 from autograder.spec.course import exercise
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge

@@ -3,8 +3,6 @@
 The mistakes: thresholds one token off, rows mixed, nothing renormalised, steps in another order, temperature 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 The mistakes go by names or by kinds of layers, forget tables or norms, or take a tied matrix for a layer's own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.course import reference

@@ -3,8 +3,6 @@
 The mistakes leave a part out, load it into the wrong place, or let training change the checkpoint.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong

@@ -3,8 +3,6 @@
 The mistakes: gradients that pile up, clipping missing, by value or by parameter, steps in another order, another loss.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The mistakes: fused attention, dimensions swapped, averaged or dropped, ids for tokens, dropout or another mode.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """`describe_model`: sizes and parameters of models that break usual ratios; the mistakes rely on those ratios."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.compare import kind

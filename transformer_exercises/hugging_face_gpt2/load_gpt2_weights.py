@@ -3,8 +3,6 @@
 The mistakes: Conv1D not transposed (square ones too), parts forgotten or mixed up, tensors replaced or shared.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

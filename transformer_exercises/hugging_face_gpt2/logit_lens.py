@@ -3,8 +3,6 @@
 The mistakes: no norm, twice, another one or a bare one, a token table, probabilities, blocks twice.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

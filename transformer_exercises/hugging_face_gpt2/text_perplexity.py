@@ -3,8 +3,6 @@
 The mistakes: sums and means, another divisor or base, logits not shifted, probabilities that underflow.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -3,8 +3,6 @@
 The mistakes: another position or dimension, logarithms or logits, renormalised shares, tokens as ids or one string.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

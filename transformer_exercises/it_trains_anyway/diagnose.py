@@ -5,8 +5,6 @@ its own, made of one text by an edit. Every line asks about sound models too, so
 The mistakes: experiments in an order in which one bug hides another, places not looked at, models left changed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

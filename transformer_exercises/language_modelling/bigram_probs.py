@@ -3,8 +3,6 @@
 Totals without alpha, columns for rows, NaN or zeros where nothing was counted, an alpha that is ignored or cut off.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.course import reference

@@ -3,8 +3,6 @@
 The mistakes: a sum for the mean, probabilities of wrong rows or columns, uphill, lost pairs, gradients that pile up.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

@@ -3,8 +3,6 @@
 The mistakes are pairs that are missed, invented or turned round, repeats counted once, and tables of another size.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Check, Exercise, Problem, Wrong

@@ -3,8 +3,6 @@
 The mistakes: a logsumexp that overflows, another dimension, another mean, another sign, probabilities for logits.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

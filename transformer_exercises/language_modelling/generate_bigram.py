@@ -3,8 +3,6 @@
 The mistakes: the wrong row, one token too few or too many, greedy or uniform draws, a generator not used or reseeded.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: vectors summed instead of set side by side, no ReLU, a softmax too many, dimensions from the front.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """`perplexity`: a float gives a float, a tensor a tensor; the mistakes are other bases, averages and other types."""
 
-from __future__ import annotations
-
 import math
 
 import torch

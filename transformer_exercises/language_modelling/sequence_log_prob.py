@@ -3,8 +3,6 @@
 The mistakes: the product before its logarithm, steps missed or counted twice, rows for columns, an epsilon for −∞.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import dtype_name

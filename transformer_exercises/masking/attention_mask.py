@@ -3,8 +3,6 @@
 The mistakes: `&` for `|`, padding on queries, no dimension for heads, masks inverted or shared between sequences.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Check, Exercise

@@ -1,7 +1,5 @@
 """`causal_mask`: True exactly above the diagonal, on the device asked for; the mistakes shift, invert or convert it."""
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Check, Exercise, Wrong

@@ -3,8 +3,6 @@
 The mistakes: one of the two rules missing or inverted, ids taken as sorted or as special, batches mixed up.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Check, Exercise

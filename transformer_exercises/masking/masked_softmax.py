@@ -3,8 +3,6 @@
 The mistakes: NaN rows or hidden ones, finite fills, zeroing without renormalising, gradients that become NaN.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

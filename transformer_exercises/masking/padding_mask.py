@@ -1,7 +1,5 @@
 """`padding_mask`: ragged lengths from 0 to the full width; the mistakes are off by one, inverted or fixed in size."""
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Check, Exercise

@@ -3,8 +3,6 @@
 The mistakes: one change or one row looked at only, changes too small or too regular, gradients relied upon.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong

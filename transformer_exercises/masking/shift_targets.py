@@ -1,7 +1,5 @@
 """`shift_targets`: inputs and targets for ids of many shapes; the mistakes shift, roll, cut or pad the wrong side."""
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import a_pair, same_tensor, unchanged

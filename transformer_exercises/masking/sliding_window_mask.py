@@ -3,8 +3,6 @@
 The mistakes: off by one, one side only, both sides, blocks or a fixed window instead of one that slides.
 """
 
-from __future__ import annotations
-
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks

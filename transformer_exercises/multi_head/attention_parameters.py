@@ -1,7 +1,5 @@
 """`attention_parameters`: the number for many widths; the mistakes are biases, forgotten projections, heads counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.compare import same_count

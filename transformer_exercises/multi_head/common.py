@@ -1,7 +1,5 @@
 """What the checks of this notebook share."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.func import functional_call

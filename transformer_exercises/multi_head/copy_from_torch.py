@@ -3,8 +3,6 @@
 The mistakes: the stack taken apart in another way, transposed, names rebound, parameters frozen or replaced.
 """
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`merge_heads`: numbers that tell where they came from; the mistakes leave out or misplace the transpose."""
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor, unchanged

@@ -3,8 +3,6 @@
 The mistakes: heads split or merged without the transpose, the scale of the whole width, masks, contexts, shared layers.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec import inputs

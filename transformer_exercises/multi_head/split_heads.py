@@ -1,7 +1,5 @@
 """`split_heads`: numbers that tell where they came from, widths that do not divide; the mistakes mix dimensions up."""
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import same_tensor, unchanged

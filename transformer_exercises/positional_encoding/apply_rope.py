@@ -3,8 +3,6 @@
 The mistakes: halves for neighbouring pairs, the other direction, positions or base ignored, angles in degrees.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

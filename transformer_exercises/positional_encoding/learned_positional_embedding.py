@@ -3,8 +3,6 @@
 The mistakes: rows of the batch for positions, texts cut off in silence, tables that are frozen, fixed or made anew.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: its transpose, one rate for all pairs, blocks in the wrong places, negative k, an odd width let through.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import a_tensor, dtype_name, same_tensor

@@ -3,8 +3,6 @@
 The mistakes: sines and cosines swapped or in halves, exponents and bases, positions from 1.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import same_tensor

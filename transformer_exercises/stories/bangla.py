@@ -15,8 +15,6 @@ yet: see docs/native-readers.
 Verbs are typed as ordinary forms; the respectful forms follow by rule.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import unicodedata

@@ -3,8 +3,6 @@
 The mistakes: the longest or first match instead of the rank, one pass for each merge, replacing text for symbols.
 """
 
-from __future__ import annotations
-
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 

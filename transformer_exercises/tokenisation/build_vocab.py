@@ -3,8 +3,6 @@
 The mistakes: order of appearance, characters lost or normalised on the way, ids from 1, dictionaries turned round.
 """
 
-from __future__ import annotations
-
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong

@@ -1,7 +1,5 @@
 """What the checks of this notebook share."""
 
-from __future__ import annotations
-
 import builtins
 import itertools
 import re

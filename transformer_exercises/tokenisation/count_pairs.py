@@ -3,8 +3,6 @@
 The mistakes: frequencies left out, pairs counted once or without overlap, pairs across words, keys that are no pairs.
 """
 
-from __future__ import annotations
-
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong

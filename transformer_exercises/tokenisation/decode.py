@@ -1,7 +1,5 @@
 """`decode`: ids with gaps and unknown ids, which must be named; the mistakes skip, hide or mistranslate them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.course import reference

@@ -1,7 +1,5 @@
 """`encode`: odd vocabularies and unknown characters, which must be named; the mistakes skip, hide or renumber them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.course import reference

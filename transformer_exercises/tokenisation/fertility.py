@@ -3,8 +3,6 @@
 The mistakes: the ratio upside down, words cut or counted in another way, texts tokenised piece by piece.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 The mistakes decode each id by itself, lose parts or special tokens, or hide what is unknown.
 """
 
-from __future__ import annotations
-
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 

@@ -1,7 +1,5 @@
 """`merge_pair`: every occurrence, left to right, symbols and not letters; the mistakes overlap, skip or join text."""
 
-from __future__ import annotations
-
 from autograder.spec.exercise import Check, Exercise
 
 from .common import Asked

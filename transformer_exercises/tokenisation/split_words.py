@@ -3,8 +3,6 @@
 The mistakes: `\\w` for letters, ASCII alone, marks torn off their word, marks of punctuation grouped or lost.
 """
 
-from __future__ import annotations
-
 from autograder.spec.exercise import Check, Exercise
 
 from .common import SENTENCE, Asked

@@ -3,8 +3,6 @@
 The mistakes: another order of merging, merges across pieces, characters for bytes, special tokens found too late.
 """
 
-from __future__ import annotations
-
 from autograder.spec.exercise import Check, Exercise
 
 from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges

@@ -3,8 +3,6 @@
 The mistakes: ties by first sight, frequencies forgotten, counts not brought up to date, one merge too many or too few.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from autograder.spec.exercise import Check, Exercise

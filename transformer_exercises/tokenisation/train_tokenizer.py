@@ -3,8 +3,6 @@
 The mistakes: no byte alphabet, no decoder, a normaliser, sizes not passed on, an iterator read twice.
 """
 
-from __future__ import annotations
-
 import functools
 import unicodedata
 from typing import Any

@@ -4,8 +4,6 @@ All ways of pruning and stopping agree on them. The mistakes: greedy beams, scor
 length penalty.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: counts not clipped, sentences averaged, brevity by sentence, other smoothing, other means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from autograder.spec.course import reference

@@ -3,8 +3,6 @@
 The mistakes: cross-attention with its roles swapped or missing, parts out of order, masks exchanged, norms shared.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

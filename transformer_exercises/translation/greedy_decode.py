@@ -3,8 +3,6 @@
 The mistakes: rows cut or continued wrongly, one row that ends all, the wrong position or ids, max_len off by one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -3,8 +3,6 @@
 The mistakes: shares of another size, padding in the sum or in the mean, logarithms that overflow, limits refused.
 """
 
-from __future__ import annotations
-
 import torch
 
 from autograder.spec.compare import same_gradients, same_tensor

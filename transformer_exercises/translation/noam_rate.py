@@ -1,7 +1,5 @@
 """`noam_rate`: warm-up, peak and decay for five schedules; the mistakes are exponents, `max` for `min`, step 0."""
 
-from __future__ import annotations
-
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise
 from autograder.spec.inputs import raises_error

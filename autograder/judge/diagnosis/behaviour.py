@@ -1,7 +1,5 @@
 """Keep how wrong answers behave as plain data, a sketch for each check, and compare them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

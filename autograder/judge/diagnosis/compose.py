@@ -1,7 +1,5 @@
 """Merge two catalogued versions into one program, if they change different places of the reference."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import itertools

@@ -6,8 +6,6 @@ on the interpreter, the processor or installed versions, so a course's shipped r
 *run key* adds these, for results that a machine keeps for itself.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.metadata

@@ -5,8 +5,6 @@ processes at worst do the same work twice. Entries are valid for one state of th
 program.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

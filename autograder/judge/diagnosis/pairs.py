@@ -6,8 +6,6 @@ depend on the machine. It runs in a process of its own, with limits of time and 
 programs run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -5,8 +5,6 @@ programs cannot harm the process that marks. It reads lines "NAME row row …" a
 versions.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools
