@@ -94,8 +94,12 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
     for title, source in [("the reference", declared.source), *others]:
         verdict = mark(declared.name, student_with_answer(declared, source), [source])
         yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
-    verdict = mark(declared.name, student_with_answer(declared, declared.working))
-    yield "`working`", _first_loss(verdict) if verdict.lines else verdict.remark  # a ban keeps the lines, and is fine
+    if declared.working:
+        verdict = mark(declared.name, student_with_answer(declared, declared.working))
+        yield (
+            "`working`",
+            _first_loss(verdict) if verdict.lines else verdict.remark,
+        )  # a ban keeps the lines, and is fine
 
 
 def _first_loss(verdict: Verdict) -> str:

@@ -310,8 +310,8 @@ def names_in(notebook: str) -> set[str]:
 
 @functools.cache
 def working_versions(notebook: str) -> dict[str, str]:
-    """Return a version of each exercise made of PyTorch's own parts, bound while another exercise is marked."""
-    return {declared.name: declared.working for declared in exercises(notebook)}
+    """Return a right version of each exercise, bound while others are marked: a library's own, else the reference."""
+    return {declared.name: declared.working or declared.source for declared in exercises(notebook)}
 
 
 # --- reading the solution notebook ------------------------------------------------------------------------------------

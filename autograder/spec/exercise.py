@@ -124,10 +124,10 @@ class Exercise:
 
     points: float
     checks: Sequence[Check]
-    working: str  # source of a version made of PyTorch's own parts, bound while *other* exercises are marked
     takes: str = ""  # the kind of its first argument:
     gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict"; slips fit some
     ban: Ban | None = None
+    working: str = ""  # source of PyTorch's or Hugging Face's own, which stands for the reference in other exercises
     name: str = field(default="", init=False)
     notebook: str = field(default="", init=False)
     source: str = field(default="", init=False)  # the reference, from the notebook's solution cell

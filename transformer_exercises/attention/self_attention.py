@@ -130,24 +130,6 @@ EXERCISE = Exercise(
         Check("stays on the inputs' device", 0.5, _device, further=True),
         Check("fresh layers differ from each other", 0.25, _fresh),
     ],
-    working=r"""
-import torch
-from torch import nn
-
-class SelfAttention(nn.Module):
-    def __init__(self, embed_dim, head_dim):
-        super().__init__()
-        self.q_proj = nn.Linear(embed_dim, head_dim)
-        self.k_proj = nn.Linear(embed_dim, head_dim)
-        self.v_proj = nn.Linear(embed_dim, head_dim)
-
-    def forward(self, x, mask=None):
-        allowed = None if mask is None else ~mask
-        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
-        eye = torch.eye(x.shape[-2], dtype=x.dtype, device=x.device).expand(x.shape[0], -1, -1)
-        attend = nn.functional.scaled_dot_product_attention
-        return attend(q, k, v, attn_mask=allowed), attend(q, k, eye, attn_mask=allowed)
-""",
     takes="tensor",
     gives="pair",
 )

@@ -136,16 +136,6 @@ EXERCISE = Exercise(
         Check("gradients reach x and every parameter", 0.5, gradients(_ff, *ASKED), further=True),
         Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
     ],
-    working=r"""
-import torch.nn.functional as F
-from torch import nn
-
-class FeedForward(nn.Sequential):
-    def __init__(self, embed_dim, ff_dim, dropout=0.0, activation=F.relu):
-        middle = nn.Identity()
-        middle.forward = lambda hidden: activation(hidden)
-        super().__init__(nn.Linear(embed_dim, ff_dim), middle, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout))
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -80,22 +80,6 @@ EXERCISE = Exercise(
             *("x unchanged, modules independent, float64, device", 0.5, manners(_module, 9, by_name=True)), further=True
         ),
     ],
-    working=r"""
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-class SwiGLU(nn.Module):
-    def __init__(self, embed_dim, ff_dim):
-        super().__init__()
-        self.gate, self.up, self.down = (
-            nn.Linear(*sizes, bias=False) for sizes in ((embed_dim, ff_dim), (embed_dim, ff_dim), (ff_dim, embed_dim))
-        )
-
-    def forward(self, x):
-        z = self.gate(x)
-        return self.down(F.glu(torch.cat([z * self.up(x), z], dim=-1), dim=-1))
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -145,21 +145,6 @@ EXERCISE = Exercise(
         Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
         Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
     ],
-    working=r"""
-import torch
-import torch.nn.functional as F
-
-def skipgram_step(vectors, contexts, centre, context, negatives, learning_rate):
-    tables = [torch.nn.Parameter(table.detach().clone()) for table in (vectors, contexts)]
-    asked = F.embedding(torch.cat([context[:, None], negatives], dim=1), tables[1])
-    scores = torch.bmm(asked, F.embedding(centre, tables[0])[:, :, None])[:, :, 0]
-    answers = torch.zeros_like(scores)
-    answers[:, 0] = 1
-    loss = F.binary_cross_entropy_with_logits(scores, answers, reduction="sum") / len(centre)
-    loss.backward()
-    torch.optim.SGD(tables, lr=learning_rate).step()
-    return tables[0].detach(), tables[1].detach()
-""",
     takes="tensor",
     gives="pair",
 )

@@ -243,28 +243,5 @@ EXERCISE = Exercise(
         Check("chance comes from the generator alone", 0.5, _chance, further=True),
         Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None, generator=None):
-    training = model.training
-    model.eval()
-    with torch.inference_mode():
-        for _ in range(max_new_tokens):
-            logits = model(ids[:, -model.config.block_size :])[0][:, -1]
-            if temperature == 0:
-                new = logits.argmax(-1, keepdim=True)
-            else:
-                probs, order = torch.softmax(logits / temperature, -1).sort(-1, descending=True)
-                if top_k is not None:
-                    probs[:, top_k:] = 0
-                    probs = probs / probs.sum(-1, keepdim=True)
-                if top_p is not None:
-                    probs[probs.cumsum(-1) - probs >= top_p] = 0
-                new = order.gather(-1, torch.multinomial(probs, 1, generator=generator))
-            ids = torch.cat([ids, new], 1)
-    model.train(training)
-    return ids.clone()
-""",
     gives="tensor",
 )

@@ -159,16 +159,6 @@ EXERCISE = Exercise(
         Check("a text that is too short is a ValueError", 0.25, _short),
         Check("dtype, device, input unchanged", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def get_batch(data, block_size, batch_size, generator):
-    if data.shape[0] < block_size + 1:
-        raise ValueError("data is too short for block_size")
-    windows = data.unfold(0, block_size + 1, 1)
-    windows = windows[torch.randint(len(windows), (batch_size,), generator=generator)]
-    return windows[:, :block_size], windows[:, 1:]
-""",
     takes="tensor",
     gives="tensor",
 )

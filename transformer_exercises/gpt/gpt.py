@@ -379,49 +379,6 @@ EXERCISE = Exercise(
         Check("dropout in training only", 0.5, _dropout),
         Check("float64, device, several models, GPT-2 small's size", 0.5, _manners, further=True),
     ],
-    working=r"""
-from torch import nn
-import torch
-
-class GPT(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.config = config
-        V, C, L, bias = config.vocab_size, config.n_embd, config.n_layer, config.bias
-        self.token_embedding = nn.Embedding(V, C)
-        self.position_embedding = nn.Embedding(config.block_size, C)
-        self.embedding_dropout = nn.Dropout(config.dropout)
-        layer = nn.TransformerEncoderLayer(
-            C, config.n_head, 4 * C, config.dropout, "gelu", batch_first=True, norm_first=True, bias=bias
-        )
-        self.blocks = nn.TransformerEncoder(layer, L, enable_nested_tensor=False)
-        self.final_norm = nn.LayerNorm(C, bias=bias)
-        self.lm_head = nn.Linear(C, V, bias=False)
-        for layer in self.blocks.layers:
-            for matrix in (layer.self_attn.in_proj_weight, layer.linear1.weight):
-                nn.init.normal_(matrix, std=0.02)
-            for matrix in (layer.self_attn.out_proj.weight, layer.linear2.weight):
-                nn.init.normal_(matrix, std=0.02 * (2 * L) ** -0.5)
-            if bias:
-                nn.init.zeros_(layer.linear1.bias)
-                nn.init.zeros_(layer.linear2.bias)
-        for matrix in (self.lm_head.weight, self.token_embedding.weight, self.position_embedding.weight):
-            nn.init.normal_(matrix, std=0.02)
-        if config.tie_weights:
-            self.lm_head.weight = self.token_embedding.weight
-
-    def forward(self, ids, targets=None):
-        B, T = ids.shape
-        if T > self.config.block_size:
-            raise ValueError(f"ids is longer than block_size = {self.config.block_size}")
-        x = self.token_embedding(ids) + self.position_embedding.weight[:T]
-        mask = nn.Transformer.generate_square_subsequent_mask(T, device=ids.device)
-        x = self.blocks(self.embedding_dropout(x), mask=mask, is_causal=True)
-        logits = self.lm_head(self.final_norm(x))
-        if targets is None:
-            return logits, None
-        return logits, nn.functional.cross_entropy(logits.reshape(B * T, -1), targets.reshape(B * T))
-""",
     takes="tensor",
     gives="dict",
 )

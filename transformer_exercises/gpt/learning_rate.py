@@ -70,15 +70,6 @@ EXERCISE = Exercise(
         Check("constant after max_steps", 0.75, _after),
         Check("without warm-up, with a single step; a plain float", 0.5, _edges, further=True),
     ],
-    working=r"""
-import math
-
-def learning_rate(step, max_steps, warmup, peak, floor):
-    if step < warmup:
-        return float(peak * step / warmup)
-    share = min(1.0, (step - warmup) / (max_steps - warmup))
-    return floor + (peak - floor) * math.cos(math.pi / 2 * share) ** 2
-""",
     takes="number",
     gives="number",
 )

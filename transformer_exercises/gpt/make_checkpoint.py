@@ -161,21 +161,5 @@ EXERCISE = Exercise(
         Check("a snapshot: training on does not change it", 1.0, _snapshot),
         Check("the step; states that a file can hold", 0.5, _form),
     ],
-    working=r"""
-import io
-
-def make_checkpoint(model, optimizer, scheduler, generator, step):
-    file = io.BytesIO()
-    states = {
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "scheduler": scheduler.state_dict(),
-        "generator": generator.get_state(),
-        "step": step,
-    }
-    torch.save(states, file)
-    file.seek(0)
-    return torch.load(file)
-""",
     gives="dict",
 )

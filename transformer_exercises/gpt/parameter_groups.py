@@ -180,13 +180,5 @@ EXERCISE = Exercise(
         Check("shared and frozen parameters", 1.0, _sorts(_SHARED)),
         Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
     ],
-    working=r"""
-def parameter_groups(model, weight_decay):
-    spared = {m.weight for m in model.modules() if isinstance(m, nn.Embedding)}
-    trained = [p for p in model.parameters() if p.requires_grad]
-    decay = [p for p in trained if p.ndim > 1 and p not in spared]
-    rest = [p for p in trained if p.ndim < 2 or p in spared]
-    return [dict(params=decay, weight_decay=weight_decay), dict(params=rest, weight_decay=0.0)]
-""",
     gives="list",
 )

@@ -145,25 +145,5 @@ EXERCISE = Exercise(
         Check("either mode, float64, any device, the model as it was", 0.75, _maps_manners, further=True),
         Check("a text without tokens", 0.25, _maps_refused),
     ],
-    working=r"""
-def attention_maps(model, tokenizer, text):
-    ids = tokenizer(text, return_tensors="pt").input_ids.to(model.device)
-    if ids.numel() == 0:
-        raise ValueError("text has no tokens")
-    mode = model.training
-    model.eval()
-    H, T = model.config.n_head, ids.shape[1]
-    with torch.no_grad():
-        states = model(ids, output_hidden_states=True).hidden_states
-        maps = []
-        for x, block in zip(states, model.transformer.h):
-            q, k, _ = block.attn.c_attn(block.ln_1(x)).chunk(3, dim=-1)
-            q, k = (t.unflatten(-1, (H, -1)).transpose(1, 2) for t in (q, k))
-            scores = q @ k.mT / math.sqrt(q.shape[-1])
-            future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(1)
-            maps.append(scores.masked_fill(future, -torch.inf).softmax(-1)[0])
-    model.train(mode)
-    return tokenizer.convert_ids_to_tokens(ids[0].tolist()), torch.stack(maps)
-""",
     gives="tuple",
 )

@@ -91,20 +91,5 @@ EXERCISE = Exercise(
         Check("the number of parameters", 1.0, _described_parameters),
         Check("whole numbers, and the model as it was", 0.25, _described_form, further=True),
     ],
-    working=r"""
-def describe_model(model):
-    transformer = model.transformer
-    block = transformer.h[0]
-    C = transformer.wte.embedding_dim
-    return dict(
-        parameters=model.num_parameters(),
-        vocab_size=model.lm_head.out_features,
-        context=transformer.wpe.num_embeddings,
-        layers=len(transformer.h),
-        heads=block.attn.num_heads,
-        d_model=C,
-        head_dim=block.attn.head_dim,
-    )
-""",
     gives="dict",
 )

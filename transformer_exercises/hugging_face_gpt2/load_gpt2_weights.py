@@ -230,24 +230,4 @@ EXERCISE = Exercise(
         Check("in float64, to the last digit", 0.5, _load_parameters(1, 0, dtype="float64"), further=True),
         Check("models of other sizes", 0.5, _load_refused, further=True),
     ],
-    working=r"""
-def load_gpt2_weights(model, hf_model):
-    names = {"wte": "token_embedding", "wpe": "position_embedding", "ln_f": "final_norm",
-             "ln_1": "norm1", "ln_2": "norm2",
-             "mlp.c_fc": "linear1", "mlp.c_proj": "linear2", "attn.c_proj": "self_attn.out_proj"}
-    state = {}
-    for name, value in hf_model.state_dict().items():
-        name = name.removeprefix("transformer.")
-        name = name.replace("h.", "blocks.", 1) if name.startswith("h.") else name
-        if name.endswith("weight") and ".c_" in name:
-            value = value.T
-        name = name.replace("attn.c_attn.", "self_attn.in_proj_")
-        for theirs, mine in names.items():
-            name = name.replace(theirs + ".", mine + ".")
-        state[name] = value
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        raise ValueError(f"hf_model does not fit: {error}") from None
-""",
 )

@@ -141,14 +141,6 @@ EXERCISE = Exercise(
         Check("stream and model as they were", 0.125, _lens_manners, further=True),
         Check("a stream of another width", 0.125, _lens_refused, further=True),
     ],
-    working=r"""
-def logit_lens(hidden, model):
-    if model.config.n_embd != hidden.size(-1):
-        raise ValueError("hidden is not as wide as the model")
-    norm = model.transformer.ln_f
-    normed = F.layer_norm(hidden, (hidden.shape[-1],), norm.weight, norm.bias, norm.eps)
-    return F.linear(normed, model.lm_head.weight)
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -148,18 +148,5 @@ EXERCISE = Exercise(
         Check("either mode, float64, any device, the model as it was", 0.5, _perplexity_manners, further=True),
         Check("texts that are too short or too long", 0.5, _perplexity_refused),
     ],
-    working=r"""
-def text_perplexity(model, tokenizer, text):
-    inputs = tokenizer(text, return_tensors="pt").to(model.device)
-    length = inputs.input_ids.shape[-1]
-    if length < 2 or length > model.config.n_positions:
-        raise ValueError(f"text: {length} tokens")
-    mode = model.training
-    model.eval()
-    with torch.inference_mode():
-        loss = model(**inputs, labels=inputs.input_ids).loss  # shifts the labels itself
-    model.train(mode)
-    return math.exp(loss.item())
-""",
     gives="number",
 )

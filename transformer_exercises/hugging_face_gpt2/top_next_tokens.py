@@ -162,18 +162,5 @@ EXERCISE = Exercise(
         Check("either mode, float64, any device, the model as it was", 0.5, _top_manners, further=True),
         Check("a prompt of one token, and of none", 0.25, _top_refused),
     ],
-    working=r"""
-def top_next_tokens(model, tokenizer, prompt, k=10):
-    tokens = tokenizer.encode(prompt)
-    if not tokens:
-        raise ValueError("prompt has no tokens")
-    mode = model.training
-    model.train(False)
-    with torch.inference_mode():
-        out = model(input_ids=torch.tensor([tokens], device=model.device), logits_to_keep=1)
-    model.train(mode)
-    ranked = sorted(enumerate(out.logits.flatten().softmax(0).tolist()), key=lambda pair: -pair[1])
-    return [(tokenizer.decode(i), p) for i, p in ranked[:k]]
-""",
     gives="list",
 )

@@ -152,15 +152,6 @@ EXERCISE = Exercise(
         Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
         Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def generate_bigram(probs, start_id, num_tokens, generator):
-    ids = [start_id]
-    for _ in range(num_tokens):
-        ids += torch.multinomial(probs, 1, generator=generator)[ids[-1]].tolist()
-    return ids
-""",
     takes="tensor",
     gives="list",
 )

@@ -158,18 +158,6 @@ EXERCISE = Exercise(
         Check("gradients reach every part", 0.5, _gradient, further=True),
         Check(MANNERS, 0.75, _manners, further=True),
     ],
-    working=r"""
-from torch import nn
-
-class NeuralNgram(nn.Sequential):
-    def __init__(self, vocab_size, n, embed_dim, hidden_dim):
-        super().__init__()
-        self.add_module("embedding", nn.Embedding(vocab_size, embed_dim))
-        self.add_module("side_by_side", nn.Flatten(-2))
-        self.add_module("hidden", nn.Linear((n - 1) * embed_dim, hidden_dim))
-        self.add_module("relu", nn.ReLU())
-        self.add_module("output", nn.Linear(hidden_dim, vocab_size))
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -39,14 +39,6 @@ EXERCISE = Exercise(
         Check("without padding it is the causal mask", 1.0, _full),
         Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def attention_mask(lengths, max_len):
-    position = torch.arange(max_len, device=lengths.device)
-    last = torch.minimum(position[None, :], lengths[:, None] - 1)
-    return (position > last[:, :, None]).unsqueeze(1)
-""",
     takes="tensor",
     gives="tensor",
 )

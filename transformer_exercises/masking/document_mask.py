@@ -62,15 +62,6 @@ EXERCISE = Exercise(
         Check("ids in any order and of any size", 0.5, _any_order, further=True),
         Check("any integer type, ids unchanged, any layout and device", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def document_mask(document_ids):
-    T = document_ids.shape[-1]
-    apart = (document_ids.unsqueeze(-1) - document_ids.unsqueeze(-2)).ne(0)
-    open_ = apart.logical_not().tril()
-    return open_.logical_not()
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -38,12 +38,6 @@ EXERCISE = Exercise(
         Check("True exactly at padding", 1.5, _padding),
         Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def padding_mask(lengths, max_len):
-    return torch.ones(len(lengths), max_len, device=lengths.device).cumsum(-1) > lengths[:, None]
-""",
     takes="tensor",
     gives="tensor",
 )

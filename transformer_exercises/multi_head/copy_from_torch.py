@@ -142,14 +142,4 @@ EXERCISE = Exercise(
         Check("mine can still be trained", 0.5, _trainable, further=True),
         Check("float64, arguments by name", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def copy_from_torch(mine, theirs):
-    state = {f"out_proj.{part}": value for part, value in theirs.out_proj.state_dict().items()}
-    for part in ("weight", "bias"):
-        stacked = theirs.state_dict()[f"in_proj_{part}"]
-        state |= {f"{n}_proj.{part}": t for n, t in zip("qkv", stacked.tensor_split(3))}
-    mine.load_state_dict(state)
-""",
 )

@@ -141,17 +141,6 @@ EXERCISE = Exercise(
         Check("float64 stays float64", 0.5, _precision, further=True),
         Check("inputs unchanged, device", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def apply_rope(x, positions, base=10000.0):
-    d_k = x.shape[-1]
-    rates = base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)
-    angles = positions.to(x.dtype)[:, None] * rates
-    turns = torch.polar(torch.ones_like(angles), angles)
-    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * turns).flatten(-2)
-""",
     takes="tensor",
     gives="tensor",
 )

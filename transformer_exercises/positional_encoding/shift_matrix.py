@@ -67,16 +67,6 @@ EXERCISE = Exercise(
         Check("an odd d_model is a ValueError", 0.5, ODD),
         Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def shift_matrix(k, d_model):
-    if d_model % 2:
-        raise ValueError("d_model must be even")
-    turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-    generator = torch.block_diag(*(10000.0 ** (-i / d_model) * turn for i in range(0, d_model, 2)))
-    return torch.matrix_exp(k * generator).float()
-""",
     takes="number",
     gives="tensor",
 )

@@ -48,16 +48,6 @@ EXERCISE = Exercise(
         Check("an odd d_model is a ValueError", 0.75, ODD),
         Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def sinusoidal_encoding(max_len, d_model):
-    if d_model % 2:
-        raise ValueError("d_model must be even")
-    positions = torch.arange(max_len, dtype=torch.float64)
-    angles = torch.outer(positions, torch.logspace(0, -4, d_model // 2 + 1, dtype=torch.float64)[:-1])
-    return torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1).flatten(1).float()
-""",
     takes="number",
     gives="tensor",
 )

@@ -70,13 +70,6 @@ EXERCISE = Exercise(
         Check("`itos` is the inverse of `stoi`", 0.3, _inverse),
         Check("empty and short texts, a tuple of dictionaries", 0.2, _edges, further=True),
     ],
-    working=r"""
-def build_vocab(text):
-    stoi = {}
-    for symbol in sorted(dict.fromkeys(text)):
-        stoi[symbol] = len(stoi)
-    return stoi, dict(zip(stoi.values(), stoi))
-""",
     takes="str",
     gives="tuple",
 )

@@ -62,16 +62,6 @@ EXERCISE = Exercise(
         Check("pairs that occur several times in a word", 0.4, _counts(*REPEATED), further=True),
         Check("no words, very short words, input unchanged", 0.2, _manners, further=True),
     ],
-    working=r"""
-from collections import Counter
-from itertools import pairwise
-
-def count_pairs(words):
-    total = Counter()
-    for symbols, frequency in words.items():
-        total.update({pair: frequency * n for pair, n in Counter(pairwise(symbols)).items()})
-    return total
-""",
     takes="dict",
     gives="dict",
 )

@@ -33,13 +33,6 @@ EXERCISE = Exercise(
         Check("an unknown id is a ValueError that names it", 0.35, asked.refuses(UNKNOWN, ALIKE)),
         Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), further=True),
     ],
-    working=r"""
-def decode(ids, itos):
-    unknown = sorted(set(ids).difference(itos))
-    if unknown:
-        raise ValueError(f"ids contains {unknown}")
-    return "".join(map(itos.get, ids))
-""",
     takes="list",
     gives="str",
 )

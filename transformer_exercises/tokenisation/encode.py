@@ -29,13 +29,6 @@ EXERCISE = Exercise(
         Check("an unknown character is a ValueError that names it", 0.7, asked.refuses(UNKNOWN, ALIKE)),
         Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), further=True),
     ],
-    working=r"""
-def encode(text, stoi):
-    unknown = sorted(set(text).difference(stoi))
-    if unknown:
-        raise ValueError(f"text contains {' '.join(unknown)}")
-    return list(map(stoi.get, text))
-""",
     takes="str",
     gives="list",
 )

@@ -122,13 +122,5 @@ EXERCISE = Exercise(
         Check("plain floats, `texts` unchanged", 0.3, _manners, further=True),
         Check("a text without words is a ValueError", 0.2, _empty),
     ],
-    working=r"""
-def fertility(tokenizer, texts):
-    lengths = [len(encoding.tokens) for encoding in tokenizer.encode_batch(list(texts.values()))]
-    words = [len(text.split()) for text in texts.values()]
-    if 0 in words:
-        raise ValueError("texts: one of them has no words")
-    return {language: n / m for language, n, m in zip(texts, lengths, words)}
-""",
     gives="dict",
 )

@@ -74,20 +74,6 @@ EXERCISE = Exercise(
         Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
         Check("a string, the empty list, inputs unchanged", 0.35, MANNERS),
     ],
-    working=r"""
-def ids_to_text(ids, byte_ids, merges, special):
-    parts = {new: pair for pair, new in merges.items()}
-    names = {i: name.encode() for name, i in special.items()}
-    def data(i):
-        if i in names:
-            return names[i]
-        if i in parts:
-            return data(parts[i][0]) + data(parts[i][1])
-        if i in byte_ids:
-            return bytes([byte_ids.index(i)])
-        raise ValueError(f"no token has the id {i}")
-    return b"".join(map(data, ids)).decode(errors="replace")
-""",
     takes="list",
     gives="str",
 )

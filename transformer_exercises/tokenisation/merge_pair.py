@@ -28,16 +28,6 @@ EXERCISE = Exercise(
         Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
         Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
     ],
-    working=r"""
-def merge_pair(symbols, pair):
-    result = []
-    rest = list(symbols)
-    while rest:
-        size = 2 if tuple(rest[:2]) == tuple(pair) else 1
-        result.append("".join(rest[:size]))
-        rest = rest[size:]
-    return tuple(result)
-""",
     takes="tuple",
     gives="tuple",
 )

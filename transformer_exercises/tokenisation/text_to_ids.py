@@ -71,26 +71,6 @@ EXERCISE = Exercise(
         Check("special tokens are one id, found before all else", 1.0, asked(*NAMED)),
         Check("a list of int, the empty text, the tables unchanged", 0.5, MANNERS),
     ],
-    working=r"""
-def text_to_ids(text, byte_ids, merges, special):
-    for name in special:
-        start = text.find(name)
-        if start >= 0:
-            before = text_to_ids(text[:start], byte_ids, merges, special)
-            after = text_to_ids(text[start + len(name):], byte_ids, merges, special)
-            return [*before, special[name], *after]
-    ids = []
-    for piece in gpt2_pieces(text):
-        symbols = [byte_ids[byte] for byte in piece.encode()]
-        for (left, right), new in sorted(merges.items(), key=lambda entry: entry[1]):
-            i = 0
-            while i + 1 < len(symbols):
-                if symbols[i] == left and symbols[i + 1] == right:
-                    symbols[i:i + 2] = [new]
-                i += 1
-        ids.extend(symbols)
-    return ids
-""",
     takes="str",
     gives="list",
 )

@@ -50,31 +50,6 @@ EXERCISE = Exercise(
         Check("stops early, no merges, no words", 1.0, asked(*ENDS)),
         Check("a list of tuples, input unchanged", 0.5, MANNERS, further=True),
     ],
-    working=r"""
-from collections import Counter
-
-def train_bpe(words, num_merges):
-    def join(symbols, pair):
-        out = []
-        for symbol in symbols:
-            if out and (out[-1], symbol) == pair:
-                out[-1] += symbol
-            else:
-                out.append(symbol)
-        return out
-
-    spelt, merges = [(list(word), n) for word, n in words.items()], []
-    while len(merges) < num_merges:
-        counts = Counter()
-        for symbols, n in spelt:
-            for pair in zip(symbols, symbols[1:]):
-                counts[pair] += n
-        if not counts:
-            break
-        merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
-        spelt = [(join(symbols, merges[-1]), n) for symbols, n in spelt]
-    return merges
-""",
     takes="dict",
     gives="list",
 )

@@ -253,28 +253,5 @@ EXERCISE = Exercise(
         Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
         Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_penalty=0.6):
-    if beam_size < 1:
-        raise ValueError("beam_size must be at least 1")
-    beams, ended = [((), 0.0)], []
-    for _ in range(max_len):
-        heirs = []
-        for tokens, log_prob in beams:
-            with torch.no_grad():
-                target = torch.tensor([[bos_id, *tokens]], device=source_ids.device)
-                new = model(source_ids, target)[0, -1].double().log_softmax(0).tolist()
-            heirs += [((*tokens, token), log_prob + each) for token, each in enumerate(new)]
-        heirs.sort(key=lambda heir: -heir[1])
-        heirs = heirs[: beam_size - len(ended)]
-        ended += [heir for heir in heirs if heir[0][-1] == eos_id]
-        beams = [heir for heir in heirs if heir[0][-1] != eos_id]
-        if not beams:
-            break
-    best = max(ended or beams, key=lambda heir: heir[1] / (5 + len(heir[0])) ** length_penalty)
-    return [token for token in best[0] if token != eos_id]
-""",
     gives="list",
 )

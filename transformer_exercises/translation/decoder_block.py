@@ -315,31 +315,6 @@ EXERCISE = Exercise(
         Check("gradients reach x, memory and every parameter", 0.75, _gradient, further=True),
         Check("inputs unchanged, blocks independent, float64, device", 0.5, _manners, further=True),
     ],
-    working=r"""
-from torch import nn
-
-class DecoderBlock(nn.Module):
-    def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
-        super().__init__()
-        self.num_heads = num_heads
-        self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
-        self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
-        self.ff = nn.Sequential(
-            nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)
-        )
-        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(embed_dim) for _ in range(3))
-        self.dropout = nn.Dropout(dropout)
-
-    def attend(self, attn, x, context, mask):
-        if mask is not None:
-            mask = mask.expand(x.shape[0], self.num_heads, x.shape[1], context.shape[1]).flatten(0, 1)
-        return self.dropout(attn(x, context, context, attn_mask=mask, need_weights=False)[0])
-
-    def forward(self, x, memory, mask=None, memory_mask=None):
-        x = self.norm1(x + self.attend(self.self_attn, x, x, mask))
-        x = self.norm2(x + self.attend(self.cross_attn, x, memory, memory_mask))
-        return self.norm3(x + self.ff(x))
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -112,21 +112,5 @@ EXERCISE = Exercise(
         Check("stops when all rows have ended", 0.25, _stops),
         Check("source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
-    written = []
-    for row in source_ids:
-        target = torch.full((1, 1), bos_id, device=source_ids.device)
-        while target.shape[1] <= max_len:
-            with torch.no_grad():
-                best = model(row[None], target)[0, -1].topk(1).indices
-            if best == eos_id:
-                break
-            target = torch.cat([target, best[None]], 1)
-        written.append(target[0, 1:].tolist())
-    return written
-""",
     gives="list",
 )

@@ -48,14 +48,6 @@ EXERCISE = Exercise(
         Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, further=True),
         Check("a step below 1 is a ValueError", 0.25, _refusals),
     ],
-    working=r"""
-import math
-
-def noam_rate(step, d_model, warmup):
-    if step < 1:
-        raise ValueError("step must be at least 1")
-    return min(1 / math.sqrt(step), step / math.sqrt(warmup**3)) / math.sqrt(d_model)
-""",
     takes="number",
     gives="number",
 )
