@@ -15,7 +15,6 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -311,7 +310,15 @@ def names_in(notebook: str) -> set[str]:
 @functools.cache
 def working_versions(notebook: str) -> dict[str, str]:
     """Return a right version of each exercise, bound while others are marked: a library's own, else the reference."""
-    return {declared.name: declared.working or declared.source for declared in exercises(notebook)}
+    found = exercises(notebook)
+    return {declared.name: declared.working or _by_itself(notebook, declared.source) for declared in found}
+
+
+def _by_itself(notebook: str, source: str) -> str:
+    """Return a source with the imports and the definitions of locked cells that it uses before it."""
+    used = _used(_words(source), _given(notebook))
+    whole = "\n".join([*(text for name, text in _given(notebook).items() if name in used), source])
+    return "\n".join([*_imports(notebook, whole, course().imports), whole])
 
 
 # --- reading the solution notebook ------------------------------------------------------------------------------------
@@ -350,14 +357,17 @@ def given_names(notebook: str) -> frozenset[str]:
 def given_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
-    used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
-    imports = (node for _, node in _locked_statements(notebook) if isinstance(node, (ast.Import, ast.ImportFrom)))
-    mentioned = dict.fromkeys(
-        ast.unparse(node)
-        for node in imports
-        if any((alias.asname or alias.name).split(".")[0] in used for alias in node.names)
-    )
-    return "\n".join([*mentioned, "", "", definitions, ""])
+    imports = _imports(notebook, "\n".join([definitions, *_solution_cells(notebook).values()]))
+    return "\n".join([*imports, "", "", definitions, ""])
+
+
+def _imports(notebook: str, source: str, beside: str = "") -> list[str]:
+    """Return the import statements, of locked cells and of `beside`, that bind names in a source."""
+    used = _words(source)
+    statements = [*ast.parse(beside).body, *(node for _, node in _locked_statements(notebook))]
+    imports = (node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom)))
+    bound = ((node, {(alias.asname or alias.name).split(".")[0] for alias in node.names}) for node in imports)
+    return list(dict.fromkeys(ast.unparse(node) for node, names in bound if names & used))
 
 
 @functools.cache
@@ -375,13 +385,16 @@ def _given(notebook: str) -> dict[str, str]:
     if missing := wanted.difference(*both.values()):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
     there = both[notebook]
-    wanted &= set(there)
-    todo = list(wanted)
+    return {name: source for name, source in there.items() if name in _used(wanted, there)}
+
+
+def _used(names: set[str], there: dict[str, str]) -> set[str]:
+    """Return which of these names are in `there`, and what their sources use of it in turn."""
+    found, todo = set[str](), names & set(there)
     while todo:
-        more = (_words(there[todo.pop()]) & set(there)) - wanted
-        wanted |= more
-        todo += more
-    return {name: source for name, source in there.items() if name in wanted}
+        found |= todo
+        todo = set().union(*(_words(there[name]) for name in todo)) & set(there) - found
+    return found
 
 
 def _defined(notebook: str) -> dict[str, str]:
@@ -394,11 +407,12 @@ def _defined(notebook: str) -> dict[str, str]:
     return there
 
 
-def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield a locked cell's source and each statement in it; cells with magic commands are left out."""
-    for _, answer, source in _code_cells(notebook):
-        if not answer and not source.lstrip().startswith(("%", "!")):
-            yield from ((source, node) for node in ast.parse(source).body)
+@functools.cache
+def _locked_statements(notebook: str) -> tuple[tuple[str, ast.stmt], ...]:
+    """Return each statement in locked cells, with its cell's source; cells with magic commands are left out."""
+    locked = (source for _, answer, source in _code_cells(notebook) if not answer)
+    plain = (source for source in locked if not source.lstrip().startswith(("%", "!")))
+    return tuple((source, node) for source in plain for node in ast.parse(source).body)
 
 
 def _words(source: str) -> set[str]:
