@@ -9,7 +9,7 @@ from conftest import ROOT
 from transformers import AutoTokenizer
 
 from tools.training import bangla as experiment
-from tools.training import grow, sizes, texts
+from tools.training import sizes, texts
 from transformer_exercises.stories import bangla
 
 KEPT = json.loads(experiment.KEPT.read_text(encoding="utf-8"))
@@ -95,15 +95,6 @@ def test_the_floor_of_the_held_back_stories_is_exact(material):
     assert count == sum(len(material.tokenizer(line).input_ids) + 1 for line in held.splitlines())
     inputs, _ = material.windows(20, 128, 0, 0)
     assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
-
-
-def test_a_size_with_its_whole_table_has_rows_for_tokens_that_no_text_has(material):
-    tiny = sizes.size_named("tiny").but(vocabulary=1_600, stories="bangla")
-    for whole, rows in ((True, 1_600), (False, len(material.tokenizer))):
-        size = tiny.but(whole_table=whole)
-        model = grow.new_model(size, material, seed=0)
-        assert model.get_input_embeddings().weight.shape == (rows, 32)
-        assert model.num_parameters() == size.parameters(size.rows_of_table(len(material.tokenizer)))
 
 
 def test_what_is_kept_of_the_experiment_is_what_sizes_grammar_and_guide_say():

@@ -64,16 +64,6 @@ def train(pairs, folder, **settings):
     translate.run(translate.Corpus.of(pairs, **languages, generator=random.Random(11)), recipe, folder)
 
 
-@pytest.mark.long
-def test_a_few_steps_are_reported_beside_the_published_run(tsv, tmp_path, capsys, monkeypatch):
-    """In bfloat16, as on a GPU."""
-    monkeypatch.setattr(translate, "TESTED", 2)
-    train(tsv, tmp_path / "model", steps=3, precision="bfloat16")
-    text = re.sub(r"[\s│┃]+", " ", capsys.readouterr().out)
-    for said in ("bfloat16", "35.0 on its test, 48.3 in evaluation", "3 steps", "nats per token", "on 2 sentences"):
-        assert said in text, said
-
-
 def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_said(tsv, monkeypatch):
     """With those of the stories, a model of real sentences never looks at the source (docs/translating.md)."""
     recipes: list[translate.Recipe] = []
