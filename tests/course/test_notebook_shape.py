@@ -19,8 +19,6 @@ def test_a_notebook_keeps_within_its_bounds(name):
     assert not faults(notebook_path(name))
 
 
-# --- a small notebook, and what can be wrong with it ------------------------------------------------------------------
-
 OPENING = """# 6. Masking
 
 It takes away what a model must not see. [How marking works for all notebooks](../START.md) is said once.

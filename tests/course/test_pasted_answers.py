@@ -8,6 +8,7 @@ import ast
 import contextlib
 import copy
 import functools
+import importlib
 import inspect
 import io
 import re
@@ -220,6 +221,7 @@ def verdicts(exercise: Exercise, notebook: str, release: Given) -> Iterator[tupl
 def quick_and_quiet(monkeypatch):
     monkeypatch.setattr(marking, "diagnose", lambda *_: [])  # naming the mistakes of thousands would take hours
     mpl.use("agg")
+    importlib.import_module("transformers.models.gpt2.modeling_gpt2")  # not within an answer's time
     torch.optim.AdamW([nn.Parameter(torch.zeros(1))])  # imports now what an interrupted import would leave half-done
 
 

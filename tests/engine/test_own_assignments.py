@@ -200,8 +200,7 @@ def test_every_mark_is_stock_nbgraders(marked):
     assert [cell.source for cell in kept.cells if grade_id(cell) == "part-a"] == [RIGHT["part-a"]]
 
 
-def test_a_page_says_what_failed_and_where_and_shows_no_hidden_test(marked):
-    _, ours = marked
+def test_a_page_says_what_failed_and_where_and_shows_no_hidden_test(ours):
     raised = page(ours, "raises")
     assert "ZeroDivisionError: division by zero" in raised
     assert "in squares, line 2: return 1 / 0" in raised
@@ -214,8 +213,12 @@ def test_a_page_says_what_failed_and_where_and_shows_no_hidden_test(marked):
     assert re.search("There is no problem2.ipynb|no notebook", page(ours, "half", "problem2"))
 
 
-def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(marked):
-    _, ours = marked
+@pytest.fixture
+def ours(marked, tmp_path):
+    return shutil.copytree(marked[1], tmp_path / "ours")  # which a test may change
+
+
+def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(ours):
     assert {path.name for path in (ours / "submitted").iterdir()} == set(ANSWERS)
     with contextlib.closing(sqlite3.connect(ours / "gradebook.db")) as gradebook:
         assert {row[0] for row in gradebook.execute("SELECT id FROM student")} == set(ANSWERS)
@@ -228,8 +231,7 @@ def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(marked)
     assert "AssertionError: the half of 1" in page(ours, "too_much", "kinds")
 
 
-def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(marked):
-    _, ours = marked
+def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(ours):
     assert "there is no assignment 'ps2'; there are ps1" in run(ours, "autograder", "grade", "ps2", fails=True)
     for folder in ("source", "release"):
         (ours / folder / "r").mkdir()

@@ -191,8 +191,7 @@ def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_a
 
 
 def test_names_whose_digits_look_like_the_same_number_have_one_order():
-    """`.1` and `.10` are one number: without the text a set's order, which a process draws by lot, would decide."""
-    assert canonical.key("block.1.bias") < canonical.key("block.10.bias")
+    assert canonical.key("block.1.bias") < canonical.key("block.10.bias")  # .1 and .10 are one number
 
 
 @pytest.mark.parametrize("piece", ["1", "a", "-+", "w.", "'", "0x", "e", "( )"])

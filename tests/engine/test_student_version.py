@@ -82,7 +82,7 @@ def _text(cell):
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_tests(name):
     cells = released(name)
-    beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix != ".ipynb"}
+    beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix not in (".ipynb", "")}
     assert cells[1].id == NAME
     assert not cells[1].metadata.deletable
     assert cells[1].metadata.jupyter.source_hidden
