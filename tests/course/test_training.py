@@ -46,7 +46,6 @@ def _elsewhere(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="module")
 def tsv(tmp_path_factory):
-    """A file of 60 pairs."""
     path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
     return write(path, ROWS)
 

@@ -79,6 +79,7 @@ def test_the_rubric_shows_no_answer_key_and_shortens_and_escapes_what_student_co
     assert "<script>" not in html(verdict)
     assert "ValueError" in plain(verdict)
     assert max(len(line.message) for line in verdict.lines) < 500
+    assert len(plain(verdict_on(SOFTMAX.source)).splitlines()) == 1 + len(SOFTMAX.checks), "a right line says no more"
 
 
 def test_an_error_that_pytorch_calls_not_implemented_is_not_an_unanswered_exercise():
