@@ -1,8 +1,4 @@
-"""`cached_attention`: new tokens against kept keys and values, in one piece or many, as attention over the whole text.
-
-The judge's expectation is PyTorch's own attention over the whole text. The mistakes are about the mask of new tokens
-behind old ones, what is kept, in which order, and what is computed again.
-"""
+"""`cached_attention`: new tokens against kept keys and values, in one piece or many."""
 
 from typing import Any
 

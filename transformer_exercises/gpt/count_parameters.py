@@ -1,7 +1,4 @@
-"""`count_parameters`: by arithmetic, for configurations of any size.
-
-The mistakes: ties and biases counted wrongly, parts forgotten or multiplied by the layers, models built to count them.
-"""
+"""`count_parameters`: by arithmetic, for configurations of any size."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`generate`: models whose next token is certain, cropped contexts, shares over 1,200 rows, modes, the generator.
-
-The mistakes: contexts not cropped or not updated, options ignored, training mode or gradients left on, chance misused.
-"""
+"""`generate`: models whose next token is certain, cropped contexts, shares over 1,200 rows, modes, the generator."""
 
 from typing import Any
 

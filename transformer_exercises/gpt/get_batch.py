@@ -1,7 +1,4 @@
-"""`get_batch`: texts of different ids that show where each row was cut, every window alike, short texts refused.
-
-The mistakes: y not shifted or shifted twice, the last window never drawn, rows that are one window, chance misused.
-"""
+"""`get_batch`: texts of different ids that show where each row was cut, every window alike, short texts refused."""
 
 import itertools
 from typing import Any
@@ -9,22 +6,18 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.course import exercise
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
 from autograder.spec.student import Answer, Student
 
-from .common import ids_of_shape
+from .common import ids_of_shape, refusing
+
+refuse = refusing("get_batch")
 
 
 def _tokens(n: int) -> torch.Tensor:
     """n different ids in no order, so that a window tells where it was cut."""
     return torch.randperm(n, generator=torch.Generator().manual_seed(100 + n)) + 1000
-
-
-def _refuse(wrong: bool, mistake: str) -> None:
-    if wrong:
-        raise Wrong(exercise("get_batch").sentences[mistake], mistake)
 
 
 def _batch(
@@ -78,8 +71,8 @@ def _windows(student: Student) -> None:
         with student.case():
             starts, _ = _drawn(student, n, block_size, batch_size, seed=n)
             if batch_size == 30:  # all of them agree by chance once in 293 ** 29
-                _refuse(len(set(starts)) == 1, "same_start")
-                _refuse(len({b - a for a, b in itertools.pairwise(starts)}) < 3, "rows_in_a_row")
+                refuse(len(set(starts)) == 1, "same_start")
+                refuse(len({b - a for a, b in itertools.pairwise(starts)}) < 3, "rows_in_a_row")
 
 
 def _reach(student: Student) -> None:
@@ -90,16 +83,16 @@ def _reach(student: Student) -> None:
     counts = torch.zeros(7)
     for seed in range(24):
         counts += torch.tensor(_drawn(student, 11, 4, 200, seed)[0]).bincount(minlength=7)
-    _refuse(not counts[-1], "last_window_never")
-    _refuse(not counts[0], "first_window_never")
-    _refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
+    refuse(not counts[-1], "last_window_never")
+    refuse(not counts[0], "first_window_never")
+    refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
     # In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large. Sixty starts are all even by
     # chance once in 2 ** 60.
     text = student.call(student.probe("long_text", _LONG), [2**25], keep=True, record=False)["value"]
     x, y, _ = _batch(student, text, 2**25, 1, 60, seed=7)
     if not torch.equal(x + y, torch.ones_like(x)):
         raise ValuesDiffer("In a text of 33 million tokens, y is not x moved on by one token of the text.")
-    _refuse(x.unique().numel() == 1, "starts_too_coarse")
+    refuse(x.unique().numel() == 1, "starts_too_coarse")
 
 
 _LONG = """
@@ -115,16 +108,13 @@ def _chance(student: Student) -> None:
         starts, answer = _drawn(student, 5000, 6, 8, seed)
         seen.append(starts)
         generator_unchanged(answer)
-    _refuse(seen[0] != seen[1], "other_source")
-    _refuse(seen[0] == seen[2] == seen[3], "generator_ignored")
+    refuse(seen[0] != seen[1], "other_source")
+    refuse(seen[0] == seen[2] == seen[3], "generator_ignored")
     generator = their_generator(student, 11)
     first, second = (student.value("get_batch", _tokens(5000), 6, 8, generator) for _ in range(2))
-    if torch.equal(a_tensor(a_pair(first, "(x, y)")[0], "x"), a_tensor(a_pair(second, "(x, y)")[0], "x")):
-        raise Wrong(
-            "Two calls with one generator give the same batch, so every training step would see it again: draw from "
-            "the generator as it comes, do not seed it anew.",
-            "seeded_anew",
-        )
+    same = torch.equal(a_tensor(a_pair(first, "(x, y)")[0], "x"), a_tensor(a_pair(second, "(x, y)")[0], "x"))
+    said = "Two calls with one generator give the same batch: draw from it as it comes, and do not seed it anew."
+    refuse(same, "seeded_anew", said)
 
 
 def _short(student: Student) -> None:

@@ -1,8 +1,4 @@
-"""`GPT`: its parts and tied weights, logits as Hugging Face's GPT-2, causality, loss, start, dropout, device.
-
-Blocks need not be PyTorch's: then the way around them is looked at. The mistakes are about masks, norms, positions,
-ties, the loss, starting weights and dropout.
-"""
+"""`GPT`: its parts and tied weights, logits as Hugging Face's GPT-2, causality, loss, start, dropout, device."""
 
 import math
 from typing import Any

@@ -1,7 +1,4 @@
-"""`learning_rate`: steps of three schedules, what comes after, and schedules without warm-up.
-
-The mistakes: warm-up one step off, a cosine over other steps or to another floor, rates that climb again.
-"""
+"""`learning_rate`: steps of three schedules, what comes after, and schedules without warm-up."""
 
 import math
 from collections.abc import Callable, Iterable

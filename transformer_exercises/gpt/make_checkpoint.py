@@ -1,7 +1,4 @@
-"""`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot.
-
-The mistakes leave a part out, keep names for what training changes, or keep what cannot be written to a file.
-"""
+"""`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot."""
 
 from autograder.spec.course import exercise
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong

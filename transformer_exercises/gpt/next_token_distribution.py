@@ -1,7 +1,4 @@
-"""`next_token_distribution`: temperature, top-k, top-p and their order, logits far apart or −∞, values refused.
-
-The mistakes: thresholds one token off, rows mixed, nothing renormalised, steps in another order, temperature 0.
-"""
+"""`next_token_distribution`: temperature, top-k, top-p and their order, logits far apart or −∞, values refused."""
 
 import math
 from collections.abc import Callable, Iterator

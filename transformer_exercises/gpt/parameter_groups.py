@@ -1,7 +1,4 @@
-"""`parameter_groups`: what decays in models of many kinds of parts, shared and frozen parameters, and the groups' form.
-
-The mistakes go by names or by kinds of layers, forget tables or norms, or take a tied matrix for a layer's own.
-"""
+"""`parameter_groups`: what decays in models of many kinds of parts, shared and frozen ones, and the groups' form."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`restore_checkpoint`: a fresh run that is brought to where another one stood, twice from the same checkpoint.
-
-The mistakes leave a part out, load it into the wrong place, or let training change the checkpoint.
-"""
+"""`restore_checkpoint`: a fresh run that is brought to where another one stood, twice from the same checkpoint."""
 
 from typing import Any
 

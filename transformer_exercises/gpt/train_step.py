@@ -1,7 +1,4 @@
-"""`train_step`: parameters after each step of a small model, against ours with the same optimiser.
-
-The mistakes: gradients that pile up, clipping missing, by value or by parameter, steps in another order, another loss.
-"""
+"""`train_step`: parameters after each step of a small model, against ours with the same optimiser."""
 
 import math
 from collections.abc import Iterator

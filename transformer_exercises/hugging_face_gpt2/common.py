@@ -1,15 +1,16 @@
 """What the checks of this notebook share."""
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import define_in_judge
+from autograder.spec.exercise import Asking, Problem, Wrong
+from autograder.spec.inputs import define_in_judge, raises_error
 from autograder.spec.student import Kept, Student
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
@@ -22,12 +23,10 @@ def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             numbers = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-            if name.endswith("bias"):
-                numbers = 0.4 * numbers
-            elif parameter.dim() == 1:
+            if parameter.dim() == 1 and not name.endswith("bias"):
                 numbers = 1 + 0.3 * numbers
             else:
-                numbers = (head if "lm_head" in name else 0.7 if "wte" in name or "wpe" in name else 0.4) * numbers
+                numbers *= head if "lm_head" in name else 0.7 if "wte" in name or "wpe" in name else 0.4
             parameter.copy_(numbers)
 
     def same_device(table, inputs):  # what a GPU would say
@@ -45,7 +44,7 @@ def make(words):
     from transformers import GPT2Tokenizer
 
     vocab, merges = {symbol: i for i, symbol in enumerate(sorted(ByteLevel.alphabet()))}, []
-    for word in words:
+    for word in words.split():
         for end in range(1, len(word)):
             if word[: end + 1] not in vocab:
                 merges.append((word[:end], word[end]))
@@ -54,7 +53,7 @@ def make(words):
     return GPT2Tokenizer(vocab=vocab, merges=merges)
 """
 
-STATE_OF_MODEL = """
+_STATE = """
 def look(model):
     parameters = dict(model.named_parameters())
     return {
@@ -65,7 +64,7 @@ def look(model):
     }
 """
 
-_WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty Ġbirds Ġsing Ġé".replace("é", "Ã©").split()
+_WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty Ġbirds Ġsing ĠÃ©"
 
 
 @cache
@@ -95,47 +94,55 @@ class Sizes:
     def words(self) -> str:
         names = {"activation_function": "activation", "tie_word_embeddings": "tied"}
         text = f"L = {self.layers}, H = {self.heads}, C = {self.width}"
-        return text + "".join(f", {names.get(name, name)} = {value}" for name, value in self.more if "drop" not in name)
+        return text + "".join(f", {names.get(name, name)} = {value}" for name, value in self.more)
 
 
-UNTIED = ("tie_word_embeddings", False)
-
+UNTIED, RELU = ("tie_word_embeddings", False), ("activation_function", "relu")
 DROPOUT = (("resid_pdrop", 0.5), ("embd_pdrop", 0.5), ("attn_pdrop", 0.5))
+
+READERS = (
+    Sizes(2, 2, 16, 24, seed=1),
+    Sizes(3, 3, 12, 30, seed=2, more=(UNTIED, RELU)),
+    Sizes(1, 1, 8, 20, seed=3, more=(("n_inner", 11),)),
+)
+DOG = "The dog drinks water because it was"
 
 
 def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
-    """A model in the student's process."""
     args = [sizes.settings, sizes.seed]
     return student.call(student.probe("make", MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
 
 
 @cache
 def own_model(sizes: Sizes, dtype: str = "float32") -> Any:
-    """The same model on this side, in eval mode and with attention that keeps its weights."""
+    """Return the same model on this side, in eval mode and with attention that keeps its weights."""
     model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     model.set_attn_implementation("eager")
     return model
 
 
-def their_tokenizer(student: Student) -> Kept:
-    return student.call(student.probe("make", _TOKENIZER), [_WORDS], keep=True)["value"]
+@cache
+def own_logits(sizes: Sizes, text: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what the model on this side says in float64, [T, V], and the ids of the text."""
+    ids = torch.tensor(own_tokenizer()(text).input_ids)
+    with torch.no_grad():
+        return own_model(sizes, "float64")(ids[None]).logits[0], ids
 
 
 def forms_of(token_id: int) -> set[str]:
-    """A token as a string, in all the ways in which tokenizers give it."""
+    """Return a token as a string, in all the ways in which tokenizers give it."""
     tokenizer = own_tokenizer()
     raw = tokenizer.convert_ids_to_tokens(token_id)
     return {
         raw,
         raw.replace("Ġ", " "),
-        tokenizer.decode([token_id]),
-        tokenizer.decode([token_id], skip_special_tokens=True),
+        *(tokenizer.decode([token_id], skip_special_tokens=skip) for skip in (False, True)),
     }
 
 
 @cache
 def _spelling() -> dict[str, str]:
-    """One way of writing each token, for all the ways there are: " dog" for "Ġdog"."""
+    """Return one way of writing each token, for all the ways there are: " dog" for "Ġdog"."""
     return {form: own_tokenizer().decode([i]) for i in range(len(own_tokenizer()) - 1) for form in forms_of(i)}
 
 
@@ -161,7 +168,7 @@ def _tolerant(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, however it is wrapped; whether it is a plain float has a check of its own."""
+    """Return a number, however it is wrapped; whether it is a plain float has a check of its own."""
     if isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type != "meta":
         value = value.item()
     return float(value) if type(value) in (int, float) else None
@@ -171,72 +178,100 @@ def near(got: float, expected: float, relative: float = 2e-4) -> bool:
     return math.isfinite(got) and abs(got - expected) <= relative * abs(expected) + 1e-7
 
 
-def asked(student: Student, name: str, args: list, kwargs: dict | None = None, where: str = "") -> Any:
-    """The value of a call, noted for the record."""
-    value = student.call(name, args, kwargs, where=where)["value"]
+class Case(NamedTuple):
+    """A text for a model of these sizes. `said` is where that is, if the text does not say it."""
+
+    sizes: Sizes
+    text: str
+    said: str = ""
+    k: int | None = None
+
+    @property
+    def where(self) -> str:
+        return self.said or f'for "{self.text}"' + (f", k = {self.k}" if self.k else "")
+
+
+Same = Callable[[Any, Case], None]  # compares a value with the one that is right in this case
+
+
+def asked(student: Student, name: str, case: Case, model: Kept | None = None, *more: Any) -> Any:
+    """Return what a function says of a text, noted for the record."""
+    tokenizer = student.call(student.probe("make", _TOKENIZER), [_WORDS], keep=True)["value"]
+    args = [model or their_model(student, case.sizes), tokenizer, case.text, *more]
+    value = student.call(name, args, {"k": case.k} if case.k and not more else {}, case.where)["value"]
     note_tolerantly(student, value)
     return value
 
 
-def left_as_it_was(student: Student, model: Any, before: dict) -> None:
-    after = student.value(student.probe("look", STATE_OF_MODEL), model)
-    if after["numbers"] != before["numbers"]:
-        raise Wrong(
-            "The model's weights are different afterwards: reading a model must not change it.", "model_changed"
-        )
-    if after["frozen"] != before["frozen"]:
-        raise Wrong("The model cannot be trained afterwards: its parameters lost requires_grad.", "model_frozen")
-    if after["gradients"]:
-        raise Wrong("The model's parameters have gradients afterwards: nothing is trained here.", "gradients_left")
-    if after["training"] != before["training"]:
-        mode = "training" if before["training"][0] else "eval"
-        raise Wrong(
-            f"The model came in {mode} mode and is in another one afterwards: remember `model.training`, and end with "
-            "`model.train(was_training)`.",
-            "mode_not_restored",
-        )
+def reads(name: str, same: Same, *cases: Case) -> Asking:
+    def ask(student: Student) -> None:
+        for case in cases:
+            with student.case():
+                same(asked(student, name, case), case)
+
+    return ask
 
 
-def manners(student: Student, name: str, args: list, same: Callable[[Any, str], None], sizes: Sizes) -> None:
-    """In float64, in either mode, on any device: the same result, and the model is left as it was."""
-    with student.case():
-        same(asked(student, name, [their_model(student, sizes, dtype="float64"), *args]), "with a model in float64")
-    for training in (True, False):
+def refuses(student: Student, name: str, sizes: Sizes, text: str, what: str) -> None:
+    with raises_error(what):
+        asked(student, name, Case(sizes, text))
+
+
+_LEFT = {  # what `look` finds otherwise than it was, and the mistake's name
+    "numbers": ("The model's weights are different afterwards: reading a model must not change it.", "model_changed"),
+    "frozen": ("The model cannot be trained afterwards: its parameters lost requires_grad.", "model_frozen"),
+    "gradients": ("The model's parameters have gradients afterwards: nothing is trained here.", "gradients_left"),
+    "training": (
+        "The model is in another mode afterwards: remember `model.training`, and end with `model.train(was_training)`.",
+        "mode_not_restored",
+    ),
+}
+
+
+@contextlib.contextmanager
+def left_as_it_was(student: Student, model: Kept) -> Iterator[None]:
+    """Raise `Wrong` if what is done in this block changes the model."""
+    look = student.probe("look", _STATE)
+    before = student.value(look, model)
+    yield
+    after = student.value(look, model)
+    for part, (sentence, name) in _LEFT.items():
+        if after[part] != before[part]:
+            raise Wrong(sentence, name)
+
+
+def manners(name: str, same: Same, sizes: Sizes) -> Asking:
+    """Make a check: in float64, in either mode, on any device the result is the `same`, and the model is as it was."""
+
+    def ask(student: Student) -> None:
         with student.case():
-            model = their_model(student, sizes, training=training)
-            before = student.value(student.probe("look", STATE_OF_MODEL), model)
-            answer = student.call(name, [model, *args])
-            note_tolerantly(student, answer["value"])
-            try:
-                same(answer["value"], "with a model in training mode" if training else "with a model in eval mode")
-            except Wrong:
-                if answer["rng_moved"] and training:  # dropout draws from the global generator
+            case = Case(sizes, DOG, "with a model in float64")
+            same(asked(student, name, case, their_model(student, sizes, dtype="float64")), case)
+        for training in (True, False):
+            with student.case():
+                case = Case(sizes, DOG, f"with a model in {'training' if training else 'eval'} mode")
+                model = their_model(student, sizes, training=training)
+                with left_as_it_was(student, model):
+                    got, moved = asked(student, name, case, model), student.last.get("rng_moved")
+                    try:
+                        same(got, case)
+                    except Wrong:
+                        if moved and training:  # dropout draws from the global generator
+                            raise Wrong(
+                                "With a model in training mode the result depends on chance: dropout is on. Call "
+                                "`model.eval()` first.",
+                                "dropout_left_on",
+                            ) from None
+                        raise
+        with student.case():
+            try:  # stands for a GPU; numbers cannot be read from it
+                asked(student, name, Case(sizes, DOG), their_model(student, sizes, device="meta"))
+            except Problem as problem:
+                if "Expected all tensors" in problem.text:
                     raise Wrong(
-                        "With a model in training mode the result depends on chance: dropout is on. Call "
-                        "`model.eval()` first.",
-                        "dropout_left_on",
+                        "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move "
+                        "them to `model.device`, or nothing works on a GPU.",
+                        "device_not_kept",
                     ) from None
-                raise
-            left_as_it_was(student, model, before)
-    with student.case():
-        model = their_model(student, sizes, device="meta")  # stands for a GPU; numbers cannot be read from it
-        try:
-            student.call(name, [model, *args])
-        except Problem as problem:
-            if "Expected all tensors" in problem.text:
-                raise Wrong(
-                    "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move them to "
-                    "`model.device`, or nothing works on a GPU.",
-                    "device_not_kept",
-                ) from None
 
-
-NOTHING = "Nothing is returned (None): end with `return`, not with `print` or an assignment."
-
-READERS = (
-    Sizes(2, 2, 16, 24, seed=1),
-    Sizes(3, 3, 12, 30, seed=2, more=(UNTIED, ("activation_function", "relu"))),
-    Sizes(1, 1, 8, 20, seed=3, more=(("n_inner", 11),)),
-)
-
-DOG = "The dog drinks water because it was"
+    return ask

@@ -1,7 +1,4 @@
-"""`load_gpt2_weights`: each parameter and the logits, for five configurations; the model's own parameters kept.
-
-The mistakes: Conv1D not transposed (square ones too), parts forgotten or mixed up, tensors replaced or shared.
-"""
+"""`load_gpt2_weights`: each parameter and the logits, for five configurations; the model's own parameters kept."""
 
 import re
 from dataclasses import replace
@@ -15,16 +12,17 @@ from autograder.spec.exercise import Asking, Check, Exercise, Problem, ValuesDif
 from autograder.spec.inputs import define_in_judge, normal, raises_error
 from autograder.spec.student import Kept, Student
 
-from .common import MODEL, UNTIED, Sizes, asked, own_model, their_model
+from .common import MODEL, RELU, UNTIED, Sizes, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
 
-_RELU, _GELU = ("activation_function", "relu"), ("activation_function", "gelu")
-
 _LOADED = (
     Sizes(2, 2, 16, 9, vocab=13, seed=31),
-    Sizes(3, 3, 12, 7, vocab=11, seed=32, more=(UNTIED, _GELU, ("n_inner", 29), ("layer_norm_epsilon", 0.03))),
-    Sizes(1, 1, 8, 12, vocab=17, seed=33, more=(_RELU, ("n_inner", 5), ("layer_norm_epsilon", 0.2))),
+    Sizes(
+        *(3, 3, 12, 7, 11, 32),
+        more=(UNTIED, ("activation_function", "gelu"), ("n_inner", 29), ("layer_norm_epsilon", 0.03)),
+    ),
+    Sizes(1, 1, 8, 12, vocab=17, seed=33, more=(RELU, ("n_inner", 5), ("layer_norm_epsilon", 0.2))),
     Sizes(2, 4, 24, 24, vocab=10, seed=34, more=(UNTIED, ("n_inner", 24))),  # square: nothing fails by its shape
     Sizes(11, 2, 4, 5, vocab=6, seed=35),  # more than ten layers: "10" comes before "2" in the alphabet
 )
@@ -95,7 +93,7 @@ _THEIRS = re.findall(
 
 @cache
 def _right(sizes: Sizes, dtype: str) -> tuple[dict, dict]:
-    """What the parameters of a GPT should be, and what they are at the start."""
+    """Return what the parameters of a GPT should be, and what they are at the start."""
     hf_model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     torch.default_generator.manual_seed(0)
     model, read = define_in_judge(_GPT, "make")(hf_model, dtype), define_in_judge(_LOOK, "read")
@@ -104,13 +102,11 @@ def _right(sizes: Sizes, dtype: str) -> tuple[dict, dict]:
     return read(model), start
 
 
-def _pair(student: Student, sizes: Sizes, dtype: str = "float32") -> list[Kept]:
-    """A GPT with weights of its own and Hugging Face's model, both in the student's process."""
+def _load(student: Student, sizes: Sizes, where: str = "", dtype: str = "float32") -> list[Kept]:
+    """Return what was before, a GPT that has loaded, and Hugging Face's model, all in the student's process."""
     hf_model = their_model(student, sizes, dtype=dtype)
-    return [student.call(student.probe("make", _GPT), [hf_model, dtype], keep=True)["value"], hf_model]
-
-
-def _load(student: Student, pair: list[Kept], where: str = "") -> None:
+    pair = [student.call(student.probe("make", _GPT), [hf_model, dtype], keep=True)["value"], hf_model]
+    memory = student.call(student.probe("remember", _LOOK), pair, keep=True)["value"]
     try:
         student.call("load_gpt2_weights", pair, where=where)
     except Problem as problem:
@@ -123,6 +119,7 @@ def _load(student: Student, pair: list[Kept], where: str = "") -> None:
             raise
         sentence, name = _COMPLAINTS[known[0]]
         raise Wrong(f"{problem} {sentence}", name) from None
+    return [memory, *pair]
 
 
 def _parameters(student: Student, model: Kept, like: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -145,37 +142,36 @@ def _same_parameters(student: Student, model: Kept, sizes: Sizes, where: str = "
             continue
         if close(mine, start[name]):
             raise ValuesDiffer(f"{what} is still what it was before: it is not loaded.", "not_loaded")
-        if mine.dim() == 2 and mine.shape[0] == mine.shape[1] and close(mine.T.contiguous(), right):
+        if mine.dim() == 2 and mine.shape == mine.T.shape and close(mine.T.contiguous(), right):
             raise ValuesDiffer(f"{what} is transposed: a Conv1D keeps its weight as [in, out].", "not_transposed")
         if torch.allclose(mine.flatten().sort().values, right.flatten().sort().values, atol=1e-5):
             raise ValuesDiffer(f"{what} has the right numbers in wrong places.", "wrong_places")
         raise ValuesDiffer(f"{what} has not the right numbers: is it taken from the right layer?")
 
 
-def _load_parameters(*which: int, dtype: str = "float32") -> Asking:
+def _each(*which: int, dtype: str = "float32") -> Asking:
     def ask(student: Student) -> None:
         for sizes in (_LOADED[number] for number in which):
             with student.case():
                 where = f"with {sizes.words}" if dtype == "float32" else f"in {dtype}"
-                pair = _pair(student, sizes, dtype)
-                _load(student, pair, where)
-                _same_parameters(student, pair[0], sizes, where, dtype)
+                _, model, _ = _load(student, sizes, where, dtype)
+                _same_parameters(student, model, sizes, where, dtype)
 
     return ask
 
 
-def _load_logits(student: Student) -> None:
+def _logits(student: Student) -> None:
     """The parameters are read and run on this side: what the model answers by other means does not count."""
-    for sizes in (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, _RELU))):
+    for sizes in (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, RELU))):
         with student.case():
-            where, pair = f"with {sizes.words}", _pair(student, sizes)
-            _load(student, pair, where)
+            where = f"with {sizes.words}"
+            _, model, _ = _load(student, sizes, where)
             ids = (normal(3, min(5, sizes.context)).abs() * 1000).long() % sizes.vocab
             twin = define_in_judge(_GPT, "make")(own_model(sizes)).eval()
-            twin.load_state_dict(_parameters(student, pair[0], twin.state_dict()))
+            twin.load_state_dict(_parameters(student, model, twin.state_dict()))
             with torch.no_grad():
                 expected, twins = own_model(sizes)(ids).logits, twin(ids)
-            given = student.call(pair[0], [ids], where=where, training=False)["value"]
+            given = student.call(model, [ids], where=where, training=False)["value"]
             for got, whose in ((twins, "a GPT with these parameters"), (given, "the model itself")):
                 logits = a_tensor(a_pair(got, "(logits, loss)")[0], f"The logits of {whose}")
                 if logits.shape != expected.shape or logits.dtype != expected.dtype:
@@ -184,50 +180,44 @@ def _load_logits(student: Student) -> None:
                     raise ValuesDiffer(f"The logits of {whose} are not Hugging Face's {where}.")
 
 
-def _load_own(student: Student) -> None:
+def _own(student: Student) -> None:
     for sizes in _LOADED[:2]:
         with student.case():
-            pair = _pair(student, sizes)
-            memory = student.call(student.probe("remember", _LOOK), pair, keep=True)["value"]
-            _load(student, pair)
-            seen = student.value(student.probe("compare", _LOOK), memory, *pair)
-            _same_parameters(student, pair[0], sizes)
+            loaded = _load(student, sizes)
+            seen = student.value(student.probe("compare", _LOOK), *loaded)
+            _same_parameters(student, loaded[1], sizes)
             for found, (sentence, name) in _FOUND.items():
                 if seen[found]:
                     raise Wrong(sentence.format(seen[found][0]), name)
 
 
-_OTHERS = (  # the model's sizes beside hf_model's
-    ({"n_layer": 3}, "fewer layers than the model"),
-    ({"n_layer": 1}, "more layers than the model"),
-    ({"n_inner": 20}, "a narrower feed-forward network than the model"),
-    ({"n_positions": 12}, "fewer positions than the model"),
-    ({"vocab_size": 14}, "fewer tokens than the model"),
-    ({"n_positions": 9}, "a single position, which copy_ would spread over all the model's,"),
-)
-
-
-def _load_refused(student: Student) -> None:
-    for other, what in _OTHERS:
+def _refused(student: Student) -> None:
+    for other, number, what in (
+        ("n_layer", 3, "fewer layers than the model"),
+        ("n_layer", 1, "more layers than the model"),
+        ("n_inner", 20, "a narrower feed-forward network than the model"),
+        ("n_positions", 12, "fewer positions than the model"),
+        ("vocab_size", 14, "fewer tokens than the model"),
+        ("n_positions", 9, "a single position, which copy_ would spread over all the model's,"),
+    ):
         with student.case():
             sizes = replace(_LOADED[0], context=1, seed=37) if "single" in what else _LOADED[0]
-            pair = _pair(student, sizes)
-            _load(student, pair)
-            _same_parameters(student, pair[0], sizes)
-            model = student.call(student.probe("make", _GPT), [pair[1]], {"other": other}, keep=True)["value"]
+            _, model, hf_model = _load(student, sizes)
+            _same_parameters(student, model, sizes)
+            model = student.call(student.probe("make", _GPT), [hf_model], {"other": {other: number}}, keep=True)[
+                "value"
+            ]
             with raises_error(f"An hf_model with {what}"):
-                asked(student, "load_gpt2_weights", [model, pair[1]])
+                student.value("load_gpt2_weights", model, hf_model)
 
-
-_OWN = "the model's own parameters, tied and trainable as before; hf_model unchanged"
 
 EXERCISE = Exercise(
     points=8,
     checks=[
-        Check("every parameter, for several configurations", 3.0, _load_parameters(0, 1, 4)),
-        Check("the same logits as Hugging Face's model", 3.0, _load_logits, further=True),
-        Check(_OWN, 1.0, _load_own, further=True),
-        Check("in float64, to the last digit", 0.5, _load_parameters(1, 0, dtype="float64"), further=True),
-        Check("models of other sizes", 0.5, _load_refused, further=True),
+        Check("every parameter, for several configurations", 3.0, _each(0, 1, 4)),
+        Check("the same logits as Hugging Face's model", 3.0, _logits, further=True),
+        Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, further=True),
+        Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), further=True),
+        Check("models of other sizes", 0.5, _refused, further=True),
     ],
 )

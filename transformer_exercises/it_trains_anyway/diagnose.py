@@ -1,9 +1,4 @@
-"""`diagnose`: some thirty small models, sound ones and such as have one bug, told apart by what they do.
-
-None of them stands in the notebook or in what lies beside it, and none carries a name of its bug: each has a source of
-its own, made of one text by an edit. Every line asks about sound models too, so that no constant answer earns anything.
-The mistakes: experiments in an order in which one bug hides another, places not looked at, models left changed.
-"""
+"""`diagnose`: some thirty small models, sound ones and such as have one bug, told apart by what they do."""
 
 import re
 from collections.abc import Callable
@@ -226,8 +221,6 @@ def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept,
 
 
 def _word(got: Any, words: str) -> None:
-    if got is None:
-        raise Wrong("Your function returned nothing. Does it end with `return`?")
     if not isinstance(got, str):
         raise Wrong(f"The finding should be one of the eight words, a string; yours is {kind(got)}.", "form")
     if got not in WORDS:
