@@ -1,7 +1,4 @@
-"""`analogy`: tables with one clear answer, in which a, b or c would win or rows differ in length.
-
-The mistakes: signs, dot products for cosines, a, b or c not excluded, rows normalised before they are added.
-"""
+"""`analogy`: tables with one clear answer, in which a, b or c would win or rows differ in length."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths.
-
-The mistakes: 0/0 forwards or backwards, an epsilon that shows, another dimension, shapes that do not broadcast.
-"""
+"""`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths."""
 
 import torch
 import torch.nn.functional as F

@@ -1,7 +1,4 @@
-"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains.
-
-The mistakes: negative ids that wrap round, ids clamped, another start or shape, a table that cannot be trained.
-"""
+"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`nearest_neighbours`: order by cosine, every kind of `exclude`, queries to which nothing is similar, zero rows.
-
-The mistakes: dot products, excluded ids that come back, filters after the top k, ids renumbered on the way.
-"""
+"""`nearest_neighbours`: order by cosine, every kind of `exclude`, queries to which nothing is similar, zero rows."""
 
 from typing import Any
 

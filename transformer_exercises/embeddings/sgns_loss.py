@@ -1,7 +1,4 @@
-"""`sgns_loss`: values for sizes that all differ, scores of ±1e4, gradients in all three arguments.
-
-The mistakes: a mean for the sum over negatives, signs, log of a sigmoid that underflows, scores across the batch.
-"""
+"""`sgns_loss`: values for sizes that all differ, scores of ±1e4, gradients in all three arguments."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""`skipgram_pairs`: the pairs as often as they occur, short texts and wide windows, in any order.
-
-The mistakes: windows cut at an edge or one too wide, words compared for places, pairs dropped or turned round.
-"""
+"""`skipgram_pairs`: the pairs as often as they occur, short texts and wide windows, in any order."""
 
 from collections import Counter
 from typing import Any

@@ -1,7 +1,4 @@
-"""`skipgram_step`: both tables after one step, rows that occur once and rows that occur often, large scores.
-
-The mistakes: the last of several gradients wins, one table for two, signs, means and sums, a table that stays behind.
-"""
+"""`skipgram_step`: both tables after one step, rows that occur once and rows that occur often, large scores."""
 
 from typing import Any
 

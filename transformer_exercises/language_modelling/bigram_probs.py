@@ -1,7 +1,4 @@
-"""`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what.
-
-Totals without alpha, columns for rows, NaN or zeros where nothing was counted, an alpha that is ignored or cut off.
-"""
+"""`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what."""
 
 import torch
 

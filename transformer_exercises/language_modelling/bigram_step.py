@@ -1,7 +1,4 @@
-"""`bigram_step`: the new logits after one step over a whole text, against the gradient that autograd finds.
-
-The mistakes: a sum for the mean, probabilities of wrong rows or columns, uphill, lost pairs, gradients that pile up.
-"""
+"""`bigram_step`: the new logits after one step over a whole text, against the gradient that autograd finds."""
 
 import torch
 import torch.nn.functional as F

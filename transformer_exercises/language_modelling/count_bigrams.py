@@ -1,7 +1,4 @@
-"""`count_bigrams`: the table of pairs, short texts, ids out of range, and whether Python loops over the text.
-
-The mistakes are pairs that are missed, invented or turned round, repeats counted once, and tables of another size.
-"""
+"""`count_bigrams`: the table of pairs, short texts, ids out of range, and whether Python loops over the text."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from.
-
-The mistakes: the wrong row, one token too few or too many, greedy or uniform draws, a generator not used or reseeded.
-"""
+"""`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients.
-
-The mistakes: vectors summed instead of set side by side, no ReLU, a softmax too many, dimensions from the front.
-"""
+"""`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""`sequence_log_prob`: sums of logarithms for short, very long, single-token and impossible texts, and gradients.
-
-The mistakes: the product before its logarithm, steps missed or counted twice, rows for columns, an epsilon for −∞.
-"""
+"""`sequence_log_prob`: sums of logarithms for short, very long, single-token and impossible texts, and gradients."""
 
 import torch
 

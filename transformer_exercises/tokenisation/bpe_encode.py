@@ -1,7 +1,4 @@
-"""`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters.
-
-The mistakes: the longest or first match instead of the rank, one pass for each merge, replacing text for symbols.
-"""
+"""`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters."""
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise

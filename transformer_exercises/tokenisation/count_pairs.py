@@ -1,7 +1,4 @@
-"""`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter.
-
-The mistakes: frequencies left out, pairs counted once or without overlap, pairs across words, keys that are no pairs.
-"""
+"""`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter."""
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference

@@ -1,7 +1,4 @@
-"""`fertility`: tokens per white-space word for two tokenizers in nine languages, odd blanks, texts without words.
-
-The mistakes: the ratio upside down, words cut or counted in another way, texts tokenised piece by piece.
-"""
+"""`fertility`: tokens per white-space word for two tokenizers in nine languages, odd blanks, texts without words."""
 
 import math
 from collections.abc import Callable

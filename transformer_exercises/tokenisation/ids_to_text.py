@@ -1,7 +1,4 @@
-"""`ids_to_text`: merges in no order, characters spread over ids, bytes that are no text, unknown ids.
-
-The mistakes decode each id by itself, lose parts or special tokens, or hide what is unknown.
-"""
+"""`ids_to_text`: merges in no order, characters spread over ids, bytes that are no text, unknown ids."""
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise

@@ -1,7 +1,4 @@
-"""`text_to_ids`: bytes in an order of their own, merges whose order is not the dictionary's, pieces, special tokens.
-
-The mistakes: another order of merging, merges across pieces, characters for bytes, special tokens found too late.
-"""
+"""`text_to_ids`: bytes in an order of their own, merges whose order is not the dictionary's, pieces, special tokens."""
 
 from autograder.spec.exercise import Check, Exercise
 

@@ -1,7 +1,4 @@
-"""`train_tokenizer`: texts of all scripts that must come back, the size of the vocabulary, learning from every text.
-
-The mistakes: no byte alphabet, no decoder, a normaliser, sizes not passed on, an iterator read twice.
-"""
+"""`train_tokenizer`: texts of all scripts that must come back, the size of the vocabulary, learning from every text."""
 
 import functools
 import unicodedata

@@ -1,8 +1,4 @@
-"""`beam_search`: tables of probabilities in which the best sentence starts badly, ends early or ends late.
-
-All ways of pruning and stopping agree on them. The mistakes: greedy beams, scores not summed, finished beams lost, the
-length penalty.
-"""
+"""`beam_search`: tables of probabilities in which the best sentence starts badly, ends early or ends late."""
 
 from typing import Any
 

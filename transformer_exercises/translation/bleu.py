@@ -1,7 +1,4 @@
-"""`bleu`: as sacrebleu counts, smooths and penalises, for one sentence, a corpus, and texts in which nothing matches.
-
-The mistakes: counts not clipped, sentences averaged, brevity by sentence, other smoothing, other means.
-"""
+"""`bleu`: as sacrebleu counts, smooths and penalises, for one sentence, a corpus, and texts in which nothing matches."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,4 @@
-"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts.
-
-The mistakes: cross-attention with its roles swapped or missing, parts out of order, masks exchanged, norms shared.
-"""
+"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts."""
 
 from typing import Any
 

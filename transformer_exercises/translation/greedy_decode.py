@@ -1,7 +1,4 @@
-"""`greedy_decode`: a scripted model, many rows that end at different times, any special ids, no step too many.
-
-The mistakes: rows cut or continued wrongly, one row that ends all, the wrong position or ids, max_len off by one.
-"""
+"""`greedy_decode`: a scripted model, many rows that end at different times, any special ids, no step too many."""
 
 from typing import Any
 

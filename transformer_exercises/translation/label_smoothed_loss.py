@@ -1,7 +1,4 @@
-"""`label_smoothed_loss`: against PyTorch's, with padding inside, at the edge of and outside the vocabulary.
-
-The mistakes: shares of another size, padding in the sum or in the mean, logarithms that overflow, limits refused.
-"""
+"""`label_smoothed_loss`: against PyTorch's, with padding inside, at the edge of and outside the vocabulary."""
 
 import torch
 
