@@ -1,4 +1,4 @@
-"""`bleu`: as sacrebleu counts, smooths and penalises, for one sentence, a corpus, and texts in which nothing matches."""
+"""`bleu`: as sacrebleu counts, smooths and penalises, for sentences, corpora, and texts in which nothing matches."""
 
 from collections.abc import Callable, Iterator
 
