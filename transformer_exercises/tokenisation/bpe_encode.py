@@ -25,7 +25,6 @@ def _where(word: str, merges: Merges) -> str:
 asked = Asked("bpe_encode", "The list of subwords", _where)
 
 LOWER = _merges("e+r l+o lo+w low+er")
-
 STORY_MERGES = reference("train_bpe")(weighted(STORY, 31), 30)  # a pair comes after the merges that made its symbols
 
 BY_RANK = _cases(
