@@ -63,11 +63,8 @@ def _without_loop(student: Student) -> None:
     except Problem:
         return  # something else that can be called: what runs inside stays its secret
     if student.value(student.probe("grows", _GROWS), function, ids[:50], ids, 3) is True:
-        raise Wrong(
-            "The counts are right, but Python runs through the text token by token. Let torch count all pairs at once: "
-            "the two shifted views `ids[:-1]` and `ids[1:]` hold them.",
-            "python_loop",
-        )
+        what = "The counts are right, but Python runs through the text token by token"
+        raise Wrong(f"{what}. Let torch count all pairs of `ids[:-1]` and `ids[1:]` at once.", "python_loop")
     _same(student, (torch.arange(40_000) % 1000 > 0).long())
 
 

@@ -11,7 +11,6 @@ from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, 
 from autograder.spec.student import Student
 
 ROLES = ("embedding.weight", "hidden.weight", "hidden.bias", "output.weight", "output.bias")
-LOGITS = "The logits"
 
 
 def _shapes(V: int, n: int, E: int, H: int) -> dict[str, tuple[int, ...]]:
@@ -50,7 +49,7 @@ class _Built:
 
     def compared(self, context: torch.Tensor, where: str, **options: Any) -> dict[str, Any]:
         answer = self.student.call(self.module, [context], where=where, **options)
-        same_tensor(answer["value"], _logits(self.state, context), LOGITS, where)
+        same_tensor(answer["value"], _logits(self.state, context), "The logits", where)
         return answer
 
 
@@ -94,8 +93,7 @@ def _parts(student: Student) -> None:
                     there = ", ".join(map(str, parameters))[:120] or "nothing"
                     raise Wrong(f"NeuralNgram{sizes} has no parameter `{role}`; there is {there}.")
                 _part(parameters[role], role, shape, role in state["trainable"])
-            extra = sorted(set(map(str, parameters)) - set(ROLES))
-            if extra:
+            if extra := sorted(set(map(str, parameters)) - set(ROLES)):
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
         named = student.build("NeuralNgram", vocab_size=4, n=3, embed_dim=2, hidden_dim=5)
@@ -116,8 +114,7 @@ def _leading(student: Student) -> None:
 def _gradient(student: Student) -> None:
     for leading, dtype in (((6,), torch.float32), ((2, 5), torch.float64)):
         with student.case():
-            built = _Built(student, 5, 4, 3, 6, dtype)
-            context = _contexts(5, *leading, 3)
+            built, context = _Built(student, 5, 4, 3, 6, dtype), _contexts(5, *leading, 3)
             where = f"for contexts of shape {shape_name(context)}"
             leaves = {role: value.clone().requires_grad_(True) for role, value in built.state.items()}
             result = _logits(leaves, context)
@@ -145,7 +142,6 @@ def _manners(student: Student) -> None:
     device_is_kept(student, built.module, [_contexts(7, 6, 3)])
 
 
-MANNERS = "float64, input unchanged, modules independent, any layout and device"
 EXERCISE = Exercise(
     points=5,
     checks=[
@@ -153,7 +149,7 @@ EXERCISE = Exercise(
         Check("logits with given weights", 2.0, _values),
         Check("any number of leading dimensions", 0.75, _leading, further=True),
         Check("gradients reach every part", 0.5, _gradient, further=True),
-        Check(MANNERS, 0.75, _manners, further=True),
+        Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
     ],
     takes="tensor",
     gives="tensor",
