@@ -47,12 +47,12 @@ NAMED = (
     *cases("<s> dog<s>", special={"<s>": 0}, byte_ids=range(1, 257)),
 )
 
-SHORT = (
+SHORT = asked(
     *(*cases("", " "), *cases("a", merges=LATE), *cases("[PAD]", special=SPECIAL)),
     *cases("", "abc", "abcd [PAD]", merges=LATE, special=SPECIAL),
+    changes="byte_ids, merges, special",
 )
 
-MANNERS = asked(*SHORT, changes="byte_ids, merges, special")
 
 EXERCISE = Exercise(
     points=5,
@@ -61,7 +61,7 @@ EXERCISE = Exercise(
         Check("merges by rank, everywhere in a piece, until none is left", 1.5, asked(*BY_RANK)),
         Check("no merge crosses from one piece to the next", 1.0, asked(*APART)),
         Check("special tokens are one id, found before all else", 1.0, asked(*NAMED)),
-        Check("a list of int, the empty text, the tables unchanged", 0.5, MANNERS),
+        Check("a list of int, the empty text, the tables unchanged", 0.5, SHORT),
     ],
     takes="str",
     gives="list",
