@@ -70,17 +70,6 @@ def _asked(student: Student, leading: tuple[int, ...], V: int, n: int, E: int, H
         built.compared(context, f"for contexts of shape {shape_name(context)} and NeuralNgram({V}, {n}, {E}, {H})")
 
 
-def _part(part: Any, role: str, shape: tuple[int, ...], trainable: bool) -> None:
-    if shape_of(part) != shape:
-        raise Wrong(f"`{role}` should have shape {shape}; yours has {shape_name(part)}.")
-    if part.dtype != torch.float32:
-        raise Wrong(f"`{role}` should be float32; yours is {dtype_name(part)}.")
-    if not trainable:
-        raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
-    if role.endswith("weight") and part.std() < 1e-4:
-        raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
-
-
 def _parts(student: Student) -> None:
     for sizes in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
         with student.case():
@@ -89,10 +78,18 @@ def _parts(student: Student) -> None:
             state = student.state(module, record=False)
             parameters = state["parameters"]
             for role, shape in _shapes(*sizes).items():
-                if not isinstance(parameters.get(role), torch.Tensor):
+                part = parameters.get(role)
+                if not isinstance(part, torch.Tensor):
                     there = ", ".join(map(str, parameters))[:120] or "nothing"
                     raise Wrong(f"NeuralNgram{sizes} has no parameter `{role}`; there is {there}.")
-                _part(parameters[role], role, shape, role in state["trainable"])
+                if part.shape != shape:
+                    raise Wrong(f"`{role}` should have shape {shape}; yours has {shape_name(part)}.")
+                if part.dtype != torch.float32:
+                    raise Wrong(f"`{role}` should be float32; yours is {dtype_name(part)}.")
+                if role not in state["trainable"]:
+                    raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
+                if role.endswith("weight") and part.std() < 1e-4:
+                    raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
             if extra := sorted(set(map(str, parameters)) - set(ROLES)):
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
