@@ -1,7 +1,4 @@
-"""`analogy`: tables with one clear answer, in which a, b or c would win or rows differ in length.
-
-The mistakes: signs, dot products for cosines, a, b or c not excluded, rows normalised before they are added.
-"""
+"""`analogy`: tables with one clear answer, in which a, b or c would win or rows differ in length."""
 
 from typing import Any
 
@@ -23,8 +20,7 @@ cosine_similarity = reference("cosine_similarity")
 def _case(V: int, C: int, equal: bool = True, nearest: str = "") -> tuple[int, int, int, torch.Tensor]:
     """Three ids and a table in which the answer is clear: none of the three is nearer but one named as `nearest`.
 
-    With `equal`, their rows have one length, so that it does not matter whether they are normalised first; otherwise it
-    does. The other rows always have very different lengths.
+    With `equal`, their rows have one length, so that normalising them first changes nothing; otherwise it does.
     """
     while True:
         weight = vectors(V, C)
@@ -99,8 +95,7 @@ def _never(student: Student) -> None:
 def _raw(student: Student) -> None:
     for V, C in ((9, 3), (14, 4)):
         with student.case():
-            where = f"for rows a, b and c of different lengths, V = {V}, C = {C}"
-            _asked(student, *_case(V, C, equal=False), where)
+            _asked(student, *_case(V, C, equal=False), f"for a, b and c of different lengths, V = {V}, C = {C}")
 
 
 def _int(student: Student) -> None:

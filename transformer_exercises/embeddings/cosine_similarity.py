@@ -1,7 +1,4 @@
-"""`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths.
-
-The mistakes: 0/0 forwards or backwards, an epsilon that shows, another dimension, shapes that do not broadcast.
-"""
+"""`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths."""
 
 import torch
 import torch.nn.functional as F
@@ -58,21 +55,18 @@ def _zero_gradients(student: Student) -> None:
             same_tensor(answer["value"], expected, "The result", where)
             for name, gradient in zip(("a", "b"), answer["gradients"].get("inputs", []), strict=False):
                 if gradient is None:
-                    what = f"No gradient reaches {name} {where}: the result is cut off from it."
-                    raise Wrong(what, "gradient_cut_off")
-                if a_tensor(gradient, f"The gradient of {name}").isnan().any():
                     raise Wrong(
-                        f"The gradient of {name} contains NaN {where}, although the values are right: backwards, 0 · "
-                        "inf or 0/0 happens at a length of 0 (where a root of a sum of squares, or a division, was not "
-                        "kept from 0)."
+                        f"No gradient reaches {name} {where}: the result is cut off from it.", "gradient_cut_off"
                     )
+                if a_tensor(gradient, f"The gradient of {name}").isnan().any():
+                    nan = f"The gradient of {name} contains NaN {where}, although the values are right"
+                    raise Wrong(f"{nan}: keep roots and divisors away from 0, or 0 · inf or 0/0 happens backwards.")
 
 
 def _lengths(student: Student) -> None:
     """One vector may be tiny; two at once not: PyTorch's own formula once compared the product with 1e-8."""
-    for one, other, digits in (
-        *((1e-6, 1, 0.02), (1, 1e-6, 0.02), (1e-3, 1e-3, 0.02), (1e6, 1e-6, 1e-4), (1e6, 1e6, 1e-4)),
-    ):
+    lengths = ((1e-6, 1, 0.02), (1, 1e-6, 0.02), (1e-3, 1e-3, 0.02), (1e6, 1e-6, 1e-4), (1e6, 1e6, 1e-4))
+    for one, other, digits in lengths:
         with student.case():
             a, b = (F.normalize(normal(6, 5), dim=-1) * 2 * length for length in (one, other))
             where = f"for lengths of about {one:g} and {other:g}"
@@ -97,9 +91,8 @@ def _layouts() -> Cases:
 
 
 def _manners(student: Student) -> None:
-    for dtype, one, other in (
-        *((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3))),
-    ):
+    kinds = ((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3)))
+    for dtype, one, other in kinds:
         with student.case():  # long vectors: 1e-8 added to the product of their lengths must not show in float64 either
             args = [100 * vectors(*one, dtype=dtype), 100 * vectors(*other, dtype=dtype)]
             behaves(student, "cosine_similarity", args, "a, b")

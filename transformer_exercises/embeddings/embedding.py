@@ -1,7 +1,4 @@
-"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains.
-
-The mistakes: negative ids that wrap round, ids clamped, another start or shape, a table that cannot be trained.
-"""
+"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains."""
 
 from typing import Any
 
@@ -22,10 +19,7 @@ def put(module, value):
 
 
 def _state(student: Student, module: Any) -> dict:
-    """The module's state.
-
-    How the table begins, and what it is called if not `weight`, says nothing about other mistakes.
-    """
+    """The module's state; what it begins with, and other names of its table, say nothing about other mistakes."""
     state = student.state(module)
     kinds = [
         ("weight" if name == "weight" else "inside" if "." in str(name) else "other", dtype_name(p), list(p.shape))
@@ -37,10 +31,7 @@ def _state(student: Student, module: Any) -> dict:
 
 
 def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
-    """A built module, the numbers put into its table, and the name of the parameter that is its table.
-
-    A table that has another name, or is no parameter, is filled all the same: that is marked elsewhere.
-    """
+    """A built module, the numbers put into its table, whatever that is, and the name of its parameter."""
     module = student.build("Embedding", V, C)
     if dtype:
         student.move(module, dtype)
@@ -86,11 +77,11 @@ def _parameters(student: Student) -> None:
             parameters = state["parameters"]
             weight, there = parameters.get("weight"), ", ".join(map(str, parameters))[:100] or "none"
             if not isinstance(weight, torch.Tensor):
-                make = "make `self.weight = nn.Parameter(…)` in `__init__`"
-                raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): {make}.")
+                raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): make it in `__init__`.")
             if weight.shape != (V, C):
-                shape = f"({V}, {C}), one row for each id; yours has {tuple(weight.shape)}"
-                raise Wrong(f"`weight` of Embedding({V}, {C}) should have shape {shape}.")
+                raise Wrong(
+                    f"`weight` should have shape ({V}, {C}), one row for each id; yours: {tuple(weight.shape)}."
+                )
             if "weight" not in state["trainable"]:
                 raise Wrong("`weight` is frozen (requires_grad=False), so it cannot be trained.")
             if weight.dtype != torch.float32:
@@ -116,18 +107,16 @@ def _gradient(student: Student) -> None:
     for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
         with student.case():
             module, weight, name = _table(student, V, C)
-            ids = some_ids(shape, V)
-            where = f"for ids of shape {tuple(shape)}"
+            ids, where = some_ids(shape, V), f"for ids of shape {tuple(shape)}"
             upstream = normal(*shape, C)
             answer = student.call(module, [ids], where=where, upstream=[upstream])
             same_tensor(answer["value"], weight[ids], "The result", where)
             expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
             mine = answer["gradients"].get("parameters", {}).get(name)
             student.note_gradients({"weight": mine})  # whatever its name
-            if isinstance(mine, torch.Tensor) and mine.shape == expected.shape:
-                unused = expected.abs().sum(-1) == 0
-                if mine[unused].abs().sum() > 0:
-                    raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
+            unused = expected.abs().sum(-1) == 0
+            if shape_of(mine) == shape_of(expected) and mine[unused].abs().sum() > 0:
+                raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
             same_gradients([mine], [expected], ["`weight`"], where)
 
 
@@ -145,8 +134,7 @@ def _fresh(student: Student) -> None:
     tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
     student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06])
     if abs(mean) > 0.08 or abs(std - 1) > 0.06:
-        yours = f"the mean of yours is {mean:.2g}, the standard deviation {std:.2g}"
-        raise Wrong(f"`weight` should start as draws from N(0, 1); {yours}.")
+        raise Wrong(f"`weight` should start as draws from N(0, 1); yours has mean {mean:.2g} and deviation {std:.2g}.")
     if not 0.03 < far < 0.062:
         raise Wrong("`weight` starts with mean 0 and variance 1, but it is not normal: see the values beyond ±2.")
     if alike:
@@ -159,12 +147,10 @@ _negative = _refuses(torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[
 
 def _manners(student: Student) -> None:
     module, weight, name = _table(student, 6, 3)
-    other = _table(student, 6, 3)
-    ids = torch.tensor([[2, 5, 2], [0, 1, 5]])
+    other, ids = _table(student, 6, 3), torch.tensor([[2, 5, 2], [0, 1, 5]])
     for training in (True, False):
         answer = student.call(module, [ids], training=training)
-        where = f"in {'training' if training else 'evaluation'} mode"
-        same_tensor(answer["value"], weight[ids], "The result", where)
+        same_tensor(answer["value"], weight[ids], "The result", f"in {'training' if training else 'evaluation'} mode")
         unchanged(answer["inputs"], [ids], "ids")
     _look_up(student, ids, 6, 3, "of a second module", other)
     after = _state(student, module)["parameters"].get(name)
@@ -172,10 +158,8 @@ def _manners(student: Student) -> None:
         raise Wrong("A call changes the table: only training may do that.")
     for asked, V, dtype, where in (
         (ids.T, 6, "", "for ids that are not contiguous (a transpose)"),
-        (some_ids((6,), 5).int(), 5, "", "for int32 ids of shape (6,)"),
-        (some_ids((2, 3), 5).int(), 5, "", "for int32 ids of shape (2, 3)"),
-        (some_ids((0,), 4), 4, "", "for no ids, of shape (0,)"),
-        (some_ids((2, 0), 4), 4, "", "for no ids, of shape (2, 0)"),
+        *((some_ids(shape, 5).int(), 5, "", f"for int32 ids of shape {shape}") for shape in ((6,), (2, 3))),
+        *((some_ids(shape, 4), 4, "", f"for no ids, of shape {shape}") for shape in ((0,), (2, 0))),
         (ids % 5, 5, "float64", "in float64"),
     ):
         with student.case():

@@ -1,7 +1,4 @@
-"""`nearest_neighbours`: order by cosine, every kind of `exclude`, queries to which nothing is similar, zero rows.
-
-The mistakes: dot products, excluded ids that come back, filters after the top k, ids renumbered on the way.
-"""
+"""`nearest_neighbours`: order by cosine, every kind of `exclude`, queries to which nothing is similar, zero rows."""
 
 from typing import Any
 
@@ -12,12 +9,11 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks
+from ..asking import asks
 from .common import stays_on_device, vectors
 
 cosine_similarity = reference("cosine_similarity")
 nearest_neighbours = reference("nearest_neighbours")
-asked = asks("nearest_neighbours")
 
 
 def _clear(V: int, C: int, gap: float = 2e-3) -> tuple[torch.Tensor, torch.Tensor]:
@@ -86,19 +82,18 @@ def _zero_rows(student: Student) -> None:
 def _manners(student: Student) -> None:
     query, weight = _clear(6, 4)
 
-    @asked
-    def others() -> Cases:
-        yield [query.double(), weight.double(), 3], "in float64"
-        turned = torch.stack([weight, weight.flip(0)], dim=-1)[..., 0]
-        yield {"query": query, "weight": turned, "k": 3}, "with arguments given by name, of a slice"
-
+    turned = torch.stack([weight, weight.flip(0)], dim=-1)[..., 0]
+    others = (
+        ([query.double(), weight.double(), 3], "in float64"),
+        ({"query": query, "weight": turned, "k": 3}, "with arguments given by name, of a slice"),
+    )
     with student.case():
         answer = student.call("nearest_neighbours", [query, weight, 2, exclude := [5, 2]], after=True)
         same_tensor(answer["value"], nearest_neighbours(query, weight, 2, exclude), "The result")
         unchanged(answer["inputs"], [query, weight], "query, weight")
         if len(answer["after"]) == 4 and answer["after"][3] != exclude:
             raise Wrong("Your code changes the caller's list `exclude`: make one of your own.", "input_changed")
-    others(student)
+    asks("nearest_neighbours")(lambda: iter(others))(student)
     with student.case():
         where = "when weight is a parameter that is being trained"
         answer = student.call("nearest_neighbours", [query, weight, 3, (1,)], where=where, upstream=[None])

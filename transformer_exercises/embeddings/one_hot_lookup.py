@@ -48,10 +48,8 @@ def _product(student: Student) -> None:
     answer = student.call("one_hot_lookup", [ids, weight], trace=True)
     got = a_tensor(answer["value"], "The result")
     if not got.isnan().any() and not PRODUCTS & set(answer["operations"]):
-        raise Wrong(
-            "The values are right, but they do not come from a matrix product: rows are picked out by their index. "
-            "Make one-hot rows of the ids and multiply them with `weight` (`@`); that shows what the index does."
-        )
+        what = "The values are right, but do not come from a matrix product: rows are picked out by their index"
+        raise Wrong(f"{what}. Multiply one-hot rows of the ids with `weight` (`@`): that shows what the index does.")
 
 
 def _gradient(student: Student) -> None:

@@ -1,7 +1,4 @@
-"""`sgns_loss`: values for sizes that all differ, scores of ±1e4, gradients in all three arguments.
-
-The mistakes: a mean for the sum over negatives, signs, log of a sigmoid that underflows, scores across the batch.
-"""
+"""`sgns_loss`: values for sizes that all differ, scores of ±1e4, gradients in all three arguments."""
 
 import torch
 
@@ -32,8 +29,8 @@ def _extreme(positive: float, negative: float) -> list[torch.Tensor]:
 @asked
 def _values() -> Cases:
     for B, K, C in (
-        *((4, 3, 5), (3, 1, 4), (1, 4, 6), (2, 5, 3), (3, 3, 3), (1, 1, 2), (5, 5, 2), (6, 2, 1), (2, 15, 20)),
-        (1, 1, 1),
+        *((4, 3, 5), (3, 1, 4), (1, 4, 6), (2, 5, 3), (3, 3, 3)),
+        *((1, 1, 2), (5, 5, 2), (6, 2, 1), (2, 15, 20), (1, 1, 1)),
     ):
         yield _inputs(B, K, C), f"for B = {B}, K = {K}, C = {C}"
     yield [torch.zeros_like(t) for t in _inputs(3, 4, 2)], "when all vectors are zero"
@@ -41,9 +38,8 @@ def _values() -> Cases:
 
 @asked
 def _large() -> Cases:
-    for positive, negative in (
-        *((-1e4, 1.0), (1.0, 1e4), (1e4, -1e4), (-1e4, 1e4), (-200.0, 0.5), (0.5, 200.0), (-30.0, -30.0)),
-    ):
+    scores = ((-1e4, 1.0), (1.0, 1e4), (1e4, -1e4), (-1e4, 1e4), (-200.0, 0.5), (0.5, 200.0), (-30.0, -30.0))
+    for positive, negative in scores:
         where = f"when the scores with contexts are {positive:g} and with negatives {negative:g}"
         yield _extreme(positive, negative), where, True
 

@@ -1,7 +1,4 @@
-"""`skipgram_step`: both tables after one step, rows that occur once and rows that occur often, large scores.
-
-The mistakes: the last of several gradients wins, one table for two, signs, means and sums, a table that stays behind.
-"""
+"""`skipgram_step`: both tables after one step, rows that occur once and rows that occur often, large scores."""
 
 from typing import Any
 
@@ -34,8 +31,7 @@ def _stepped(args: list) -> list[torch.Tensor]:
 def _different(V: int, *, B: int, K: int) -> list[torch.Tensor]:
     """Ids of which none occurs twice in its table."""
     shuffled = normal(V).argsort()
-    centre, context, negatives = normal(V).argsort()[:B], shuffled[:B], shuffled[B : B + B * K].reshape(B, K)
-    return [centre, context, negatives]
+    return [normal(V).argsort()[:B], shuffled[:B], shuffled[B : B + B * K].reshape(B, K)]
 
 
 def _tables(V: int, C: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
@@ -87,11 +83,8 @@ def _stable(student: Student) -> None:
 
 
 _PROBES = """
-def kept(tensor):
-    return tensor.clone()
-
-def trained(tensor):
-    return tensor.requires_grad
+def kept(tensor): return tensor.clone()
+def trained(tensor): return tensor.requires_grad
 """
 
 
@@ -105,17 +98,11 @@ def _again(student: Student) -> None:
             got = student.call("skipgram_step", [*theirs, *ids, 2.0], where=where)["value"]
             _two(got, [*tables, *ids, 2.0], where)
             if any(a_tensor(one, "A table").was_differentiable for one in got):  # type: ignore[attr-defined]
-                raise Wrong(
-                    "A graph hangs on the result (`requires_grad` is True): each further step makes it longer, and a "
-                    "thousand of them fill the memory. Return both tables detached.",
-                    "graph_kept",
-                )
+                what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
+                raise Wrong(f"{what}: return both tables detached.", "graph_kept")
             if any(student.value(student.probe("trained", _PROBES), table) for table in theirs):
-                raise Wrong(
-                    "The tables that were given ask for gradients now (`requires_grad_`): they should stay as they "
-                    "were. Work with copies.",
-                    "input_changed",
-                )
+                what = "The tables that were given ask for gradients now (`requires_grad_`)"
+                raise Wrong(f"{what}: they should stay as they were. Work with copies.", "input_changed")
 
 
 def _manners(student: Student) -> None:

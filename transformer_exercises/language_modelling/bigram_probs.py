@@ -1,7 +1,4 @@
-"""`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what.
-
-Totals without alpha, columns for rows, NaN or zeros where nothing was counted, an alpha that is ignored or cut off.
-"""
+"""`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what."""
 
 import torch
 
@@ -38,11 +35,8 @@ def _unsmoothed(student: Student) -> None:
                 got = student.value("bigram_probs", counts, alpha, where="with alpha = 0")
                 same_values(got, reference("bigram_probs")(counts, alpha), "The result", "with alpha = 0")
                 if got[counts == 0].any():
-                    raise Wrong(
-                        "With alpha = 0 a pair that was never seen, in a row that was, has probability exactly 0; "
-                        "yours is a little more. Is something added to keep a division from failing?",
-                        "epsilon_in_counts",
-                    )
+                    what = "With alpha = 0 a pair never seen, in a row that was, has probability exactly 0"
+                    raise Wrong(f"{what}. Is something added to keep a division from failing?", "epsilon_in_counts")
 
 
 @asked

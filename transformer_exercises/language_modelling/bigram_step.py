@@ -1,7 +1,4 @@
-"""`bigram_step`: the new logits after one step over a whole text, against the gradient that autograd finds.
-
-The mistakes: a sum for the mean, probabilities of wrong rows or columns, uphill, lost pairs, gradients that pile up.
-"""
+"""`bigram_step`: the new logits after one step over a whole text, against the gradient that autograd finds."""
 
 import torch
 import torch.nn.functional as F
@@ -33,9 +30,8 @@ asked = asks("bigram_step", by=_stepped, same=same_values)
 def _values() -> Cases:
     yield [torch.zeros(3, 3), torch.tensor([1, 0, 2, 0, 2, 0]), 3.0], "for banana, from zeros"
     yield [torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0], "for the text 0 0 1"
-    for V, N, rate in (
-        *((4, 7, 0.1), (7, 60, 2.0), (5, 12, 20.0), (3, 200, 0.7), (11, 11, 5.0), (2, 3, 1.0), (6, 3000, 9.0)),
-    ):
+    sizes = ((4, 7, 0.1), (7, 60, 2.0), (5, 12, 20.0), (3, 200, 0.7), (11, 11, 5.0), (2, 3, 1.0), (6, 3000, 9.0))
+    for V, N, rate in sizes:
         ids = text_of(N, V)
         yield [normal(V, V, scale=1.5), ids, rate], f"for V = {V}, N = {N}, learning rate {rate:g}"
 
@@ -43,14 +39,8 @@ def _values() -> Cases:
 @asked
 def _rows() -> Cases:
     """Nothing is learnt about a row that no pair begins with, and nothing at all from a text without pairs."""
-    texts: tuple[tuple[list[int], str], ...] = (
-        ([2], "for a text of one token"),
-        ([], "for an empty text"),
-        ([1, 3], "for a single pair"),
-        ([0, 0, 0, 4], "for 0 0 0 4, in which 4 is only ever the last"),
-    )
-    for ids, where in texts:
-        yield [normal(5, 5), torch.tensor(ids, dtype=torch.int64), 2.5], where
+    for text, what in (("2", "one token"), ("", "no tokens"), ("13", "a single pair"), ("0004", "0 0 0 4, 4 once")):
+        yield [normal(5, 5), torch.tensor([*map(int, text)], dtype=torch.int64), 2.5], f"for a text of {what}"
 
 
 @asked
@@ -63,17 +53,9 @@ def _stable() -> Cases:
         yield [torch.tensor(rows).double(), torch.tensor(ids), 3.0], f"{where}, in float64", True
 
 
-_KEPT = """
-def kept(tensor):
-    return tensor.clone()
-"""
-
-_ASKED = """
-def asked(tensor):
-    return tensor.requires_grad or tensor.grad is not None
-"""
-
-_SHARED = """
+_PROBES = """
+def kept(tensor): return tensor.clone()
+def asked(tensor): return tensor.requires_grad or tensor.grad is not None
 def shared(one, other):
     return isinstance(other, torch.Tensor) and other.numel() > 0 and one.data_ptr() == other.data_ptr()
 """
@@ -82,29 +64,22 @@ def shared(one, other):
 def _again(student: Student) -> None:
     """The very same tensor, as a training loop or a careful reader would pass it twice."""
     logits, ids = normal(4, 4), text_of(15, 4)
-    theirs = student.call(student.probe("kept", _KEPT), [logits], keep=True, record=False)["value"]
+    theirs = student.call(student.probe("kept", _PROBES), [logits], keep=True, record=False)["value"]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
             got = a_tensor(student.call("bigram_step", [theirs, ids, 2.0], where=where)["value"], WHAT)
             same_values(got, _stepped(logits, ids, 2.0), WHAT, where)
             if got.was_differentiable:  # type: ignore[attr-defined]  # decoding sets it
-                raise Wrong(
-                    "A graph hangs on the result (`requires_grad` is True): each further step makes it longer, and a "
-                    "thousand of them fill the memory. Return it detached.",
-                    "graph_kept",
-                )
-    if student.value(student.probe("asked", _ASKED), theirs) is True:
-        raise Wrong(
-            "After the call the caller's own table asks for gradients (`requires_grad`): it should stay as it was.",
-            "caller_asked_for_gradients",
-        )
+                what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
+                raise Wrong(f"{what}: return it detached.", "graph_kept")
+    if student.value(student.probe("asked", _PROBES), theirs) is True:
+        what = "After the call the caller's own table asks for gradients (`requires_grad`)"
+        raise Wrong(f"{what}: it should stay as it was.", "caller_asked_for_gradients")
     with student.case():
         answer = student.call("bigram_step", [theirs, ids[:1], 2.0], where="for a text of one token", keep=True)
-        if student.value(student.probe("shared", _SHARED), theirs, answer["value"]) is True:
-            raise Wrong(
-                "For a text of one token the tensor that was passed in comes back itself: a new tensor is asked for.",
-                "same_tensor_back",
-            )
+        if student.value(student.probe("shared", _PROBES), theirs, answer["value"]) is True:
+            what = "For a text of one token the tensor that was passed in comes back itself"
+            raise Wrong(f"{what}: a new tensor is asked for.", "same_tensor_back")
 
 
 def _manners(student: Student) -> None:

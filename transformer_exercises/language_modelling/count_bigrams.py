@@ -1,7 +1,4 @@
-"""`count_bigrams`: the table of pairs, short texts, ids out of range, and whether Python loops over the text.
-
-The mistakes are pairs that are missed, invented or turned round, repeats counted once, and tables of another size.
-"""
+"""`count_bigrams`: the table of pairs, short texts, ids out of range, and whether Python loops over the text."""
 
 import torch
 
@@ -66,11 +63,8 @@ def _without_loop(student: Student) -> None:
     except Problem:
         return  # something else that can be called: what runs inside stays its secret
     if student.value(student.probe("grows", _GROWS), function, ids[:50], ids, 3) is True:
-        raise Wrong(
-            "The counts are right, but Python runs through the text token by token. Let torch count all pairs at once: "
-            "the two shifted views `ids[:-1]` and `ids[1:]` hold them.",
-            "python_loop",
-        )
+        what = "The counts are right, but Python runs through the text token by token"
+        raise Wrong(f"{what}. Let torch count all pairs of `ids[:-1]` and `ids[1:]` at once.", "python_loop")
     _same(student, (torch.arange(40_000) % 1000 > 0).long())
 
 

@@ -1,7 +1,4 @@
-"""`cross_entropy`: against PyTorch's, for any leading dimensions and logits of ±1e4, without using PyTorch's.
-
-The mistakes: a logsumexp that overflows, another dimension, another mean, another sign, probabilities for logits.
-"""
+"""`cross_entropy`: against PyTorch's, for any leading dimensions and logits of ±1e4, without using PyTorch's."""
 
 import torch
 import torch.nn.functional as F

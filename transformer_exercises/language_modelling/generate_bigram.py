@@ -1,7 +1,4 @@
-"""`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from.
-
-The mistakes: the wrong row, one token too few or too many, greedy or uniform draws, a generator not used or reseeded.
-"""
+"""`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from."""
 
 from typing import Any
 
@@ -18,21 +15,16 @@ from .common import rows_of_probs
 
 
 def _as_ids(got: Any, num_tokens: int, where: str) -> list[int]:
-    """The ids of an answer.
-
-    Scalar tensors in a list are let pass here: whether they are ints has a check of its own.
-    """
+    """The ids of an answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
     asked = "A list of Python ints is asked for; yours"
-    if type(got) not in (list, tuple) and not (
-        isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
-    ):
+    row = isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
+    if type(got) not in (list, tuple) and not row:
         raise Wrong(f"{asked} is {kind(got)} {where}.")
     ids = [item.item() if isinstance(item, torch.Tensor) and item.numel() == 1 else item for item in got]
     if not all(type(item) in (int, float) and item == int(item) for item in ids):
         raise Wrong(f"{asked} holds other things {where}.")
     if len(ids) != num_tokens + 1:
-        wanted = f"{num_tokens + 1} ids {where}: the start id and {num_tokens} new ones"
-        raise Wrong(f"The list should have {wanted}; yours has {len(ids)}.")
+        raise Wrong(f"The start id and {num_tokens} new ones are asked for {where}; yours has {len(ids)} ids.")
     return [int(item) for item in ids]
 
 
@@ -71,11 +63,7 @@ def _few(student: Student) -> None:
 
 
 def _shares(student: Student) -> None:
-    """Each transition as often as its probability says, up to six standard deviations and a little.
-
-    That fails for a right answer with a probability below 1e-6 (16 cells, 2e-9 each for a normal distribution; the five
-    more allow for the rare cell of 0.05), whatever its way of sampling.
-    """
+    """Each transition as often as its probability says: a right answer fails with a probability below 1e-6."""
     probs = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]])
     counts = torch.zeros(4, 4)
     for seed in range(10):
@@ -87,16 +75,12 @@ def _shares(student: Student) -> None:
         raise Wrong("Tokens of probability 0 are drawn: they must never follow.", "impossible_token")
     wide, where = torch.full((300, 300), 1 / 300), "for 300 tokens that are all alike"
     if len(set(_drawn(student, wide, 7, 900, their_generator(student, 77), where))) < 240:  # 285, give or take 4
-        few = f"Far too few different tokens come {where}: rare ones must have their chance too."
-        raise Wrong(few, "wrong_frequencies")
+        raise Wrong(f"Far too few different tokens come {where}: rare ones have a chance too.", "wrong_frequencies")
     visits = counts.sum(1, keepdim=True)
-    allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5
+    allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5  # six standard deviations, and more for the cell of 0.05
     if ((counts - visits * probs).abs() > allowed).any():
-        raise Wrong(
-            "Over thousands of draws tokens do not come as often as the row of the token before says: draw from that "
-            "row as it is (torch.multinomial).",
-            "wrong_frequencies",
-        )
+        what = "Over thousands of draws tokens do not come as often as the row of the token before says"
+        raise Wrong(f"{what}: draw from that row as it is (torch.multinomial).", "wrong_frequencies")
 
 
 def _by_generator(student: Student) -> None:
@@ -107,24 +91,16 @@ def _by_generator(student: Student) -> None:
         draws.append(_as_ids(answer["value"], 40, "for a uniform table"))
         generator_unchanged(answer)
     if draws[0] != draws[1]:
-        raise Wrong(
-            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, "
-            "NumPy).",
-            "other_source",
-        )
+        what = "Two generators with the same seed give different texts"
+        raise Wrong(f"{what}: some chance comes from elsewhere (`random`, NumPy).", "other_source")
     if draws[0] == draws[2] == draws[3]:
-        raise Wrong(
-            "Generators with different seeds give the same text: is the generator not used, or seeded anew inside?",
-            "generator_ignored",
-        )
+        what = "Generators with different seeds give the same text"
+        raise Wrong(f"{what}: is the generator not used, or seeded anew inside?", "generator_ignored")
     generator = their_generator(student, 11)
     first, second = (_drawn(student, probs, 2, 40, generator, "for a uniform table") for _ in range(2))
     if first == second:
-        raise Wrong(
-            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it "
-            "(or another) anew.",
-            "seeded_anew",
-        )
+        what = "Two calls with one generator give the same text"
+        raise Wrong(f"{what}: draw from the one that is passed, and do not seed any anew.", "seeded_anew")
 
 
 def _manners(student: Student) -> None:

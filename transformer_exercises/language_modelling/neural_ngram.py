@@ -1,7 +1,4 @@
-"""`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients.
-
-The mistakes: vectors summed instead of set side by side, no ReLU, a softmax too many, dimensions from the front.
-"""
+"""`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients."""
 
 from typing import Any
 
@@ -14,7 +11,6 @@ from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, 
 from autograder.spec.student import Student
 
 ROLES = ("embedding.weight", "hidden.weight", "hidden.bias", "output.weight", "output.bias")
-LOGITS = "The logits"
 
 
 def _shapes(V: int, n: int, E: int, H: int) -> dict[str, tuple[int, ...]]:
@@ -53,7 +49,7 @@ class _Built:
 
     def compared(self, context: torch.Tensor, where: str, **options: Any) -> dict[str, Any]:
         answer = self.student.call(self.module, [context], where=where, **options)
-        same_tensor(answer["value"], _logits(self.state, context), LOGITS, where)
+        same_tensor(answer["value"], _logits(self.state, context), "The logits", where)
         return answer
 
 
@@ -74,17 +70,6 @@ def _asked(student: Student, leading: tuple[int, ...], V: int, n: int, E: int, H
         built.compared(context, f"for contexts of shape {shape_name(context)} and NeuralNgram({V}, {n}, {E}, {H})")
 
 
-def _part(part: Any, role: str, shape: tuple[int, ...], trainable: bool) -> None:
-    if shape_of(part) != shape:
-        raise Wrong(f"`{role}` should have shape {shape}; yours has {shape_name(part)}.")
-    if part.dtype != torch.float32:
-        raise Wrong(f"`{role}` should be float32; yours is {dtype_name(part)}.")
-    if not trainable:
-        raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
-    if role.endswith("weight") and part.std() < 1e-4:
-        raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
-
-
 def _parts(student: Student) -> None:
     for sizes in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
         with student.case():
@@ -93,12 +78,19 @@ def _parts(student: Student) -> None:
             state = student.state(module, record=False)
             parameters = state["parameters"]
             for role, shape in _shapes(*sizes).items():
-                if not isinstance(parameters.get(role), torch.Tensor):
+                part = parameters.get(role)
+                if not isinstance(part, torch.Tensor):
                     there = ", ".join(map(str, parameters))[:120] or "nothing"
                     raise Wrong(f"NeuralNgram{sizes} has no parameter `{role}`; there is {there}.")
-                _part(parameters[role], role, shape, role in state["trainable"])
-            extra = sorted(set(map(str, parameters)) - set(ROLES))
-            if extra:
+                if part.shape != shape:
+                    raise Wrong(f"`{role}` should have shape {shape}; yours has {shape_name(part)}.")
+                if part.dtype != torch.float32:
+                    raise Wrong(f"`{role}` should be float32; yours is {dtype_name(part)}.")
+                if role not in state["trainable"]:
+                    raise Wrong(f"`{role}` is frozen (requires_grad=False), so it cannot be trained.")
+                if role.endswith("weight") and part.std() < 1e-4:
+                    raise Wrong(f"All numbers of `{role}` begin alike, so they would learn the same.")
+            if extra := sorted(set(map(str, parameters)) - set(ROLES)):
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
         named = student.build("NeuralNgram", vocab_size=4, n=3, embed_dim=2, hidden_dim=5)
@@ -119,8 +111,7 @@ def _leading(student: Student) -> None:
 def _gradient(student: Student) -> None:
     for leading, dtype in (((6,), torch.float32), ((2, 5), torch.float64)):
         with student.case():
-            built = _Built(student, 5, 4, 3, 6, dtype)
-            context = _contexts(5, *leading, 3)
+            built, context = _Built(student, 5, 4, 3, 6, dtype), _contexts(5, *leading, 3)
             where = f"for contexts of shape {shape_name(context)}"
             leaves = {role: value.clone().requires_grad_(True) for role, value in built.state.items()}
             result = _logits(leaves, context)
@@ -148,7 +139,6 @@ def _manners(student: Student) -> None:
     device_is_kept(student, built.module, [_contexts(7, 6, 3)])
 
 
-MANNERS = "float64, input unchanged, modules independent, any layout and device"
 EXERCISE = Exercise(
     points=5,
     checks=[
@@ -156,7 +146,7 @@ EXERCISE = Exercise(
         Check("logits with given weights", 2.0, _values),
         Check("any number of leading dimensions", 0.75, _leading, further=True),
         Check("gradients reach every part", 0.5, _gradient, further=True),
-        Check(MANNERS, 0.75, _manners, further=True),
+        Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
     ],
     takes="tensor",
     gives="tensor",

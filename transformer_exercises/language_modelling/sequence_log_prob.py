@@ -1,7 +1,4 @@
-"""`sequence_log_prob`: sums of logarithms for short, very long, single-token and impossible texts, and gradients.
-
-The mistakes: the product before its logarithm, steps missed or counted twice, rows for columns, an epsilon for −∞.
-"""
+"""`sequence_log_prob`: sums of logarithms for short, very long, single-token and impossible texts, and gradients."""
 
 import torch
 
@@ -74,7 +71,6 @@ def _manners(student: Student) -> None:
         device_is_kept(student, "sequence_log_prob", [ids, rows_of_probs(3, 3)])
 
 
-KEPT = "a scalar tensor of the dtype of `probs`, inputs unchanged, any device"
 EXERCISE = Exercise(
     points=3,
     checks=[
@@ -82,7 +78,7 @@ EXERCISE = Exercise(
         Check("long and improbable texts do not underflow", 0.75, _long, further=True),
         Check("one token: 0; an impossible step: −inf", 0.5, _edges, further=True),
         Check("gradients", 0.25, _gradient, further=True),
-        Check(KEPT, 0.25, _manners, further=True),
+        Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
     ],
     working=r"""
 import torch

@@ -1,7 +1,4 @@
-"""`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters.
-
-The mistakes: the longest or first match instead of the rank, one pass for each merge, replacing text for symbols.
-"""
+"""`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters."""
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
@@ -28,7 +25,6 @@ def _where(word: str, merges: Merges) -> str:
 asked = Asked("bpe_encode", "The list of subwords", _where)
 
 LOWER = _merges("e+r l+o lo+w low+er")
-
 STORY_MERGES = reference("train_bpe")(weighted(STORY, 31), 30)  # a pair comes after the merges that made its symbols
 
 BY_RANK = _cases(

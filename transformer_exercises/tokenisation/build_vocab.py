@@ -1,7 +1,4 @@
-"""`build_vocab`: sorted characters of several scripts and white space, and that `itos` inverts `stoi`.
-
-The mistakes: order of appearance, characters lost or normalised on the way, ids from 1, dictionaries turned round.
-"""
+"""`build_vocab`: sorted characters of several scripts and white space, and that `itos` inverts `stoi`."""
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference

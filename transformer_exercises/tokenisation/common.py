@@ -52,10 +52,8 @@ class Asked:
             with student.case():
                 texts = {_names(student, self.name, *case, "for one input and other tables") for case in alike}
                 if len(texts) < len(alike):
-                    raise Wrong(
-                        "The ValueError says the same whichever part of an input is unknown: name that part alone.",
-                        "not_named",
-                    )
+                    what = "The ValueError says the same whichever part of an input is unknown"
+                    raise Wrong(f"{what}: name that part alone.", "not_named")
 
         return ask
 
@@ -100,11 +98,8 @@ def as_before(after: list, sent: list, names: str) -> None:
     for got, original in zip(after, sent, strict=False):
         order = list if isinstance(original, (list, dict)) else repr  # dictionaries are equal in any order
         if type(got) is not type(original) or got != original or order(got) != order(original):
-            raise Wrong(
-                f"Your code changes its input ({names}): the caller's object is different afterwards. Work on a copy, "
-                "or make a new object.",
-                "input_changed",
-            )
+            what = f"Your code changes its input ({names})"
+            raise Wrong(f"{what}: the caller's object is different afterwards. Work on a copy.", "input_changed")
 
 
 def value_error(student: Student, name: str, args: list, where: str, what: str, hidden: str) -> str:
@@ -140,7 +135,6 @@ def _names(student: Student, name: str, args: list, culprit: Any, where: str) ->
 
 
 SENTENCE = "To be, or not to be, that is the question."
-
 ODD_VOCAB = {"b": 4, "a": 9, " ": 2, "n": 0, "é": 17, "B": 5, "🙂": 3, "\n": 8, "র": 11, "\u09be": 6}
 
 
@@ -177,11 +171,8 @@ def weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int
 # --- a tokeniser from end to end: ids in place of symbols -------------------------------------------------------------
 
 PLAIN = list(range(256))  # every byte is its own id
-
 SHUFFLED = [(7 * byte + 91) % 256 for byte in range(256)]  # another order: no byte keeps its number
-
 SPECIAL = {"<|endoftext|>": 9001, "[PAD]": 9003, "<s>": 9002}
-
 PHRASE = "the dog drinks water because the other dogs think that the water is there"
 
 

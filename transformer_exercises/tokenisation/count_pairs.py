@@ -1,7 +1,4 @@
-"""`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter.
-
-The mistakes: frequencies left out, pairs counted once or without overlap, pairs across words, keys that are no pairs.
-"""
+"""`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter."""
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
@@ -20,9 +17,7 @@ def _counts(*cases: dict) -> Asking:
                 where, expected = listed(words), count_pairs(words)
                 got = student.value("count_pairs", words, where=where)
                 if not isinstance(got, dict):
-                    raise Wrong(
-                        f"The result should be a dictionary, from pairs to numbers; yours is {kind(got)} {where}."
-                    )
+                    raise Wrong(f"A dictionary from pairs to numbers is asked for {where}; yours is {kind(got)}.")
                 got = {pair: n for pair, n in got.items() if n != 0}  # a Counter says 0 for what it does not hold
                 if any(type(pair) is not tuple or len(pair) != 2 for pair in got):
                     raise Wrong(f"The keys should be pairs of symbols, tuples of two strings {where}.")

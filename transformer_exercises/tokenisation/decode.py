@@ -14,7 +14,6 @@ SMALL, ODD = {0: "a", 1: "b", 2: "n"}, {i: symbol for symbol, i in ODD_VOCAB.ite
 STOI, ITOS = reference("build_vocab")(SENTENCE)
 
 TEXTS = [(reference("encode")(SENTENCE, STOI), ITOS), ([1, 0, 2, 0, 2, 0], SMALL)]
-
 ODD_TEXTS = [(ids, ODD) for ids in ([4, 9, 0, 17, 2, 5, 9, 8, 0, 0], [11, 6, 2, 3, 3, 2, 9], [2, 9, 9, 8])]
 
 UNKNOWN = [
@@ -23,7 +22,6 @@ UNKNOWN = [
 ]
 
 ALIKE = [([[7, 4, 9], {i: "x" for i in (7, 4, 9) if i != unknown}], unknown) for unknown in (7, 4, 9)]
-
 SHORT: list[Any] = [([], {0: "a"}), ([7], {7: "a"}), ([], {}), ([1, 0, 2, 0], {2: "n", 0: "a", 1: "b"})]
 
 EXERCISE = Exercise(

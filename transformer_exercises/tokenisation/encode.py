@@ -17,9 +17,7 @@ UNKNOWN = [
 ]
 
 ALIKE = [(["naB", {symbol: i for i, symbol in enumerate("naB") if symbol != c}], c) for c in "naB"]
-
 SHORT: list[Any] = [("", {"a": 0}), ("a", {"a": 7}), ("", {}), ("banana", {"n": 2, "b": 1, "a": 0})]
-
 VOCAB = reference("build_vocab")(SENTENCE)[0]
 
 EXERCISE = Exercise(

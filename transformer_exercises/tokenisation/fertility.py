@@ -1,7 +1,4 @@
-"""`fertility`: tokens per white-space word for two tokenizers in nine languages, odd blanks, texts without words.
-
-The mistakes: the ratio upside down, words cut or counted in another way, texts tokenised piece by piece.
-"""
+"""`fertility`: tokens per white-space word for two tokenizers in nine languages, odd blanks, texts without words."""
 
 import math
 from collections.abc import Callable
@@ -101,7 +98,7 @@ def _rates(*cases: tuple[Callable, dict[str, str]]) -> Asking:
 def _manners(student: Student) -> None:
     answer = _rated(student, make_bytes, TWO)
     if any(type(value) is not float for value in answer["value"].values()):
-        raise Wrong("The values should be plain numbers of type float.", "wrong_type")
+        raise Wrong("The values should be plain floats.", "wrong_type")
     as_before(answer["after"][1:], [TWO], "texts")
 
 
@@ -110,8 +107,8 @@ def _empty(student: Student) -> None:
     tokenizer = student.call(student.probe("make_bytes", source_of(make_bytes)), [], keep=True)["value"]
     for text in ("", " \n "):
         with student.case():
-            args, asked = [tokenizer, {"English": "the dog", "Igbo": text}], f"A text without words ({text!r})"
-            value_error(student, "fertility", args, f"for {text!r}", f"{asked} should be a ValueError", "empty_hidden")
+            args, what = [tokenizer, TWO | {"Igbo": text}], f"A text without words ({text!r}) should be a ValueError"
+            value_error(student, "fertility", args, f"for {text!r}", what, "empty_hidden")
 
 
 EXERCISE = Exercise(

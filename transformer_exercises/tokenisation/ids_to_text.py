@@ -1,7 +1,4 @@
-"""`ids_to_text`: merges in no order, characters spread over ids, bytes that are no text, unknown ids.
-
-The mistakes decode each id by itself, lose parts or special tokens, or hide what is unknown.
-"""
+"""`ids_to_text`: merges in no order, characters spread over ids, bytes that are no text, unknown ids."""
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
@@ -9,7 +6,6 @@ from autograder.spec.exercise import Check, Exercise
 from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
-
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half
 
 
@@ -45,25 +41,21 @@ NAMED = (
     *cases([9004, 33, 9004], special={"<|ọ·end|>": 9004}),
 )
 
-UNKNOWN = list(
-    zip(
-        [
-            *(*cases([97, 777, 98]), *cases([400], merges=DEEP, special=SPECIAL)),
-            *(*cases([-1, 97], [97, 9001], merges=DEEP), *cases([256], special=SPECIAL)),
-        ],
-        (777, 400, -1, 9001, 256),
-        strict=True,
-    )
-)
+UNKNOWN = [
+    *((case, 777) for case in cases([97, 777, 98])),
+    *((case, 400) for case in cases([400], merges=DEEP, special=SPECIAL)),
+    *zip(cases([-1, 97], [97, 9001], merges=DEEP), (-1, 9001), strict=True),
+    *((case, 256) for case in cases([256], special=SPECIAL)),
+]
 
 ALIKE = [(cases([97, 9001, 9002], special={"<s>": known})[0], 18003 - known) for known in (9002, 9001)]
 
-SHORT = (
+SHORT = asked(
     *(*cases([], [97], [32, 97, 10]), *cases([310], merges=DEEP), *cases([9001], special=SPECIAL)),
     *cases([], [97, 98, 97], merges=DEEP, special=SPECIAL),
+    changes="ids, byte_ids, merges, special",
 )
 
-MANNERS = asked(*SHORT, changes="ids, byte_ids, merges, special")
 
 EXERCISE = Exercise(
     points=3,
@@ -72,7 +64,7 @@ EXERCISE = Exercise(
         Check("all bytes first, then decoding; U+FFFD where they are no text", 0.75, asked(*ONCE)),
         Check("special tokens stand for their text", 0.4, asked(*NAMED)),
         Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
-        Check("a string, the empty list, inputs unchanged", 0.35, MANNERS),
+        Check("a string, the empty list, inputs unchanged", 0.35, SHORT),
     ],
     takes="list",
     gives="str",

@@ -13,11 +13,8 @@ def _cases(table: str) -> list[list[tuple[str, ...]]]:
 
 
 WHERE = "l o w e r|e r; n e w e s t|e s; b a n a n a|a n; a b c a b|a b; x a b y|a b; lo w e r|lo w; a b a b a b|b a"
-
 RUNS = "a a a|a a; a a a a|a a; a a a a a|a a; b a a a b|a a; a a a b a a|a a; ab ab ab|ab ab; aa aa a|aa a"
-
 LETTERS = "xa b|a b; a bx|a b; a bc ab c|ab c; ab a b|a b; b a|a b; . * . x *|. *; $ ( $|$ (; a ab b|a b"
-
 MANNERS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols, pair")
 
 EXERCISE = Exercise(

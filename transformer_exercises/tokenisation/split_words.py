@@ -3,11 +3,16 @@
 The mistakes: `\\w` for letters, ASCII alone, marks torn off their word, marks of punctuation grouped or lost.
 """
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Asking, Check, Exercise
 
 from .common import SENTENCE, Asked
 
 asked = Asked("split_words", "The list of words", lambda text: f"for the text {text!r}")
+
+
+def _pieces(texts: tuple[str, ...], changes: str = "") -> Asking:
+    return asked(*zip(texts, strict=True), changes=changes)
+
 
 ENGLISH = (
     *(SENTENCE, "The dog drinks water because it was thirsty", "“Stop!” (he said); she didn't.", "Wait... what?!"),
@@ -20,36 +25,25 @@ SCRIPTS = (
 )
 
 MARKS = (
-    *(
-        "আমার সোনার বাংলা, আমি তোমায় ভালোবাসি।",
-        "কুকুর জল খায়।",
-        "नमस्ते दुनिया!",
-        "o\u0323\u0301 di\u0323 mma, u\u0323lo\u0323\u0300",
-    ),
+    *("আমার সোনার বাংলা, আমি তোমায় ভালোবাসি।", "কুকুর জল খায়।", "नमस्ते दुनिया!"),
+    "o\u0323\u0301 di\u0323 mma, u\u0323lo\u0323\u0300",
     *("cafe\u0301, nai\u0308ve!", "สวัสดี ที่รัก", "שָׁלוֹם עוֹלָם", "க்ஷ தமிழ்."),
     *("x\u0302\u0303y z\u0308.", "مَرْحَبًا، كَيْفَ"),
 )
 
 SIGNS = ("5€+🐶, ok🙂🙂!", "2+2=4 in €5: a $-sign", "20°C ~ 68°F")
-
 WHITE_SPACE = ("  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, thin\u2009space", "全角\u3000空白")
-
 SHORT = ("", "   ", "\n\t ", "word", "!", "a", "Well, well.")
 
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("words and single punctuation marks in English", 1.25, asked(*zip(ENGLISH, strict=True))),
-        Check("letters and punctuation of other scripts", 1.0, asked(*zip(SCRIPTS, strict=True))),
-        Check("combining marks stay with their word", 1.5, asked(*zip(MARKS, strict=True))),
-        Check("signs and emoji belong to words", 0.5, asked(*zip(SIGNS, strict=True))),
-        Check("white space of every kind", 0.5, asked(*zip(WHITE_SPACE, strict=True))),
-        Check(
-            "a list, also of empty and very short texts",
-            0.25,
-            asked(*zip(SHORT, strict=True), changes="text"),
-            further=True,
-        ),
+        Check("words and single punctuation marks in English", 1.25, _pieces(ENGLISH)),
+        Check("letters and punctuation of other scripts", 1.0, _pieces(SCRIPTS)),
+        Check("combining marks stay with their word", 1.5, _pieces(MARKS)),
+        Check("signs and emoji belong to words", 0.5, _pieces(SIGNS)),
+        Check("white space of every kind", 0.5, _pieces(WHITE_SPACE)),
+        Check("a list, also of empty and very short texts", 0.25, _pieces(SHORT, changes="text"), further=True),
     ],
     working=r"""
 from tokenizers import Regex, pre_tokenizers

@@ -1,22 +1,14 @@
-"""`text_to_ids`: bytes in an order of their own, merges whose order is not the dictionary's, pieces, special tokens.
-
-The mistakes: another order of merging, merges across pieces, characters for bytes, special tokens found too late.
-"""
+"""`text_to_ids`: bytes in an order of their own, merges whose order is not the dictionary's, pieces, special tokens."""
 
 from autograder.spec.exercise import Check, Exercise
 
 from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
 
 LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99): 340, (97, 330): 350}
-
 RUNS = {(97, 97): 260, (260, 260): 270, (260, 98): 280, (98, 260): 290}
-
 CHAIN = {(97, 98): 300} | {(300 + i, 98): 301 + i for i in range(60)}  # 61 merges, one after the other
-
 RANKED = {(105, 110): 275, (110, 107): 261, (105, 261): 302, (275, 103): 290, (100, 114): 280}  # in no order
-
 TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 39): 260, (101, 49): 261, (10, 97): 262}
-
 TOLD = id_merges(PHRASE, PLAIN, 20) | {(80, 65): 299}  # P and A
 
 
@@ -55,12 +47,12 @@ NAMED = (
     *cases("<s> dog<s>", special={"<s>": 0}, byte_ids=range(1, 257)),
 )
 
-SHORT = (
+SHORT = asked(
     *(*cases("", " "), *cases("a", merges=LATE), *cases("[PAD]", special=SPECIAL)),
     *cases("", "abc", "abcd [PAD]", merges=LATE, special=SPECIAL),
+    changes="byte_ids, merges, special",
 )
 
-MANNERS = asked(*SHORT, changes="byte_ids, merges, special")
 
 EXERCISE = Exercise(
     points=5,
@@ -69,7 +61,7 @@ EXERCISE = Exercise(
         Check("merges by rank, everywhere in a piece, until none is left", 1.5, asked(*BY_RANK)),
         Check("no merge crosses from one piece to the next", 1.0, asked(*APART)),
         Check("special tokens are one id, found before all else", 1.0, asked(*NAMED)),
-        Check("a list of int, the empty text, the tables unchanged", 0.5, MANNERS),
+        Check("a list of int, the empty text, the tables unchanged", 0.5, SHORT),
     ],
     takes="str",
     gives="list",

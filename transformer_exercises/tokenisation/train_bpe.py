@@ -1,7 +1,4 @@
-"""`train_bpe`: merges in their order, ties that only the right rule breaks, words that run out of pairs.
-
-The mistakes: ties by first sight, frequencies forgotten, counts not brought up to date, one merge too many or too few.
-"""
+"""`train_bpe`: merges in their order, ties that only the right rule breaks, words that run out of pairs."""
 
 from typing import Any
 

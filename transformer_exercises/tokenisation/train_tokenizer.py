@@ -1,7 +1,4 @@
-"""`train_tokenizer`: texts of all scripts that must come back, the size of the vocabulary, learning from every text.
-
-The mistakes: no byte alphabet, no decoder, a normaliser, sizes not passed on, an iterator read twice.
-"""
+"""`train_tokenizer`: texts of all scripts that must come back, the size of the vocabulary, learning from every text."""
 
 import functools
 import unicodedata
@@ -140,21 +137,16 @@ def _size_kept(student: Student) -> None:
 
 
 def _learns_from_all(student: Student) -> None:
-    for kind_of in ("a list", "a generator, which can be read once"):
+    stream = student.call(student.probe("stream", PROBES["stream"]), [TRAINING], keep=True)["value"]
+    for texts, kind_of in ((TRAINING, "a list"), (stream, "a generator, which can be read once")):
         with student.case():
-            texts: Any = TRAINING
-            if kind_of != "a list":
-                texts = student.call(student.probe("stream", PROBES["stream"]), [TRAINING], keep=True)["value"]
             tokenizer = _trained(student, texts, 420, f"on {kind_of}")
             for which, examples, ours in zip(("first", "last"), (EARLY, LATE), _tokens_of_ours(), strict=True):
                 got = _probe(student, "count", tokenizer, examples)
                 # Other splits of the text, special tokens or a least frequency of 2 stay far below 1.3 times ours.
                 if type(got) is not int or got > 1.3 * ours:
-                    raise Wrong(
-                        f"Trained on {kind_of}, the tokenizer needs far too many tokens for the {which} of its own "
-                        "training texts: it did not learn from all of them, or learned too few merges.",
-                        "not_learned",
-                    )
+                    needs = f"Trained on {kind_of}, the tokenizer needs far too many tokens for the {which} of them"
+                    raise Wrong(f"{needs}: it did not learn from all, or learned too few merges.", "not_learned")
                 student.note("few enough")  # of some kinds of training, how many is left to chance
 
 
@@ -163,15 +155,13 @@ def _genuine(student: Student) -> None:
     _comes_back(student, tokenizer, ["The dog drinks."])
 
 
-RETURNS = _returns(TRAINING, 320, "on a list of short texts", KNOWN)
-
-RETURNS_ANYTHING = _returns(EARLY, 300, "on English texts alone", ANYTHING)
-
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("what it was trained on comes back exactly", 1.0, RETURNS),
-        Check("any Unicode text comes back exactly", 1.25, RETURNS_ANYTHING),
+        Check(
+            "what it was trained on comes back exactly", 1.0, _returns(TRAINING, 320, "on a list of short texts", KNOWN)
+        ),
+        Check("any Unicode text comes back exactly", 1.25, _returns(EARLY, 300, "on English texts alone", ANYTHING)),
         Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
         Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
         Check("a tokenizers.Tokenizer", 0.25, _genuine),

@@ -1,15 +1,11 @@
-"""`beam_search`: tables of probabilities in which the best sentence starts badly, ends early or ends late.
-
-All ways of pruning and stopping agree on them. The mistakes: greedy beams, scores not summed, finished beams lost, the
-length penalty.
-"""
+"""`beam_search`: tables of probabilities in which the best sentence starts badly, ends early or ends late."""
 
 from typing import Any
 
 import torch
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer
 from autograder.spec.inputs import define_in_judge, raises_error
 from autograder.spec.student import Student
 
@@ -77,22 +73,14 @@ _UNLIKELY = "".join(  # sentences that go on and on
     for words, start in (("acdeabc", 2), ("bdeacb", 2), ("bcecae", 3), ("bcdace", 4), ("bcdeab", 5))
     for n in range(start, len(words))
 )
-_LONG_AT_06 = (
-    ": a .55 b .45 | a: E .85 c .15 | b: c .98 d .02 | b c: d .98 e .02 | b c d: e .98 a .02 | b c d e: E .99 a .01"
-    + _UNLIKELY
-)
-_LONG_AT_1 = (
-    ": a .55 b .45 | a: E .85 c .15 | b: c .93 d .07 | b c: d .94 e .06 | b c d: e .95 a .05 | b c d e: E .97 a .03"
-    + _UNLIKELY
-)
+_SHORT = ": a .55 b .45 | a: E .85 c .15 | "
+_LONG_AT_06 = _SHORT + "b: c .98 d .02 | b c: d .98 e .02 | b c d: e .98 a .02 | b c d e: E .99 a .01" + _UNLIKELY
+_LONG_AT_1 = _SHORT + "b: c .93 d .07 | b c: d .94 e .06 | b c d: e .95 a .05 | b c d e: E .97 a .03" + _UNLIKELY
 _LONG_ALWAYS = _LONG_AT_06.replace(": a .55 b .45", ": b .52 a .48")
-_LONG_BY_A_TOKEN = (  # the short one wins only if bos is counted too
-    ": a .55 b .45 | a: E .85 c .15 | b: c .72 d .1 e .1 a .08 | b c: d .72 b .1 e .1 a .08"
-    "| b c d: e .72 b .1 c .1 a .08 | b c d e: E .72 c .1 b .1 a .08" + _UNLIKELY
-)
-_SHORT_BY_A_TOKEN = (  # the long one wins only if eos is not counted
-    ": a .55 b .45 | a: E .85 c .15 | b: c .68 d .12 e .11 a .09 | b c: d .68 b .12 e .11 a .09"
-    "| b c d: e .68 b .12 c .11 a .09 | b c d e: E .68 c .12 b .11 a .09" + _UNLIKELY
+_LONG_BY_A_TOKEN, _SHORT_BY_A_TOKEN = (  # the other one wins only if bos is counted too, and if eos is not
+    f"{_SHORT}b: c {p} d {q} e {r} a {s} | b c: d {p} b {q} e {r} a {s} | "
+    f"b c d: e {p} b {q} c {r} a {s} | b c d e: E {p} c {q} b {r} a {s}{_UNLIKELY}"
+    for p, q, r, s in ((0.72, 0.1, 0.1, 0.08), (0.68, 0.12, 0.11, 0.09))
 )
 _TOO_MANY_HEIRS = (  # the second token's third heir wins, but is beyond two beams, also if the first sentence has ended
     ": E .4 a .35 b .1 c .08 d .07 | a: c .35 d .33 e .32 | a c: a .4 b .35 c .25 | a d: a .4 b .35 c .25"
@@ -106,8 +94,11 @@ def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int,
         raise ValuesDiffer(f"Another sentence should win {where}.")
 
 
-def _tree(student: Student, text: str, beam_size: int, words: str, what: str, max_len: int = 10, **how: float) -> None:
+def _tree(
+    student: Student, text: str, beam_size: int, words: str, what: str, penalty: float | None = None, max_len: int = 10
+) -> None:
     args, source = [_rules(text), len(_LETTERS), 1, 2], torch.tensor([[4, 3, 5]])
+    how = {} if penalty is None else {"length_penalty": penalty}
     model = student.call(student.probe("tree", _TREE), args, keep=True)["value"]
     where = f"with beam_size = {beam_size}{''.join(f' and {name} = {value}' for name, value in how.items())}, {what}"
     got = student.call("beam_search", [model, source, 1, 2, beam_size, max_len], how, where=where)["value"]
@@ -117,118 +108,88 @@ def _tree(student: Student, text: str, beam_size: int, words: str, what: str, ma
 
 
 def _scripted(
-    student: Student,
-    args: tuple[Any, ...],
-    source: list[int],
-    beam_size: int,
-    max_len: int,
-    where: str,
-    *penalty: float,
+    student: Student, args: tuple[Any, ...], source: list[int], beam_size: int, max_len: int, what: str, *penalty: float
 ) -> None:
+    V, bos_id, eos_id = args[:3]
+    where = f"with beam_size = {beam_size}, max_len = {max_len}, V = {V}, bos_id = {bos_id}, eos_id = {eos_id}, {what}"
     rest = [torch.tensor([source]), beam_size, max_len, *penalty]
     answer, _, expected = decoded(student, "beam_search", args, *rest, where=where)
-    _best(answer["value"], expected, args[1], args[2], max_len, where)
+    _best(answer["value"], expected, bos_id, eos_id, max_len, where)
 
 
-def _greedy(student: Student) -> None:
-    for args, source, max_len in (
-        ((9, 1, 2, 1.0, 3), [4, 9, 17], 12),
-        ((12, 1, 2, 0.5, 8), [11], 15),
-        ((9, 1, 2, -40.0, 5), [5, 12, 3, 8], 7),
-        ((7, 1, 2, 2.0, 6), [19, 3, 4, 14, 6], 10),
-        ((20, 1, 2, 1.5, 2), [6, 7], 9),
-    ):
-        with student.case():
-            _scripted(student, args, source, 1, max_len, f"with beam_size = 1 and V = {args[0]}")
+def _asked(*cases: tuple[Any, ...]) -> Asking:
+    """Make a check of rows of arguments: of `_tree`, which begin with a text, and of `_scripted`."""
 
-
-def _finds(student: Student) -> None:
-    for text, beam_size, words, what in (
-        (_GARDEN_PATH, 2, "bc", "when the likeliest first token leads nowhere"),
-        (_GARDEN_PATH, 4, "bc", "when the likeliest first token leads nowhere"),
-        (_THIRD_WINS, 2, "ade", "when the best sentence begins with the third likeliest token"),
-        (_THIRD_WINS, 3, "cd", "when the best sentence begins with the third likeliest token"),
-        (_SIBLINGS, 2, "ade", "when the two best beginnings are continuations of one beam"),
-    ):
-        with student.case():
-            _tree(student, text, beam_size, words, what)
-    for V, beam_size, max_len, seed, source in (
-        *((9, 2, 6, 103, [17, 18, 8, 9]), (9, 2, 6, 138, [17, 3, 7]), (8, 4, 5, 146, [17, 15, 11, 6, 5])),
-        *((8, 4, 5, 111, [14, 13, 12]), (8, 3, 7, 118, [6, 6, 10, 14]), (12, 5, 9, 377, [8, 11])),
-    ):
-        with student.case():
-            where = f"with beam_size = {beam_size} and V = {V}, when no sentence ends before max_len"
-            _scripted(student, (V, 1, 2, -40.0, seed), source, beam_size, max_len, where)
-
-
-def _finished(student: Student) -> None:
-    cases: tuple[tuple[str, int, str, str, dict[str, Any]], ...] = (
-        (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
-        (_SHORT_WINS, 3, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
-        (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {}),
-        (_AT_ONCE, 2, "", "when the best sentence is empty", {}),
-        (_AT_ONCE, 3, "", "when the best sentence is empty", {}),
-        (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end", {}),
-    )
-    for text, beam_size, words, what, how in cases:
-        with student.case():
-            _tree(student, text, beam_size, words, what, **how)
-    with student.case():
-        what = "when one sentence ends at once and leaves its place to no more than one other"
-        _tree(student, _TOO_MANY_HEIRS, 2, "", what, max_len=3, length_penalty=4.0)
-    # Found by trial, as the trees are written: all ways of pruning and stopping agree on these.
-    for V, beam_size, bonus, penalty, max_len, seed, source in (
-        *((9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]), (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5])),
-        *((9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]), (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6])),
-        *((10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]), (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17])),
-        *((8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]), (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7])),
-        *((6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]), (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5])),
-    ):
-        with student.case():
-            where = f"with beam_size = {beam_size}, V = {V} and length_penalty = {penalty}, when sentences end in turn"
-            _scripted(student, (V, 1, 2, bonus, seed), source, beam_size, max_len, where, penalty)
-
-
-def _penalty(student: Student) -> None:
-    cases: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
-        (_LONG_AT_06, 2, "a", {"length_penalty": 0.0}),
-        (_LONG_AT_06, 2, "bcde", {"length_penalty": 0.6}),
-        (_LONG_AT_06, 2, "bcde", {}),
-        (_LONG_AT_06, 3, "bcde", {"length_penalty": 1.0}),
-        (_LONG_ALWAYS, 2, "bcde", {"length_penalty": 2.0}),
-        (_LONG_ALWAYS, 2, "bcde", {"length_penalty": 0.0}),
-        (_LONG_AT_1, 2, "a", {}),
-        (_LONG_AT_1, 2, "a", {"length_penalty": 0.6}),
-        (_LONG_AT_1, 2, "bcde", {"length_penalty": 1.0}),
-        (_LONG_AT_1, 2, "bcde", {"length_penalty": 2.0}),
-        (_LONG_AT_1, 3, "bcde", {"length_penalty": 1.0}),
-        (_LONG_BY_A_TOKEN, 2, "bcde", {"max_len": 5, "length_penalty": 3.0}),
-        (_SHORT_BY_A_TOKEN, 2, "a", {"max_len": 5, "length_penalty": 3.0}),
-    )
-    for text, beam_size, words, how in cases:
-        with student.case():
-            _tree(student, text, beam_size, words, "for a short sentence against a long one", **how)
-
-
-def _limits(student: Student) -> None:
-    for V, bos_id, eos_id, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
-        for max_len in (5, 1):
+    def ask(student: Student) -> None:
+        for case in cases:
             with student.case():
-                where = (
-                    f"with bos_id = {bos_id}, eos_id = {eos_id} and max_len = {max_len}, when no sentence ends before"
-                )
-                _scripted(student, (V, bos_id, eos_id, -40.0, seed), [4, 9, 17], beam_size, max_len, where)
-    with student.case():
-        _scripted(student, (9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, "with max_len = 0")
+                (_tree if isinstance(case[0], str) else _scripted)(student, *case)
+
+    return ask
 
 
-def _extremes(student: Student) -> None:
-    with student.case():
-        where = "for a long sentence (the product of its probabilities is below 1e-45)"
-        _scripted(student, (300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, where)
-    for beam_size in (9, 40):
-        with student.case():
-            _tree(student, _GARDEN_PATH, beam_size, "bc", "more than there are tokens")
+_greedy = _asked(
+    *(
+        ((V, 1, 2, bonus, seed), source, 1, max_len, "as in greedy decoding")
+        for V, bonus, seed, source, max_len in (
+            *((9, 1.0, 3, [4, 9, 17], 12), (12, 0.5, 8, [11], 15), (9, -40.0, 5, [5, 12, 3, 8], 7)),
+            *((7, 2.0, 6, [19, 3, 4, 14, 6], 10), (20, 1.5, 2, [6, 7], 9)),
+        )
+    )
+)
+_finds = _asked(
+    *((_GARDEN_PATH, n, "bc", "when the likeliest first token leads nowhere") for n in (2, 4)),
+    (_THIRD_WINS, 2, "ade", "when the best sentence begins with the third likeliest token"),
+    (_THIRD_WINS, 3, "cd", "when the best sentence begins with the third likeliest token"),
+    (_SIBLINGS, 2, "ade", "when the two best beginnings are continuations of one beam"),
+    *(
+        ((V, 1, 2, -40.0, seed), source, beam_size, max_len, "when no sentence ends before max_len")
+        for V, beam_size, max_len, seed, source in (
+            *((9, 2, 6, 103, [17, 18, 8, 9]), (9, 2, 6, 138, [17, 3, 7]), (8, 4, 5, 146, [17, 15, 11, 6, 5])),
+            *((8, 4, 5, 111, [14, 13, 12]), (8, 3, 7, 118, [6, 6, 10, 14]), (12, 5, 9, 377, [8, 11])),
+        )
+    ),
+)
+_finished = _asked(
+    *((_SHORT_WINS, n, "a", "when the best sentence is the first to end", *p) for n, *p in ((2, 0.0), (3, 0.0), (2,))),
+    *((_AT_ONCE, n, "", "when the best sentence is empty") for n in (2, 3)),
+    (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end"),
+    (_TOO_MANY_HEIRS, 2, "", "when one sentence ends at once and leaves its place to no more than one other", 4.0, 3),
+    *(  # found by trial, as the trees are written: all ways of pruning and stopping agree on these
+        ((V, 1, 2, bonus, seed), source, beam_size, max_len, f"length_penalty = {p}, when sentences end in turn", p)
+        for V, beam_size, bonus, p, max_len, seed, source in (
+            *((9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]), (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5])),
+            *((9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]), (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6])),
+            *((10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]), (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17])),
+            *((8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]), (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7])),
+            *((6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]), (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5])),
+        )
+    ),
+)
+_penalty = _asked(
+    *(
+        (text, beam_size, words, "for a short sentence against a long one", *how)
+        for text, beam_size, words, *how in (
+            *((_LONG_AT_06, 2, "a", 0.0), (_LONG_AT_06, 2, "bcde", 0.6), (_LONG_AT_06, 2, "bcde")),
+            *((_LONG_AT_06, 3, "bcde", 1.0), (_LONG_ALWAYS, 2, "bcde", 2.0), (_LONG_ALWAYS, 2, "bcde", 0.0)),
+            *((_LONG_AT_1, 2, "a"), (_LONG_AT_1, 2, "a", 0.6), (_LONG_AT_1, 2, "bcde", 1.0)),
+            *((_LONG_AT_1, 2, "bcde", 2.0), (_LONG_AT_1, 3, "bcde", 1.0)),
+            *((_LONG_BY_A_TOKEN, 2, "bcde", 3.0, 5), (_SHORT_BY_A_TOKEN, 2, "a", 3.0, 5)),
+        )
+    )
+)
+_limits = _asked(
+    *(
+        ((V, bos_id, eos_id, -40.0, seed), [4, 9, 17], beam_size, max_len, "when no sentence ends before")
+        for V, bos_id, eos_id, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5))
+        for max_len in (5, 1)
+    ),
+    ((9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, "for nothing new"),
+)
+_extremes = _asked(
+    ((300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, "for a long sentence (its probability is below 1e-45)"),
+    *((_GARDEN_PATH, n, "bc", "more than there are tokens") for n in (9, 40)),
+)
 
 
 def _manners(student: Student) -> None:

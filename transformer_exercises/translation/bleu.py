@@ -1,7 +1,4 @@
-"""`bleu`: as sacrebleu counts, smooths and penalises, for one sentence, a corpus, and texts in which nothing matches.
-
-The mistakes: counts not clipped, sentences averaged, brevity by sentence, other smoothing, other means.
-"""
+"""`bleu`: as sacrebleu counts, smooths and penalises, for sentences, corpora, and texts in which nothing matches."""
 
 from collections.abc import Callable, Iterator
 
@@ -41,9 +38,7 @@ def _asked(cases: Callable[[], Cases]) -> Asking:
                 args = [hypotheses, references]
                 answer = float_answered(student, "bleu", args, bleu(*args), "The score", where, 1e-6)
                 if answer["after"] and list(answer["after"][:2]) != args:
-                    raise Wrong(
-                        "The lists of tokens are changed: the caller's are different afterwards.", "input_changed"
-                    )
+                    raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
 
     return ask
 
@@ -80,8 +75,8 @@ def _corpus() -> Cases:
     yield ours, theirs, "for sentences of different lengths, some shorter than four tokens"
     theirs = [_sentence(9), _sentence(6), _sentence(7)]
     ours = [_worsened(one, 0.25) for one in theirs]
-    thrice = [*ours, ours[0], ours[0]], [*theirs, theirs[0], theirs[0]]
-    yield *thrice, "for a corpus in which a pair of sentences comes three times"
+    where = "for a corpus in which a pair of sentences comes three times"
+    yield [*ours, *ours[:1] * 2], [*theirs, *theirs[:1] * 2], where
     theirs = [_sentence(30 + i % 11) for i in range(150)]
     ours = [_worsened(one, 0.2, i % 3 - 1) for i, one in enumerate(theirs)]
     yield ours, theirs, "for 150 sentences of some thirty tokens"
@@ -91,12 +86,10 @@ def _corpus() -> Cases:
 
 @_asked
 def _brevity() -> Cases:
-    for longer, what in (
-        *((-1, "one token shorter than"), (-4, "much shorter than"), (0, "as long as")),
-        *((1, "one token longer than"), (3, "longer than")),
-    ):
+    for longer in (-1, -4, 0, 1, 3):
         theirs = [_sentence(8), _sentence(11), _sentence(9)]
-        yield [_worsened(one, 0.1, longer) for one in theirs], theirs, f"for hypotheses {what} their references"
+        where = f"for hypotheses longer than their references by {longer} tokens"
+        yield [_worsened(one, 0.1, longer) for one in theirs], theirs, where
     for n in (6, 5):
         yield [list("abcdef"[:n])], [list("abcdef"[: 11 - n])], "for one sentence that is a token longer or shorter"
     for shorter, longer, what in ((-3, 3, "as much"), (-4, 2, "less")):

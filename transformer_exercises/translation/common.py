@@ -47,22 +47,20 @@ class Scripted(nn.Module):
         super().__init__()
         self.anchor = nn.Parameter(torch.zeros(()))
         self.V, self.bos_id, self.eos_id, self.eos_bonus, self.seed = V, bos_id, eos_id, eos_bonus, seed
-        self.calls, self.trained = 0, False
+        self.calls, self.modes = 0, set()
 
     def note(self, source_ids, target_ids):
         self.calls += 1
-        self.trained = self.trained or self.training
+        self.modes.add(self.training)
         for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
             if ids.dim() != 2:
                 raise ValueError(f"the model wants {name} of shape [batch, length], not {list(ids.shape)}")
         if len(source_ids) != len(target_ids):
             raise ValueError(f"the model got {len(source_ids)} rows of source_ids and {len(target_ids)} of target_ids")
-        if len(target_ids) > 1000:
-            raise RuntimeError("the model got more than 1000 rows at once")
         if not target_ids.numel():
             raise LookupError("the model got no target_ids: they begin with bos_id")
-        if self.calls > 500:
-            raise RuntimeError("the model was asked more than 500 times")
+        if len(target_ids) > 1000 or self.calls > 500:
+            raise RuntimeError("the model was asked more than 500 times, or got more than 1000 rows at once")
 
     def forward(self, source_ids, target_ids):
         self.note(source_ids, target_ids)
@@ -78,26 +76,14 @@ class Scripted(nn.Module):
         logits = logits + self.eos_bonus * (tokens == self.eos_id) - 40.0 * (tokens == self.bos_id)
         return logits + self.anchor
 
-def scripted(*args):
-    return Scripted(*args).eval()
-
-class Moody(Scripted):
-    def forward(self, source_ids, target_ids):
-        if not self.training:
-            raise AssertionError("the model was in training mode, and is asked in another")
-        return super().forward(source_ids, target_ids)
-
-def in_training(*args):
-    return Moody(*args)
-
-def mode(model):
-    return model.training
+def scripted(training, *args):
+    return Scripted(*args).train(training)
 
 def calls(model):
     return model.calls
 
-def trained(model):
-    return model.trained or model.training
+def modes(model):
+    return sorted(model.modes | {model.training})
 """
 
 
@@ -120,13 +106,15 @@ def ids_differ(got: list[int], expected: list[int], bos_id: int, eos_id: int, ma
         raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
 
 
-def their_scripted(student: Student, args: tuple[Any, ...], kind_of_model: str = "scripted") -> Kept:
-    return student.call(student.probe(kind_of_model, SCRIPTED), list(args), keep=True)["value"]
+def their_scripted(student: Student, args: tuple[Any, ...], training: bool = False) -> Kept:
+    return student.call(student.probe("scripted", SCRIPTED), [training, *args], keep=True)["value"]
 
 
-def decoded(student: Student, name: str, args: tuple[Any, ...], *rest: Any, where: str) -> tuple[Answer, Kept, Any]:
+def decoded(
+    student: Student, name: str, args: tuple[Any, ...], *rest: Any, where: str, training: bool = False
+) -> tuple[Answer, Kept, Any]:
     """The answer for a scripted model, the model that was asked, and what is right. `rest` begins with source_ids."""
-    model, rest = their_scripted(student, args), (rest[0], args[1], args[2], *rest[1:])
+    model, rest = their_scripted(student, args, training), (rest[0], args[1], args[2], *rest[1:])
     answer = student.call(name, [model, *rest], where=where)
     return answer, model, reference(name)(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)
 
@@ -136,46 +124,25 @@ Same = Callable[[Any, Any, str], None]  # compares what came back to what is rig
 
 def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, same: Same, **named: Any) -> None:
     """Raise `Wrong` if source_ids, a mode or the generator change, names do not work, or a tensor has no device."""
-    ids = args[1], args[2]
-    with student.case():
-        answer, model, right = decoded(student, name, args, source, *named.values(), where="")
-        same(answer["value"], right, "")
-        unchanged(answer["inputs"][:1], [source], "source_ids")
-        generator_unchanged(answer)
-        if student.value(student.probe("trained", SCRIPTED), model):
-            raise Wrong(
-                "The model was in eval mode and is put into training mode, so dropout would be at work: leave its mode "
-                "alone.",
-                "training_mode",
-            )
+    for training, symptom in enumerate(("training_mode", "eval_mode")):
+        with student.case():
+            where = "with a model that is in training mode" if training else ""
+            asked = decoded(student, name, args, source, *named.values(), where=where, training=bool(training))
+            answer, model, right = asked
+            same(answer["value"], right, where)
+            unchanged(answer["inputs"][:1], [source], "source_ids")
+            generator_unchanged(answer)
+            if student.value(student.probe("modes", SCRIPTED), model) != [bool(training)]:
+                what = ("eval mode and is put into training mode", "training mode and is put into eval mode")[training]
+                raise Wrong(f"The model was in {what}: leave its mode alone, it is the caller's.", symptom)
+    given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
     with student.case():
         where = "with the arguments given by name"
-        given = {
-            "model": their_scripted(student, args),
-            "source_ids": source,
-            "bos_id": ids[0],
-            "eos_id": ids[1],
-            **named,
-        }
-        same(student.call(name, [], dict(reversed(given.items())), where)["value"], right, where)
-    with student.case():
-        model = their_scripted(student, args, "in_training")
-        try:
-            student.call(name, [model, source, *ids, *named.values()], where="with a model that is in training mode")
-            changed = student.value(student.probe("mode", SCRIPTED), model) is not True
-        except Problem as problem:
-            changed = problem.error == "AssertionError"
-            if not changed:
-                raise
-        if changed:
-            raise Wrong(
-                "The model was in training mode and is put into eval mode: it is asked in the mode it is in. Whoever "
-                "calls the function decides that.",
-                "mode_changed",
-            ) from None
+        turned = dict(reversed({"model": their_scripted(student, args), **given}.items()))
+        same(student.call(name, [], turned, where)["value"], right, where)
     with student.case():  # every tensor that names no device is put on the meta device, apart
         try:
-            student.call(name, [their_scripted(student, args), source, *ids, *named.values()], strict_device=True)
+            student.call(name, [their_scripted(student, args), *given.values()], strict_device=True)
         except Problem as problem:
             if devices_differ(problem):
                 raise Wrong(

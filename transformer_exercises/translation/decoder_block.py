@@ -1,7 +1,4 @@
-"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts.
-
-The mistakes: cross-attention with its roles swapped or missing, parts out of order, masks exchanged, norms shared.
-"""
+"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts."""
 
 from typing import Any
 
@@ -31,11 +28,6 @@ ATTENTIONS = ("self_attn", "cross_attn")
 NORMS = ("norm1", "norm2", "norm3")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 TORCHS_NAMES = {"cross_attn": "multihead_attn", "up": "linear1", "down": "linear2"}
-
-_ATTENTION = (
-    "make it Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj and "
-    "out_proj."
-)
 
 BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((2, 4, 3, 6, 3, 9), (3, 2, 5, 8, 2, 5), (1, 1, 4, 4, 1, 7), (2, 5, 1, 6, 6, 10), (4, 3, 3, 10, 5, 8)),
@@ -78,18 +70,16 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, list[str]]
     for attn in ATTENTIONS:
         stacked = any(name.startswith(f"{attn}.") and "in_proj" in name for name in parameters)
         single = ("out_proj",) if stacked else (*PROJECTIONS, "out_proj")
-        hint = f"{attn} has not the parameters of an attention of width {C}, its own ones: {_ATTENTION}"
+        hint = f"{attn} has not the parameters of an attention of width {C}: make it Attention(embed_dim, num_heads)."
         wanted += [(hint, put(f"{attn}.", f".{name}.weight", (C, C), f"{attn}.{name}")) for name in single]
         if stacked:
             parts = [f"{attn}.{name}" for name in PROJECTIONS]
             wanted.append((hint, put(f"{attn}.", ".in_proj_weight", (3 * C, C), *parts)))
-    for role, size in (("up", (F_, C)), ("down", (C, F_))):
-        layer = f"nn.Linear({size[1]}, {size[0]})"
-        hint = f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer {layer} with a bias."
-        wanted.append((hint, put("ff.", "weight", size, role)))
+    for role, rows, columns in (("up", F_, C), ("down", C, F_)):
+        hint = f"With embed_dim = {C}, ff_dim = {F_}, ff should have a layer nn.Linear({columns}, {rows}) with a bias."
+        wanted.append((hint, put("ff.", "weight", (rows, columns), role)))
     for norm in NORMS:
-        shape = f"a weight and a bias of shape ({C},)"
-        hint = f"The block has no `{norm}` with {shape}: self.{norm} = nn.LayerNorm(embed_dim)."
+        hint = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
         wanted.append((hint, put(f"{norm}.weight", f"{norm}.weight", (C,), norm)))
     for hint, found in wanted:
         if not found:
@@ -151,10 +141,8 @@ def _parts(student: Student) -> None:
             parameters = state["parameters"]
             for name in (*ATTENTIONS, "ff", *NORMS):
                 if name not in state["children"] and not any(p.startswith(name + ".") for p in parameters):
-                    raise Wrong(
-                        f"The block has no part `{name}`: its parts are called self_attn, cross_attn, ff, norm1, norm2 "
-                        "and norm3."
-                    )
+                    called = ", ".join((*ATTENTIONS, "ff", *NORMS))
+                    raise Wrong(f"The block has no part `{name}`: its parts are called {called}.")
             layout = _layout(parameters, C, F_)
             if frozen := sorted(set(layout) - set(state["trainable"])):
                 raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
@@ -232,11 +220,8 @@ def _dropout(student: Student) -> None:
                 expected = F.layer_norm(expected, (6,), block.state[f"{norm}.weight"], block.state[f"{norm}.bias"])
             got = student.call(block.module, [x, normal(B, S, 6)], training=True, where=where)["value"]
             if shape_of(got) == shape_of(expected) and not close(got, expected):
-                raise Wrong(
-                    "In training with a dropout close to 1, only norm3(norm2(norm1(x))) should be left; yours gives "
-                    "something else. Dropout acts on what each of the three parts gives, before it is added, and "
-                    "nowhere on x itself."
-                )
+                what = f"Only norm3(norm2(norm1(x))) should be left {where}"
+                raise Wrong(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
             same_output(got, expected, where)
 
 
@@ -255,10 +240,8 @@ def _modes(student: Student) -> None:
 
 def _gradient(student: Student) -> None:
     def ask(dtype: torch.dtype, where: str, *masks: torch.Tensor) -> None:
-        block, inputs = (
-            _Block(student, 8, 2, 5, dtype=dtype),
-            (normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)),
-        )
+        block = _Block(student, 8, 2, 5, dtype=dtype)
+        inputs = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
         block.agrees(where, *inputs, *masks)
 
         def right(x: torch.Tensor, memory: torch.Tensor, *leaves: torch.Tensor) -> Any:

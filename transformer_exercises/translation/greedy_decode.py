@@ -1,7 +1,4 @@
-"""`greedy_decode`: a scripted model, many rows that end at different times, any special ids, no step too many.
-
-The mistakes: rows cut or continued wrongly, one row that ends all, the wrong position or ids, max_len off by one.
-"""
+"""`greedy_decode`: a scripted model, many rows that end at different times, any special ids, no step too many."""
 
 from typing import Any
 
@@ -23,8 +20,7 @@ def _same(got: Any, expected: list[list[int]], bos_id: int, eos_id: int, max_len
         if mine != right and mine[: len(right)] == right:
             raise ValuesDiffer(f"The result goes on after its end {where}: its first eos_id ends a row.", "too_long")
         if mine != right and right[: len(mine)] == mine:
-            what = f"The result stops too early {where}: only its own eos_id, or max_len, ends a sentence."
-            raise ValuesDiffer(what, "too_short")
+            raise ValuesDiffer(f"The result stops too early {where}: its own eos_id or max_len ends it.", "too_short")
         if mine != right:
             raise ValuesDiffer(f"The tokens are not the right ones {where}.")
 
@@ -49,18 +45,12 @@ def _one(student: Student) -> None:
 
 
 def _rows(student: Student) -> None:
-    at_times = "that end at different times"
-    for args, B, S, what in (
-        ((9, 1, 2, 1.0, 4), 6, 3, at_times),
-        ((11, 1, 2, 0.6, 2), 9, 5, at_times),
-        ((8, 1, 2, 2.5, 7), 12, 2, at_times),
-        ((25, 1, 2, 1.5, 9), 4, 4, at_times),
-        ((6, 1, 2, 30.0, 6), 3, 3, "all of which end at once"),
-        ((9, 1, 2, -40.0, 6), 3, 4, "none of which ends"),
-        ((1500, 1, 2, 1.0, 6), 40, 4, at_times),
+    for V, bonus, seed, B, S, what in (
+        *((9, 1.0, 4, 6, 3, ""), (11, 0.6, 2, 9, 5, ""), (8, 2.5, 7, 12, 2, ""), (25, 1.5, 9, 4, 4, "")),
+        *((6, 30.0, 6, 3, 3, " (all at once)"), (9, -40.0, 6, 3, 4, " (none of them)"), (1500, 1.0, 6, 40, 4, "")),
     ):
         with student.case():
-            _ask(student, args, _source(B, S), 20, f"for {B} rows {what}")
+            _ask(student, (V, 1, 2, bonus, seed), _source(B, S), 20, f"for {B} rows that end at different times{what}")
 
 
 def _max_len(student: Student) -> None:
@@ -78,8 +68,7 @@ def _other_ids(student: Student) -> None:
         with student.case():
             source = _source(5, 4)
             source[1:3, 2:] = pad
-            where = f"with bos_id = {bos_id} and eos_id = {eos_id}"
-            _ask(student, (V, bos_id, eos_id, 1.0, 2), source, 15, where)
+            _ask(student, (V, bos_id, eos_id, 1.0, 2), source, 15, f"with bos_id = {bos_id} and eos_id = {eos_id}")
 
 
 def _stops(student: Student) -> None:
@@ -88,11 +77,7 @@ def _stops(student: Student) -> None:
             model, expected = _ask(student, args, _source(B, 3), 60, f"for {B} rows, with max_len = 60")
             asked = student.value(student.probe("calls", SCRIPTED), model)
             if asked > sum(len(row) + 1 for row in expected):
-                raise Wrong(
-                    "The model is asked again although all rows have ended: decoding stops then, or short sentences "
-                    "cost as much as long ones.",
-                    "never_stops",
-                )
+                raise Wrong("The model is asked again although all rows have ended: stop decoding then.", "never_stops")
 
 
 def _manners(student: Student) -> None:

@@ -1,7 +1,6 @@
-"""`label_smoothed_loss`: against PyTorch's, with padding inside, at the edge of and outside the vocabulary.
+"""`label_smoothed_loss`: against PyTorch's, with padding inside, at the edge of and outside the vocabulary."""
 
-The mistakes: shares of another size, padding in the sum or in the mean, logarithms that overflow, limits refused.
-"""
+from typing import Any
 
 import torch
 
@@ -81,11 +80,12 @@ def _gradient(student: Student) -> None:
             same_gradients(answer["gradients"].get("inputs", []), list(expected), ["logits"], where)
 
 
-@asked
-def _outside() -> Cases:
-    for pad_id in (-100, -1):
-        targets = _targets(2, 5, V=6, pads=0.4, pad_id=pad_id)
-        yield [normal(2, 5, 6), targets, 0.1, pad_id], f"for pad_id = {pad_id}"
+def _padded(*shape: int, pad_id: int, dtype: torch.dtype = torch.float32) -> list[Any]:
+    """Arguments with V = 6 and much padding."""
+    return [normal(*shape, 6, dtype=dtype), _targets(*shape, V=6, pads=0.4, pad_id=pad_id), 0.1, pad_id]
+
+
+_outside = asked(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}") for pad_id in (-100, -1)))
 
 
 @asked
@@ -97,17 +97,16 @@ def _layouts() -> Cases:
 def _manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
-            args = [normal(3, 5, 6, dtype=dtype), _targets(3, 5, V=6, pads=0.4, pad_id=2), 0.1, 2]
-            behaves(student, "label_smoothed_loss", args, "logits or targets")
+            behaves(student, "label_smoothed_loss", _padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
     _layouts(student)
     with student.case():
-        logits, targets = normal(3, 5, 6), _targets(3, 5, V=6, pads=0.4, pad_id=2)
+        logits, targets, *_ = _padded(3, 5, pad_id=2)
         given = {"pad_id": 2, "smoothing": 0.1, "targets": sliced(student, targets), "logits": sliced(student, logits)}
         where = "for slices of tensors, given by name"
         got = student.call("label_smoothed_loss", [], given, where)["value"]
         same_tensor(got, label_smoothed_loss(logits, targets, 0.1, 2), "The result", where)
     with student.case():
-        device_is_kept(student, "label_smoothed_loss", [normal(3, 5, 6), _targets(3, 5, V=6, pads=0.4), 0.1, 0])
+        device_is_kept(student, "label_smoothed_loss", _padded(3, 5, pad_id=0))
 
 
 @asked
