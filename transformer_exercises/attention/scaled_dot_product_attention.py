@@ -1,7 +1,4 @@
-"""`scaled_dot_product_attention`: five sizes that all differ, masks of every shape, blocked keys that score highest.
-
-The mistakes: every way to scale, mask and normalise wrongly, and results swapped, cut off or in another precision.
-"""
+"""`scaled_dot_product_attention`: five sizes that all differ, masks of every shape, blocked keys that score highest."""
 
 from typing import Any
 
