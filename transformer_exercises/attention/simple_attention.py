@@ -11,8 +11,10 @@ from ..asking import Cases, asks, behaves
 
 simple_attention = reference("simple_attention")
 asked = asks("simple_attention")
-MORE = ((520, 2), (2, 1, 3, 4, 2), (5, 5, 5))
-SHAPES = ((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4), *MORE)
+SHAPES = (
+    *((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4)),
+    *((520, 2), (2, 1, 3, 4, 2), (5, 5, 5)),
+)
 
 
 @asked
