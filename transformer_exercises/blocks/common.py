@@ -21,10 +21,7 @@ Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's modu
 
 
 class Layer:
-    """A module of a student's, and weights of ours in it; both give what the formula says.
-
-    `find` finds the parameters; the formula is one of the weights, x and what else is passed.
-    """
+    """A student's module with weights of ours, which `find` places: it gives `formula` of these, x and the mask."""
 
     def __init__(
         self,

@@ -36,14 +36,9 @@ def _values() -> Cases:
 
 
 _ACTIVATIONS = """
-def tanh(x):
-    return torch.tanh(x)
-
-def square(x):
-    return x * x
-
-def gelu():
-    return nn.GELU()
+def tanh(x): return torch.tanh(x)
+def square(x): return x * x
+def gelu(): return nn.GELU()
 """
 
 
