@@ -46,7 +46,7 @@ def _found(parameters: dict, C: int, F_: int) -> Makers:
     makers: Makers = {}
     for part, shape in (("weight", (C,)), ("bias", ())):
         whole = itemgetter(f"self_attn.in_proj_{part}")
-        wanted = {f"out_proj.{part}": (C, itemgetter(f"self_attn.out_proj.{part}"))}
+        wanted: dict[str, tuple[int, Any]] = {f"out_proj.{part}": (C, itemgetter(f"self_attn.out_proj.{part}"))}
         if any(name.endswith(".in_proj_weight") for name in attn):
             wanted[f"in_proj_{part}"] = 3 * C, whole
         else:
