@@ -1,7 +1,4 @@
-"""`recall_step`: parameters after each step of a small model, against ours with the same optimiser, and the loss.
-
-The mistakes: gradients that pile up, steps in another order or missing, another loss, classes in the wrong dimension.
-"""
+"""`recall_step`: parameters after each step of a small model, against ours with the same optimiser, and the loss."""
 
 import math
 from dataclasses import dataclass
@@ -58,7 +55,7 @@ def numbers(model):
 
 @dataclass
 class _Run:
-    """Some steps of training: what the toy is, what the optimiser is, and how it is asked."""
+    """Some steps of training: the toy, the optimiser, and how it is asked."""
 
     V: int = 5
     shape: tuple[int, int] = (3, 4)
@@ -136,10 +133,8 @@ _turned = _runs((_Run(turned=True), "for pages and answers that are not contiguo
 
 
 def _loss(student: Student) -> None:
-    for run, where in (
-        (_Run(lr=5.0), "of one step"),
-        (_Run(scale=10.0, lr=1.0, steps=2, shape=(2, 7)), "of two steps"),
-    ):
+    two = _Run(scale=10.0, lr=1.0, steps=2, shape=(2, 7))
+    for run, where in ((_Run(lr=5.0), "of one step"), (two, "of two steps")):
         with student.case():
             for answer, expected, _ in _trained(student, run, where, values=False):
                 got = answer["value"]
@@ -147,10 +142,8 @@ def _loss(student: Student) -> None:
                 if not one and (isinstance(got, bool) or not isinstance(got, (int, float))):
                     raise Wrong(f"The loss {where} should be a float; yours is {kind(got)}.", "not_a_float")
                 if not math.isclose(float(got), expected, rel_tol=1e-4, abs_tol=1e-6):
-                    raise ValuesDiffer(
-                        f"The number that is returned {where} is not the loss of this batch before the update (the "
-                        "mean cross-entropy over all questions)."
-                    )
+                    right = "the mean cross-entropy over all questions, before the update"
+                    raise ValuesDiffer(f"The number that is returned {where} is not the loss of this batch: {right}.")
                 if type(got) is not float:
                     raise Wrong(f"A plain float is asked for; yours is {kind(got)}: `loss.item()`.", "not_a_float")
 

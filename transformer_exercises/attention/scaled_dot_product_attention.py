@@ -1,7 +1,4 @@
-"""`scaled_dot_product_attention`: five sizes that all differ, masks of every shape, blocked keys that score highest.
-
-The mistakes: every way to scale, mask and normalise wrongly, and results swapped, cut off or in another precision.
-"""
+"""`scaled_dot_product_attention`: five sizes that all differ, masks of every shape, blocked keys that score highest."""
 
 from typing import Any
 
@@ -11,7 +8,7 @@ from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
-from autograder.spec.student import Answer, Student
+from autograder.spec.student import Student
 
 from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
@@ -41,35 +38,31 @@ def _sizes(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for {lead}T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-def _gives(student: Student, args: list[torch.Tensor], where: str = "", mask: torch.Tensor | None = None) -> Answer:
-    answer = student.call(NAME, args, {} if mask is None else {"mask": mask}, where=where)
-    same_pair(answer["value"], scaled_dot_product_attention(*args, mask), where)
-    return answer
+def _gives(student: Student, args: list[torch.Tensor], where: str = "", mask: torch.Tensor | None = None) -> None:
+    with student.case():
+        got = student.call(NAME, args, {} if mask is None else {"mask": mask}, where=where)["value"]
+        same_pair(got, scaled_dot_product_attention(*args, mask), where)
 
 
 def _values(student: Student) -> None:
     for sizes in SIZES:
-        with student.case():
-            _gives(student, _qkv(*sizes), _sizes(*sizes))
-    with student.case():
-        Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
-        _gives(student, [Q, K, V], "for whole numbers, 0 among them, and equal keys")
+        _gives(student, _qkv(*sizes), _sizes(*sizes))
+    Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
+    _gives(student, [Q, K, V], "for whole numbers, 0 among them, and equal keys")
 
 
 def _mask(student: Student) -> None:
     for sizes in MASKED:
-        with student.case():
-            batch, T, S, *_ = sizes
-            args, mask = _qkv(*sizes), striped_mask(T, S)
-            _gives(student, args, f"with a (T, S) mask, {_sizes(*sizes)}", mask)
-            if batch:
-                own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S)
-                own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
-                _gives(student, args, f"with a mask of its own for each sequence, {_sizes(*sizes)}", own)
+        batch, T, S, *_ = sizes
+        args, mask = _qkv(*sizes), striped_mask(T, S)
+        _gives(student, args, f"with a (T, S) mask, {_sizes(*sizes)}", mask)
+        if batch:
+            own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S)
+            own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
+            _gives(student, args, f"with a mask of its own for each sequence, {_sizes(*sizes)}", own)
     for batch in ((4, 2), (2, 2)):  # sequences, heads
-        with student.case():
-            mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
-            _gives(student, _qkv(batch, 3, 5, 4, 2), f"with a mask of its own for each head, batch {batch}", mask)
+        mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
+        _gives(student, _qkv(batch, 3, 5, 4, 2), f"with a mask of its own for each head, batch {batch}", mask)
     args = _qkv((2,), 3, 4, 5, 2)
     keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
     for given, where in (
@@ -80,8 +73,7 @@ def _mask(student: Student) -> None:
         (torch.zeros(1, 1, dtype=torch.bool), "with a mask of shape (1, 1) that blocks nothing"),
         (None, "without a mask, after calls with one"),
     ):
-        with student.case():
-            _gives(student, args, where, given)
+        _gives(student, args, where, given)
     where = "with the mask given by position"
     same_pair(student.value(NAME, *args, keys, where=where), scaled_dot_product_attention(*args, keys), where)
 
@@ -111,12 +103,11 @@ def _large(student: Student) -> None:
 
 
 def _gradient(student: Student) -> None:
-    cases: tuple[tuple[Sizes, bool, torch.dtype], ...] = (
+    for sizes, masked, dtype in (
         (((2,), 3, 5, 4, 6), False, torch.float32),
         (((), 4, 4, 5, 2), True, torch.float32),
         (((2, 2), 3, 5, 4, 2), True, torch.float64),
-    )
-    for sizes, masked, dtype in cases:
+    ):
         with student.case():
             mask = (striped_mask(sizes[1], sizes[2]),) if masked else ()
             where = ("with a mask, " if masked else "") + _sizes(*sizes)
@@ -143,12 +134,8 @@ def _manners(student: Student) -> None:
         got = student.call(NAME, [], named, where=where)["value"]
         same_pair(got, scaled_dot_product_attention(*args, mask), where)
     heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
-    for turned, where in (
-        ([t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"),
-        (heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"),
-    ):
-        with student.case():
-            _gives(student, turned, where)
+    _gives(student, [t.mT.contiguous().mT for t in args], "for tensors that are not contiguous")
+    _gives(student, heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)")
 
 
 def _device(student: Student) -> None:

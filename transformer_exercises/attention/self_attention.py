@@ -1,7 +1,4 @@
-"""`SelfAttention`: its parameters, values with given weights, masks, gradients, how fresh layers start.
-
-The mistakes: projections fused, swapped or shared, the scale of another width, the mask or the weights treated wrongly.
-"""
+"""`SelfAttention`: its parameters, values with given weights, masks, gradients, how fresh layers start."""
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +10,7 @@ from autograder.spec.inputs import device_is_kept, normal, parameters_unchanged
 from autograder.spec.student import Student
 
 from .. import attention_layers
-from ..attention_layers import Layer, Maybe, State
+from ..attention_layers import Layer, Maybe, State, starts_as_linear
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 
@@ -38,13 +35,13 @@ def _parameters(student: Student) -> None:
 
 
 def _values(student: Student) -> None:
-    for B, T, embed_dim, head_dim in (
+    for B, T, C, width in (
         *((2, 5, 6, 4), (1, 3, 2, 7), (3, 1, 4, 3), (1, 1, 3, 2), (2, 4, 4, 4)),
         *((3, 3, 5, 2), (2, 12, 3, 5), (1, 40, 4, 3), (9, 2, 8, 2), (1, 520, 2, 3)),
     ):
         with student.case():
-            where = f"for B = {B}, T = {T}, embed_dim = {embed_dim}, head_dim = {head_dim}"
-            _loaded(student, embed_dim, head_dim).gives(normal(B, T, embed_dim), where)
+            where = f"for B = {B}, T = {T}, embed_dim = {C}, head_dim = {width}"
+            _loaded(student, C, width).gives(normal(B, T, C), where)
 
 
 def _mask(student: Student) -> None:
@@ -114,10 +111,6 @@ def _device(student: Student) -> None:
         device_is_kept(student, layer.module, args)
 
 
-def _fresh(student: Student) -> None:
-    attention_layers.starts_as_linear(student, NAME, (64, 32), PROJECTIONS)
-
-
 EXERCISE = Exercise(
     points=8,
     checks=[
@@ -128,7 +121,11 @@ EXERCISE = Exercise(
         Check("gradients reach the input and every parameter", 1.0, _gradient, further=True),
         Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
         Check("stays on the inputs' device", 0.5, _device, further=True),
-        Check("fresh layers differ from each other", 0.25, _fresh),
+        Check(
+            "fresh layers differ from each other",
+            0.25,
+            lambda student: starts_as_linear(student, NAME, (64, 32), PROJECTIONS),
+        ),
     ],
     takes="tensor",
     gives="pair",

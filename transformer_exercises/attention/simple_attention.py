@@ -1,7 +1,4 @@
-"""`simple_attention`: values alone and in batches, large x, gradients.
-
-The mistakes: softmax over queries or not at all, batches mixed, features that attend, scores scaled or masked.
-"""
+"""`simple_attention`: values alone and in batches, large x, gradients."""
 
 import torch
 
@@ -14,14 +11,15 @@ from ..asking import Cases, asks, behaves
 
 simple_attention = reference("simple_attention")
 asked = asks("simple_attention")
+SHAPES = (
+    *((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4)),
+    *((520, 2), (2, 1, 3, 4, 2), (5, 5, 5)),
+)
 
 
 @asked
 def _values() -> Cases:
-    for shape in (
-        *((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4)),
-        *((520, 2), (2, 1, 3, 4, 2), (5, 5, 5)),
-    ):
+    for shape in SHAPES:
         yield [normal(*shape)], f"for x of shape {shape}"
     yield [torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])], "for whole numbers, 0 among them"
     equal = [[0.5, -1.0, 2.0], [0.0, 0.0, 0.0], [0.5, -1.0, 2.0], [0.5, 0.5, 0.5]]

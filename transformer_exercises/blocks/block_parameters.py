@@ -2,26 +2,22 @@
 
 from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Student
+
+from ..asking import Cases, asks
+
+asked = asks("block_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
-def _number(C: int, F_: int) -> int:
-    return 4 * C * C + 2 * C * F_ + 9 * C + F_
-
-
-def _count(student: Student) -> None:
+@asked
+def _count() -> Cases:
     for C, F_ in ((2, 3), (1, 1), (3, 5), (4, 16), (5, 2), (8, 8), (64, 256), (128, 512), (768, 3072)):
-        with student.case():
-            where = f"for embed_dim = {C} and ff_dim = {F_}"
-            same_count(student.value("block_parameters", C, F_, where=where), _number(C, F_), where)
+        yield [C, F_], f"for embed_dim = {C} and ff_dim = {F_}"
 
 
-def _by_name(student: Student) -> None:
+@asked
+def _by_name() -> Cases:
     for C, F_ in ((3, 7), (6, 2)):
-        with student.case():
-            where = f"with embed_dim={C} and ff_dim={F_} given by name"
-            got = student.value("block_parameters", ff_dim=F_, embed_dim=C, where=where)
-            same_count(got, _number(C, F_), where)
+        yield {"ff_dim": F_, "embed_dim": C}, f"with embed_dim={C} and ff_dim={F_} given by name"
 
 
 EXERCISE = Exercise(

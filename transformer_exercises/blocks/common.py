@@ -2,22 +2,16 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import torch
 
+from autograder.spec import inputs
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Asking, Wrong
-from autograder.spec.inputs import (
-    device_is_kept,
-    generator_unchanged,
-    gradients_of,
-    normal,
-    outline,
-    parameters_unchanged,
-    sliced,
-)
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced
 from autograder.spec.student import Answer, Student
 
 OUTPUT = "The output"
@@ -27,10 +21,7 @@ Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's modu
 
 
 class Layer:
-    """A module of a student's, and weights of ours in it; both give what the formula says.
-
-    `find` finds the parameters; the formula is one of the weights, x and what else is passed.
-    """
+    """A student's module with weights of ours, which `find` places: it gives `formula` of these, x and the mask."""
 
     def __init__(
         self,
@@ -49,18 +40,21 @@ class Layer:
         try:
             self.makers = find(student.state(self.module, record=False)["parameters"])
         except Wrong:
-            outline(student, self.module, depth)
+            inputs.outline(student, self.module, depth)
             raise
-        student.load(self.module, self.made(weights))
+        self.load(weights)
+
+    def load(self, weights: Weights) -> None:
+        self.student.load(self.module, self.made(weights))
 
     def made(self, weights: Weights) -> Weights:
         return {name: make(weights) for name, make in self.makers.items()}
 
-    def gives(self, *args: Any, where: str = "", passed: Any = None, rough: bool = False, **options: Any) -> Answer:
-        """Ask for the output; `passed` are arguments by place and by name that say the same as `args`.
+    def is_kept(self) -> None:
+        parameters_unchanged(self.student, self.module, self.made(self.weights), record=False)
 
-        No chance may play a part in evaluation.
-        """
+    def gives(self, *args: Any, where: str = "", passed: Any = None, rough: bool = False, **options: Any) -> Answer:
+        """Ask for the output, in evaluation without chance; `passed`: the same `args`, by place and by name."""
         by_place, by_name = passed or ([*args], {})
         answer = self.student.call(self.module, by_place, by_name, where, **options)
         same_tensor(answer["value"], self.formula(self.weights, *args), OUTPUT, where, rough)
@@ -69,10 +63,10 @@ class Layer:
         return answer
 
     def has_gradients(self, x: torch.Tensor, *others: Any, where: str, rough: str = "") -> None:
-        """Ask for the output, then for its gradients. `rough` names what is compared roughly: x, weights."""
+        """Ask for the output and its gradients. `rough` names what is compared roughly: x, weights."""
         passed = [x], {} if not others else {"mask": others[0]}
         self.gives(x, *others, where=where, passed=passed)
-        expected, upstream = gradients_of(
+        expected, upstream = inputs.gradients_of(
             lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *others),
             [x, *self.weights.values()],
         )
@@ -81,9 +75,6 @@ class Layer:
         theirs = self.made(dict(zip(self.weights, expected[1:], strict=True)))
         mine = [found.get("parameters", {}).get(name) for name in theirs]
         same_gradients(mine, list(theirs.values()), [f"`{name}`" for name in theirs], where, "weights" in rough)
-
-    def is_kept(self) -> None:
-        parameters_unchanged(self.student, self.module, self.made(self.weights), record=False)
 
 
 Build = Callable[..., Layer]  # of the student, the arguments of `__init__`, and a dtype
@@ -156,67 +147,87 @@ NORMED = (  # up to four batch dimensions and none, equal sizes, 1 and 2 numbers
 )
 
 
-def norm(name: str, parts: tuple[str, ...], function: Callable[..., torch.Tensor], default: float) -> Build:
-    """Return what builds a norm with these parameters; `default` is that of eps."""
+NORMS = "(layer|rms|group|instance|batch)norm"  # which both exercises ban
+ASKED = (((2, 5, 6), torch.float32), ((3, 4), torch.float64), ((5,), torch.float64))  # for gradients
 
-    def built(student: Student, *args: Any, dtype: torch.dtype = torch.float32, **kwargs: Any) -> Layer:
+
+@dataclass
+class Norm:
+    """A norm with these parameters, each with the number at which it starts; `function` is PyTorch's."""
+
+    name: str
+    parts: dict[str, float]
+    function: Callable[..., torch.Tensor]
+    eps: float  # its default
+
+    def __call__(self, student: Student, *args: Any, dtype: torch.dtype = torch.float32, **kwargs: Any) -> Layer:
         given = dict(zip(("dim", "eps"), args, strict=False)) | kwargs
-        weights = {part: normal(given["dim"], dtype=dtype) for part in parts}
-        makers: Makers = {part: itemgetter(part) for part in parts}
+        weights = {part: normal(given["dim"], dtype=dtype) for part in self.parts}
+        makers: Makers = {part: itemgetter(part) for part in self.parts}
 
         def formula(weights: Weights, x: torch.Tensor) -> torch.Tensor:
-            return function(x, x.shape[-1:], *weights.values(), given.get("eps", default))
+            return self.function(x, x.shape[-1:], *weights.values(), given.get("eps", self.eps))
 
-        return Layer(student, (name, args, kwargs), lambda _: makers, weights, formula)
+        return Layer(student, (self.name, args, kwargs), lambda _: makers, weights, formula)
 
-    return built
-
-
-def starts(name: str, **parts: float) -> Asking:
-    """Make a check of a norm's parameters, and of the number at which each starts."""
-
-    def ask(student: Student) -> None:
+    def starts(self, student: Student) -> None:
         for dim in (6, 1, 9):
             with student.case():
-                state = student.state(student.build(name, dim))
-                for part, start in parts.items():
+                state = student.state(student.build(self.name, dim))
+                for part, start in self.parts.items():
                     found = state["parameters"].get(part)
-                    if not isinstance(found, torch.Tensor):
-                        place = "a buffer" if part in state["buffers"] else "missing"
-                        raise Wrong(
-                            f"{name}({dim}) has no parameter `{part}` (it is {place}): `self.{part} = nn.Parameter(…)`."
-                        )
-                    if tuple(found.shape) != (dim,):
-                        shape = tuple(found.shape)
-                        raise Wrong(f"`{part}` of {name}({dim}) should have shape ({dim},), yours has {shape}.")
+                    if shape_of(found) != (dim,):
+                        made = f"`self.{part} = nn.Parameter(…)`"
+                        raise Wrong(f"{self.name}({dim}) should have a parameter `{part}` of shape ({dim},): {made}.")
                     if part not in state["trainable"]:
                         raise Wrong(f"`{part}` is frozen (requires_grad=False), so it cannot be learned.")
                     if not found.is_floating_point() or not torch.all(found == start):
-                        raise Wrong(
-                            f"`{part}` should start at {start:.0f} everywhere, so that a fresh layer only normalises; "
-                            "yours does not."
-                        )
-                nothing_else(state["parameters"], parts)
+                        raise Wrong(f"`{part}` should start at {start:.0f}, so that a fresh layer only normalises.")
+                nothing_else(state["parameters"], self.parts)
 
-    return ask
+    def equals(self, *more: tuple[torch.Tensor, str]) -> Asking:
+        @gives(self)
+        def given_weights() -> Cases:
+            for shape in NORMED:
+                yield [shape[-1]], normal(*shape) * 3 + 2, f"for x of shape {shape}"
+            for x, where in more:
+                yield [x.shape[-1]], x, where
+
+        def ask(student: Student) -> None:
+            given_weights(student)
+            with student.case():
+                x = normal(3, 5) + 4
+                expected = self.function(x, (5,), *[None for _ in self.parts], self.eps)
+                same_tensor(student.value(student.build(self.name, 5), x), expected, OUTPUT, "of a fresh layer")
+
+        return ask
+
+    def uses_eps(self, scale: float, what: str) -> Asking:
+        """Rows whose variance is about eps or far below it tell where eps stands, and whether it is used at all."""
+
+        @gives(self)
+        def ask() -> Cases:
+            yield [6], normal(4, 6, scale=scale), f"for rows whose {what} is about eps"
+            yield [6], normal(4, 6, scale=1e-5), f"for rows whose {what} is far below eps"
+            for eps, size in ((0.1, 0.3), (1e-3, 0.03), (1e-12, 1e-5)):
+                yield [6, eps], normal(4, 6, scale=size), f"with eps = {eps:g}"
+            yield {"dim": 6, "eps": 0.5}, normal(4, 6), "with dim and eps given by name"
+
+        return ask
 
 
 def nothing_else(parameters: dict, expected: Any) -> None:
-    extra = sorted(map(str, set(parameters) - set(expected)))
-    if extra:
+    if extra := sorted(map(str, set(parameters) - set(expected))):
         raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
 
 
-def found(
-    student: Student, module: Any, find: Callable[..., Makers], C: int, F_: int, depth: int = 0
-) -> list[torch.Tensor]:
+def found(student: Student, module: Any, find: Callable[..., Makers], C: int, F_: int, depth: int = 0) -> list[Any]:
     """Return the weights that `find` finds in a module, which are all it has; each can be trained."""
-    outline(student, module, depth)
+    inputs.outline(student, module, depth)
     state = student.state(module, record=False)
     makers = find(state["parameters"], C, F_)
     nothing_else(state["parameters"], makers)
-    frozen = sorted(set(makers) - set(state["trainable"]))
-    if frozen:
+    if frozen := sorted(set(makers) - set(state["trainable"])):
         raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
     return [state["parameters"][name] for name in makers if name.endswith("weight")]
 
@@ -227,26 +238,19 @@ FED = (  # shapes of x and hidden widths: up to four batch dimensions and none, 
     *(((2, 5, 6), 9), ((3, 4), 7), ((5,), 2), ((2, 3, 4, 3), 8), ((1, 1, 4), 16), ((3, 3, 3), 1), ((2, 40, 2), 5)),
     *(((2, 1, 3, 2, 4), 6), ((1, 1024, 4), 16), ((16, 2, 520), 64)),
 )
-LAYERS = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")  # in a student's class: any names
 
 
-def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> dict[str, str]:
-    """Return the names of the two linear layers in a student's module, found by the shapes of their weights."""
-    found = {}
-    for role, shape in (("linear1", (F_, C)), ("linear2", (C, F_))):
-        for name, value in parameters.items():
-            if str(name).startswith(prefix) and str(name).endswith("weight") and shape_of(value) == shape:
-                found[f"{role}.weight"], found[f"{role}.bias"] = name, name.removesuffix("weight") + "bias"
-                break
-        else:
-            layer = f"nn.Linear({shape[1]}, {shape[0]})"
+def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Makers:
+    """Find the two linear layers in a student's module by the shapes of their weights: their names are free."""
+    makers: Makers = {}
+    for role, (n, m) in (("linear1", (F_, C)), ("linear2", (C, F_))):
+        fit = [str(name) for name, value in parameters.items() if shape_of(value) == (n, m)]
+        part = next((name[:-6] for name in fit if name.startswith(prefix) and name.endswith("weight")), None)
+        if shape_of(parameters.get(f"{part}bias")) != (n,):
+            layer = f"nn.Linear({m}, {n}), with its bias"
             raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}; none is found.")
-        if shape_of(parameters.get(found[f"{role}.bias"])) != shape[:1]:
-            raise Wrong(
-                f"The layer from {shape[1]} to {shape[0]} features has no bias: nn.Linear with its default bias is "
-                "asked for."
-            )
-    return found
+        makers |= {f"{part}{kind}": itemgetter(f"{role}.{kind}") for kind in ("weight", "bias")}
+    return makers
 
 
 def layers(name: str, find: Callable[..., Makers], **options: Any) -> Asking:
@@ -276,16 +280,9 @@ def positions(built: Build) -> Asking:
         changed = x.clone()
         changed[1, 3] = normal(4)
         after = student.value(layer.module, changed)
-        others = torch.ones(3, 6, dtype=torch.bool)
-        others[1, 3] = False
+        others = (changed == x).all(-1)
         if shape_of(after) != (3, 6, 4) or not close(after[others], before[others]):
-            raise Wrong(
-                "Changing one position moves outputs elsewhere: each position goes through the layers on its own."
-            )
+            raise Wrong("Changing one position moves outputs elsewhere: each goes through the layers on its own.")
         layer.gives(x[:, 2:3], where="for a single position")
 
     return ask
-
-
-def begin(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

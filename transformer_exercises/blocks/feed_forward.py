@@ -1,9 +1,5 @@
-"""`FeedForward`: two layers under any names, the activation that is given, positions apart, dropout on the result.
+"""`FeedForward`: two layers under any names, the activation that is given, positions apart, dropout on the result."""
 
-The mistakes: activations fixed or in the wrong place, dropout elsewhere or in evaluation, layers too few or too many.
-"""
-
-from operator import itemgetter
 from typing import Any
 
 import torch
@@ -14,26 +10,9 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from .common import (
-    FED,
-    OUTPUT,
-    Cases,
-    Layer,
-    Makers,
-    begin,
-    gives,
-    gradients,
-    layers,
-    linear_layers,
-    manners,
-    positions,
-)
+from .common import FED, OUTPUT, Cases, Layer, gives, gradients, layers, linear_layers, manners, positions
 
 F32 = torch.float32
-
-
-def _found(parameters: dict, C: int, F_: int) -> Makers:
-    return {name: itemgetter(role) for role, name in linear_layers(parameters, C, F_).items()}
 
 
 def _ff(student: Student, C: int, F_: int, *args: Any, bend: Any = F.relu, dtype: Any = F32, **kwargs: Any) -> Layer:
@@ -45,7 +24,9 @@ def _ff(student: Student, C: int, F_: int, *args: Any, bend: Any = F.relu, dtype
         w1, b1, w2, b2 = weights.values()
         return F.linear(bend(F.linear(x, w1, b1)), w2, b2)
 
-    return Layer(student, ("FeedForward", [C, F_, *args], kwargs), lambda state: _found(state, C, F_), weights, fed)
+    return Layer(
+        student, ("FeedForward", [C, F_, *args], kwargs), lambda state: linear_layers(state, C, F_), weights, fed
+    )
 
 
 @gives(_ff)
@@ -55,14 +36,9 @@ def _values() -> Cases:
 
 
 _ACTIVATIONS = """
-def tanh(x):
-    return torch.tanh(x)
-
-def square(x):
-    return x * x
-
-def gelu():
-    return nn.GELU()
+def tanh(x): return torch.tanh(x)
+def square(x): return x * x
+def gelu(): return nn.GELU()
 """
 
 
@@ -88,7 +64,7 @@ def _dropout(student: Student) -> None:
     Of 2400 numbers a share within p ± 0.1 is dropped: a right answer misses that with a probability below 1e-20, and
     loses a whole token of 40 numbers with one below 1e-9.
     """
-    x = normal(3, 20, 40)
+    x, last = normal(3, 20, 40), "dropout comes last, after the second linear layer, on each number of its own"
     for p in (0.5, 0.25):
         with student.case():
             layer = _ff(student, 40, 9, p)
@@ -98,18 +74,12 @@ def _dropout(student: Student) -> None:
                 same_tensor(got, full, OUTPUT, where)
             dropped = got == 0
             share = dropped.float().mean().item()
-            last = "dropout comes last, after the second linear layer"
-            if share < 0.005:
-                raise Wrong(f"No number of the result is dropped {where}: {last}.")
-            if not close(got[~dropped], full[~dropped] / (1 - p)):
-                raise Wrong(
-                    f"{begin(where)}, each number of the result should be 0 or 1/(1 − p) times what it is without "
-                    f"dropout; yours are not: {last}."
-                )
+            if share >= 0.005 and not close(got[~dropped], full[~dropped] / (1 - p)):
+                raise Wrong(f"What is not dropped should be 1/(1 − p) times as large {where}: {last}.")
             if abs(share - p) > 0.1:
-                raise Wrong(f"{begin(where)}, a share of {share:.2f} is dropped: `dropout` is that share.")
+                raise Wrong(f"A share of {share:.2f} of the result is dropped {where}: {last}.")
             if dropped.all(dim=-1).any() or dropped.flatten(0, 1).all(dim=0).any():
-                raise Wrong(f"Whole tokens or columns are dropped {where}: each number is dropped on its own.")
+                raise Wrong(f"Whole tokens or columns are dropped {where}: {last}.")
 
 
 @gives(_ff)
@@ -122,18 +92,18 @@ def _modes() -> Cases:
     yield [6, 9], x, "in training mode with the default dropout of 0", {"training": True}
 
 
-ASKED: tuple[tuple[Any, ...], ...] = (((2, 5, 6), F32, 9), ((3, 4), torch.float64, 7))
+GRADIENTS = gradients(_ff, ((2, 5, 6), F32, 9), ((3, 4), torch.float64, 7))
 
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check("two linear layers, and nothing else", 0.75, layers("FeedForward", _found, dropout=0.1)),
+        Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
         Check("values with given weights, for many shapes", 1.0, _values),
         Check("the activation that is given", 0.5, _activation, further=True),
         Check("each position on its own", 0.25, positions(_ff)),
         Check("dropout acts on the result, in training", 0.5, _dropout),
         Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-        Check("gradients reach x and every parameter", 0.5, gradients(_ff, *ASKED), further=True),
+        Check("gradients reach x and every parameter", 0.5, GRADIENTS, further=True),
         Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
     ],
     takes="tensor",

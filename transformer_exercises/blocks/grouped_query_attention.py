@@ -1,7 +1,4 @@
-"""`grouped_query_attention`: sizes that all differ, from a group for each head to one for all; masks; gradients.
-
-The mistakes: query heads dealt out like cards instead of in blocks, groups repeated or averaged wrongly, wrong scales.
-"""
+"""`grouped_query_attention`: sizes that all differ, from a group for each head to one for all; masks; gradients."""
 
 from typing import Any
 
@@ -21,21 +18,14 @@ grouped_query_attention = reference(NAME)
 asked = asks(NAME)
 
 SIZES = (  # B, H, G, T, S, d_k, d_v: different sizes, one group, one a head, odd sizes, one token, as in use
-    *(
-        (2, 6, 3, 4, 5, 7, 8),
-        (3, 4, 2, 5, 5, 3, 3),
-        (2, 4, 1, 3, 5, 6, 2),
-        (1, 3, 3, 4, 6, 5, 7),
-        (2, 9, 3, 1, 4, 2, 5),
-    ),
-    *((1, 8, 2, 3, 3, 4, 4), (4, 4, 2, 4, 4, 4, 4), (2, 1, 1, 2, 3, 4, 5), (2, 6, 2, 5, 1, 3, 4)),
-    *((2, 10, 5, 13, 17, 1, 1), (1, 32, 8, 5, 6, 128, 128), (1, 4, 2, 600, 520, 4, 4)),
+    *((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 3), (2, 4, 1, 3, 5, 6, 2), (1, 3, 3, 4, 6, 5, 7)),
+    *((2, 9, 3, 1, 4, 2, 5), (1, 8, 2, 3, 3, 4, 4), (4, 4, 2, 4, 4, 4, 4), (2, 1, 1, 2, 3, 4, 5)),
+    *((2, 6, 2, 5, 1, 3, 4), (2, 10, 5, 13, 17, 1, 1), (1, 32, 8, 5, 6, 128, 128), (1, 4, 2, 600, 520, 4, 4)),
 )
 
 
 def _qkv(B: int, H: int, G: int, T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
-    shapes = ((B, H, T, d_k), (B, G, S, d_k), (B, G, S, d_v))
-    return [normal(*shape, **options) for shape in shapes]
+    return [normal(*shape, **options) for shape in ((B, H, T, d_k), (B, G, S, d_k), (B, G, S, d_v))]
 
 
 def _said(B: int, H: int, G: int, T: int, S: int, d_k: int, d_v: int) -> str:
@@ -131,10 +121,7 @@ EXERCISE = Exercise(
         Check("gradients reach Q, K and V", 0.25, _gradient, further=True),
         Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
     ],
-    ban=Ban(
-        pattern="attention",
-        without="`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives",
-    ),
+    ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
     working=r"""
 import torch.nn.functional as F
 

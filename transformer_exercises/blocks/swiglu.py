@@ -1,10 +1,6 @@
-"""`SwiGLU`: three maps without bias under fixed names, values with given weights, which branch is the gate, gradients.
-
-The mistakes: the gate on the wrong branch, another activation or none, a sum for the product, biases, sizes.
-"""
+"""`SwiGLU`: three maps without bias under fixed names, values with given weights, which branch is the gate."""
 
 from operator import itemgetter
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -24,13 +20,10 @@ def _shapes(C: int, F_: int) -> dict[str, tuple[int, int]]:
 
 
 def _found(parameters: dict, C: int, F_: int) -> Makers:
-    """The three weights are there, in the shapes of nn.Linear."""
     for name, shape in _shapes(C, F_).items():
         layer = f"`{name.partition('.')[0]}` = nn.Linear({shape[1]}, {shape[0]}, bias=False)"
-        got = shape_of(parameters.get(name))
-        if got != shape:
-            yours = f"your weight's shape is {got}" if name in parameters else "none is found"
-            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}; {yours}.")
+        if shape_of(parameters.get(name)) != shape:
+            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}.")
     return {name: itemgetter(name) for name in NAMES}
 
 
@@ -52,21 +45,18 @@ def _values() -> Cases:
 
 def _branches(student: Student) -> None:
     """A gate that is shut lets nothing through, whatever `up` offers; one wide open lets through z times as much."""
-    gates: tuple[tuple[list[float], str], ...] = (
-        ([-200, -200, -200], "where every gate is shut"),
-        ([200, 200, 200], "where every gate is wide open"),
-        ([200, -200, 0], "where one gate is open, one shut and one at zero"),
-    )
-    for open_, where in gates:
+    for gates in ([-200, -200, -200], [200, 200, 200], [200, -200, 0]):
         with student.case():
             layer = _module(student, 4, 3)
             layer.weights["gate.weight"] = torch.zeros(3, 4)
-            layer.weights["gate.weight"][:, 0] = torch.tensor(open_)
-            student.load(layer.module, layer.weights)
-            layer.gives(torch.cat([torch.ones(5, 1), normal(5, 3)], dim=1), where=where)
+            layer.weights["gate.weight"][:, 0] = torch.tensor(gates)
+            layer.load(layer.weights)
+            x = torch.cat([torch.ones(5, 1), normal(5, 3)], dim=1)
+            layer.gives(x, where=f"where the gates' z is {gates} (large: open, far below 0: shut)")
 
 
-ASKED: tuple[tuple[Any, ...], ...] = (((2, 5, 6), torch.float32, 9), ((3, 4), torch.float64, 7))
+GRADIENTS = gradients(_module, ((2, 5, 6), torch.float32, 9), ((3, 4), torch.float64, 7))
+MANNERS = manners(_module, 9, by_name=True)
 
 EXERCISE = Exercise(
     points=3,
@@ -75,10 +65,8 @@ EXERCISE = Exercise(
         Check("values with given weights, for many shapes", 1.0, _values),
         Check("gates that are open or shut", 0.25, _branches),
         Check("each position on its own", 0.25, positions(_module)),
-        Check("gradients reach x and every matrix", 0.25, gradients(_module, *ASKED), further=True),
-        Check(
-            *("x unchanged, modules independent, float64, device", 0.5, manners(_module, 9, by_name=True)), further=True
-        ),
+        Check("gradients reach x and every matrix", 0.25, GRADIENTS, further=True),
+        Check("x unchanged, modules independent, float64, device", 0.5, MANNERS, further=True),
     ],
     takes="tensor",
     gives="tensor",

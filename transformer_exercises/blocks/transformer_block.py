@@ -1,7 +1,4 @@
-"""`TransformerBlock`: pre- and post-norm against PyTorch's block, masks, causality, whatever stands in `attn`.
-
-The mistakes: orders swapped, norms on the residual stream, residuals lost, masks dropped, dropout in the wrong place.
-"""
+"""`TransformerBlock`: pre- and post-norm against PyTorch's block, masks, causality, whatever stands in `attn`."""
 
 import functools
 from operator import itemgetter
@@ -16,8 +13,9 @@ from autograder.spec.exercise import Asking, Check, Exercise, Wrong
 from autograder.spec.inputs import define_in_judge, device_is_kept, future, normal, sliced, some_mask
 from autograder.spec.student import Student
 
-from .common import OUTPUT, Cases, Layer, Makers, Weights, begin, found, gives, linear_layers
+from .common import OUTPUT, Cases, Layer, Makers, Weights, found, gives, linear_layers
 
+F64 = torch.float64
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
 BLOCKS = (
     *((2, 5, 6, 3, 9), (3, 4, 8, 2, 5), (1, 3, 4, 1, 7), (2, 4, 3, 3, 8), (3, 3, 9, 3, 4)),
@@ -37,63 +35,53 @@ def _weights(C: int, H: int, F_: int, dtype: torch.dtype) -> Weights:
 
 
 def _found(parameters: dict, C: int, F_: int) -> Makers:
-    """For each parameter of a student's block, how its value is made of ours.
+    """Say how each parameter of a student's block is made of ours.
 
-    attn may keep its projections in three layers (q_proj, k_proj, v_proj) or stacked, as nn.MultiheadAttention does
-    (in_proj_weight, in_proj_bias); ff may have any names inside.
+    attn has layers q_proj, k_proj, v_proj, or they are stacked as in nn.MultiheadAttention; ff has any names inside.
     """
     for part in ("attn", "ff", "norm1", "norm2"):
         if not any(str(name).startswith(part + ".") for name in parameters):
             raise Wrong(f"The block has no part `{part}`: its parts are called attn, ff, norm1 and norm2.")
-    makers: Makers = {}
     attn = [name for name in map(str, parameters) if name.startswith("attn.")]
-
-    def put(ending: str, shape: tuple, maker: Any) -> None:
-        for name in attn:
-            if name.endswith("." + ending) and shape_of(parameters[name]) == shape:
-                makers[name] = maker
-                return
-        raise Wrong(
-            f"attn has no parameter `{ending}` of shape {shape} for embed_dim = {C}: make it Attention(embed_dim, "
-            "num_heads), which is given, or your own module with q_proj, k_proj, v_proj and out_proj."
-        )
-
+    makers: Makers = {}
     for part, shape in (("weight", (C,)), ("bias", ())):
         whole = itemgetter(f"self_attn.in_proj_{part}")
+        wanted: dict[str, tuple[int, Any]] = {f"out_proj.{part}": (C, itemgetter(f"self_attn.out_proj.{part}"))}
         if any(name.endswith(".in_proj_weight") for name in attn):
-            put(f"in_proj_{part}", (3 * C, *shape), whole)
+            wanted[f"in_proj_{part}"] = 3 * C, whole
         else:
             for n, layer in enumerate("qkv"):
-                put(f"{layer}_proj.{part}", (C, *shape), lambda ours, n=n, whole=whole: whole(ours).chunk(3)[n])
-        put(f"out_proj.{part}", (C, *shape), itemgetter(f"self_attn.out_proj.{part}"))
-        for norm in ("norm1", "norm2"):
-            if shape_of(parameters.get(f"{norm}.{part}")) != (C,):
+                wanted[f"{layer}_proj.{part}"] = C, lambda ours, n=n, whole=whole: whole(ours).chunk(3)[n]
+        for ending, (n, maker) in wanted.items():
+            fit = [name for name in attn if name.endswith(f".{ending}") and shape_of(parameters[name]) == (n, *shape)]
+            if not fit:
                 raise Wrong(
-                    f"The block has no `{norm}.{part}` of shape ({C},): make `self.{norm} = LayerNorm(embed_dim)`, one "
-                    "for each of the two norms."
+                    f"attn has no parameter `{ending}` of shape {(n, *shape)} for embed_dim = {C}: make it Attention("
+                    "embed_dim, num_heads), which is given, or a module with q_proj, k_proj, v_proj and out_proj."
                 )
-            makers[f"{norm}.{part}"] = itemgetter(f"{norm}.{part}")
-    return makers | {name: itemgetter(role) for role, name in linear_layers(parameters, C, F_, "ff.").items()}
-
-
-def _theirs(weights: Weights, sizes: Any, norm_first: bool, x: torch.Tensor, mask: Any, attn: Any) -> Any:
-    """What PyTorch's own block gives, in training mode, where it takes no short cuts; `attn` replaces its attention."""
-    options: dict[str, Any] = {"batch_first": True, "norm_first": norm_first, "dtype": x.dtype, "device": "meta"}
-    C, H, F_ = sizes
-    block = nn.TransformerEncoderLayer(C, H, F_, 0.0, **options)
-    if attn is not None:
-        block.self_attn = attn
-        weights = {name: value for name, value in weights.items() if not name.startswith("self_attn")}
-    if mask is not None and mask.dim() == 4:
-        mask = mask.expand(-1, H, -1, -1).flatten(0, 1)
-    return functional_call(block, weights, (x,), {"src_mask": mask})
+            makers[fit[0]] = maker
+        for norm in (f"norm1.{part}", f"norm2.{part}"):
+            if shape_of(parameters.get(norm)) != (C,):
+                raise Wrong(
+                    f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm(embed_dim) of its own."
+                )
+            makers[norm] = itemgetter(norm)
+    return makers | linear_layers(parameters, C, F_, "ff.")
 
 
 def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = torch.float32, **kwargs: Any) -> Layer:
     norm_first = (dict(zip(("dropout", "norm_first"), args, strict=False)) | kwargs).get("norm_first", False)
 
     def formula(weights: Weights, x: torch.Tensor, mask: Any = None, attn: Any = None) -> torch.Tensor:
-        return _theirs(weights, (C, H, F_), norm_first, x, mask, attn)
+        """PyTorch's own block, in training mode, where it takes no short cuts; `attn` replaces its attention."""
+        options: dict[str, Any] = {"batch_first": True, "norm_first": norm_first, "dtype": x.dtype, "device": "meta"}
+        block = nn.TransformerEncoderLayer(C, H, F_, 0.0, **options)
+        if attn is not None:
+            block.self_attn = attn
+            weights = {name: value for name, value in weights.items() if not name.startswith("self_attn")}
+        if mask is not None and mask.dim() == 4:
+            mask = mask.expand(-1, H, -1, -1).flatten(0, 1)
+        return functional_call(block, weights, (x,), {"src_mask": mask})
 
     call, weights = ("TransformerBlock", [C, H, F_, *args], kwargs), _weights(C, H, F_, dtype)
     return Layer(student, call, lambda parameters: _found(parameters, C, F_), weights, formula, depth=1)
@@ -161,20 +149,14 @@ def _causal(student: Student) -> None:
                 changed[:, t] = 3 * normal(2, 6)
                 after = a_tensor(student.value(module, changed, future(5), where=where), OUTPUT)
                 if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
-                        "leaks in."
-                    )
+                    raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {where}.")
                 if close(after[:, t:], before[:, t:]):
                     raise Wrong(f"Changing token {t} changes no output at all, {where}.")
 
 
 _PLUG = '''
 class Plugged(nn.Module):
-    """Stands in for attention.
-
-    Called as attn(x, mask) it returns a tensor, called as nn.MultiheadAttention is, a pair.
-    """
+    """Stand in for attention: give a tensor, or a pair if called as nn.MultiheadAttention is."""
 
     def forward(self, *args, **kwargs):
         values = [*args, *kwargs.values()]
@@ -206,29 +188,22 @@ def plug(block):
 
 def _plugged(student: Student) -> None:
     """Whatever module stands in `attn` is what the block calls, with x (normed first in pre-norm) and the mask."""
-    plug = student.probe("plug", _PLUG)
-    ours = define_in_judge(_PLUG, "Plugged")()
+    plug, ours = student.probe("plug", _PLUG), define_in_judge(_PLUG, "Plugged")()
     for norm_first in (False, True):
         with student.case():
             layer = _block(student, 6, 3, 8, norm_first=norm_first)
             layer.formula = functools.partial(layer.formula, attn=ours)
             student.value(plug, layer.module)
             x = normal(2, 4, 6)
-            for mask, masked in (
-                (None, "without a mask"),
-                (some_mask(4, 4), "with a mask (T, T)"),
-                (some_mask(2, 1, 4, 4), "with a mask (B, 1, T, T)"),
-            ):
+            for mask in (None, some_mask(4, 4), some_mask(2, 1, 4, 4)):
+                masked = "without a mask" if mask is None else f"with a mask {tuple(mask.shape)}"
                 where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
                 layer.gives(x, mask, where=where, passed=([x], {} if mask is None else {"mask": mask}))
 
 
 def _silent(layer: Layer, *parts: str) -> Weights:
     """The layer's weights, with those of some parts all 0: they write nothing."""
-    return {
-        name: torch.zeros_like(value) if any(part in name for part in parts) else value
-        for name, value in layer.weights.items()
-    }
+    return {name: value * (not any(part in name for part in parts)) for name, value in layer.weights.items()}
 
 
 def _dropout(student: Student) -> None:
@@ -245,8 +220,8 @@ def _dropout(student: Student) -> None:
             got = student.call(layer.module, [x], training=True, where=where)["value"]
             if shape_of(got) == shape_of(expected) and not close(got, expected):
                 raise Wrong(
-                    f"{begin(where)}, only the residual stream should be left; yours gives something else. Dropout "
-                    "acts on what attention gives and on what ff gives, each before it is added."
+                    f"Only the residual stream should be left {where}; yours gives something else. Dropout acts on "
+                    "what attention gives and on what ff gives, each before it is added."
                 )
             same_tensor(got, expected, OUTPUT, where)
     _dropped_once(student)
@@ -262,43 +237,34 @@ def _dropped_once(student: Student) -> None:
     for silent, part in (("out_proj", "ff"), ("linear2", "attention")):
         with student.case():
             layer = _block(student, 40, 4, 9, 0.5, True)
-            student.load(layer.module, layer.made(_silent(layer, silent)))
+            layer.load(_silent(layer, silent))
             where = f"in training with dropout = 0.5, of what {part} gives"
             got = student.call(layer.module, [x], training=True, where=where)["value"]
             if shape_of(got) != shape_of(x):
                 same_tensor(got, x, OUTPUT, where)
             share = (got == x).float().mean().item()
+            said = f"A share of {share:.2f} is dropped {where}"
             if share > 0.6:
-                raise Wrong(
-                    f"{begin(where)}, a share of {share:.2f} is dropped: dropout acts on it more than once (in the "
-                    "part itself and again in the block?).",
-                    "dropout_twice",
-                )
+                raise Wrong(f"{said}: dropout acts on it twice (in the part and again in the block?).", "dropout_twice")
             if share < 0.4:
-                raise Wrong(f"{begin(where)}, a share of {share:.2f} is dropped.", "dropped_too_little")
+                raise Wrong(f"{said}.")
 
 
 @gives(_block)
 def _modes() -> Cases:
-    x, sizes = normal(2, 5, 6), [6, 3, 8]
+    x, sizes = normal(2, 5, 6), {"C": 6, "H": 3, "F_": 8}
     for norm_first in (False, True):
         order = _order(norm_first)
-        yield [*sizes, 0.9, norm_first], x, f"in evaluation mode with dropout = 0.9, {order}", {"training": False}
-        yield [*sizes, 0.0, norm_first], x, f"in training mode with dropout = 0.0, {order}", {"training": True}
-        by_name = {"C": 6, "H": 3, "F_": 8, "norm_first": norm_first}
-        yield by_name, x, f"in training mode with the default dropout of 0, {order}", {"training": True}
+        yield [6, 3, 8, 0.9, norm_first], x, f"in evaluation mode with dropout = 0.9, {order}", {"training": False}
+        yield [6, 3, 8, 0.0, norm_first], x, f"in training mode with dropout = 0.0, {order}", {"training": True}
+        yield {**sizes, "norm_first": norm_first}, x, f"in training mode without dropout, {order}", {"training": True}
 
 
 def _gradients(student: Student) -> None:
-    cases: tuple[tuple[bool, list, torch.dtype], ...] = (
-        (False, [], torch.float32),
-        (True, [future(5)], torch.float64),
-        (False, [future(5)], torch.float64),
-    )
-    for norm_first, mask, dtype in cases:
+    for norm_first, mask, dtype in ((False, [], torch.float32), (True, [future(5)], F64), (False, [future(5)], F64)):
         with student.case():
             layer = _block(student, 8, 2, 5, norm_first=norm_first, dtype=dtype)
-            rough = "x and weights" if dtype == torch.float32 else ""
+            rough = "" if mask else "x and weights"
             layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, where=_order(norm_first), rough=rough)
 
 
@@ -318,8 +284,8 @@ def _manners(student: Student) -> None:
             by_name = {"mask": sliced(student, mask), "x": sliced(student, x)}
             layer.gives(x, mask, where=f"with slices of tensors, given by name, {where}", passed=([], by_name))
     with student.case():
-        wide = _block(student, 8, 2, 4, dtype=torch.float64)
-        wide.gives(normal(2, 4, 8, dtype=torch.float64), future(4), where="in float64")
+        wide = _block(student, 8, 2, 4, dtype=F64)
+        wide.gives(normal(2, 4, 8, dtype=F64), future(4), where="in float64")
     with student.case():
         layer = _block(student, 6, 2, 9, norm_first=True)
         layer.gives(normal(5, 2, 6).transpose(0, 1), where="for a tensor that is not contiguous")

@@ -1,7 +1,4 @@
-"""`attention_mask`: causal and padding together, for ragged, full and empty batches.
-
-The mistakes: `&` for `|`, padding on queries, no dimension for heads, masks inverted or shared between sequences.
-"""
+"""`attention_mask`: causal and padding together, for ragged, full and empty batches."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""`document_mask`: causal and within a document, for ids in any order, of any type and size, with any batch in front.
-
-The mistakes: one of the two rules missing or inverted, ids taken as sorted or as special, batches mixed up.
-"""
+"""`document_mask`: causal and within a document, for ids in any order, of any type and size, in any batch."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""`masked_softmax`: masks that broadcast, rows without a key, blocked scores of any size, finite gradients.
-
-The mistakes: NaN rows or hidden ones, finite fills, zeroing without renormalising, gradients that become NaN.
-"""
+"""`masked_softmax`: masks that broadcast, rows without a key, blocked scores of any size, finite gradients."""
 
 import math
 
@@ -15,6 +12,7 @@ from autograder.spec.student import Student
 from ..asking import Cases, asks, behaves
 
 masked_softmax = reference("masked_softmax")
+asked = asks("masked_softmax")
 
 
 def _pattern(*shape: int) -> torch.Tensor:
@@ -23,9 +21,6 @@ def _pattern(*shape: int) -> torch.Tensor:
     mask = ((torch.arange(count) * 7 + torch.arange(count) // 5) % 3 == 1).reshape(shape)
     mask[..., -1] &= ~mask.all(-1)
     return mask
-
-
-asked = asks("masked_softmax")
 
 
 @asked

@@ -1,7 +1,4 @@
-"""`sliding_window_mask`: open exactly from the token itself back to the edge of the window, narrow and wide.
-
-The mistakes: off by one, one side only, both sides, blocks or a fixed window instead of one that slides.
-"""
+"""`sliding_window_mask`: open exactly from the token itself back to the edge of the window, narrow and wide."""
 
 from autograder.spec.exercise import Check, Exercise
 

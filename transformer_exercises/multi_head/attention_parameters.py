@@ -1,28 +1,26 @@
 """`attention_parameters`: the number for many widths; the mistakes are biases, forgotten projections, heads counted."""
 
-from typing import Any
-
 from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Student
+
+from ..asking import Cases, asks
+
+asked = asks("attention_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
-def _same(student: Student, expected: int, where: str, *args: Any, **by_name: Any) -> None:
-    with student.case():
-        same_count(student.value("attention_parameters", *args, where=where, **by_name), expected, where)
-
-
-def _with(student: Student) -> None:
+@asked
+def _with() -> Cases:
     for C in (1, 2, 3, 8, 10, 64, 512, 768):
-        _same(student, 4 * C * C + 4 * C, f"for embed_dim = {C}, with biases", C)
-    _same(student, 168, "with bias=True given by position", 6, True)
+        yield [C], f"for embed_dim = {C}, with biases"
+    yield [6, True], "with bias=True given by position"
 
 
-def _without(student: Student) -> None:
+@asked
+def _without() -> Cases:
     for C in (1, 2, 3, 8, 10, 64, 512):
-        _same(student, 4 * C * C, f"for embed_dim = {C}, with bias=False", C, bias=False)
-    _same(student, 144, "with bias=False given by position", 6, False)
-    _same(student, 100, "with arguments given by name", embed_dim=5, bias=False)
+        yield ([C], {"bias": False}), f"for embed_dim = {C}, with bias=False"
+    yield [6, False], "with bias=False given by position"
+    yield {"embed_dim": 5, "bias": False}, "with arguments given by name"
 
 
 EXERCISE = Exercise(

@@ -1,7 +1,4 @@
-"""`copy_from_torch`: every weight in its place, the same output, copied and not shared, still trainable.
-
-The mistakes: the stack taken apart in another way, transposed, names rebound, parameters frozen or replaced.
-"""
+"""`copy_from_torch`: every weight in its place, the same output, copied and not shared, still trainable."""
 
 import contextlib
 from typing import Any

@@ -1,7 +1,4 @@
-"""`MultiHeadAttention`: against nn.MultiheadAttention with the same weights, a context, masks, causality.
-
-The mistakes: heads split or merged without the transpose, the scale of the whole width, masks, contexts, shared layers.
-"""
+"""`MultiHeadAttention`: against nn.MultiheadAttention with the same weights, a context, masks, causality."""
 
 import torch
 
@@ -21,9 +18,8 @@ SIZES = (  # (B, T, C, H): all different, one head, heads of width 1, equal size
     *((2, 40, 6, 3), (9, 2, 8, 4), (1, 1024, 4, 2), (2, 3, 384, 12)),
 )
 
-LENGTHS = (  # (B, T, S, C, H)
-    *((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3), (1, 3, 1024, 4, 2)),
-)
+# (B, T, S, C, H)
+LENGTHS = ((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3), (1, 3, 1024, 4, 2))
 
 
 def _sizes(B: int, T: int, S: int, C: int, H: int) -> str:
@@ -125,10 +121,8 @@ def _causal(student: Student) -> None:
                 changed[:, t] = 3 * normal(2, C)
                 after = a_tensor(student.value(module, changed, future(T), where=where), "The output")
                 if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    leak = (
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future leaks"
-                    )
-                    raise Wrong(f"{leak} through the mask, the split or the merge.")
+                    leak = f"With a causal mask, earlier outputs move when token {t} is changed, {where}"
+                    raise Wrong(f"{leak}: look at the mask, the split and the merge.")
                 if close(after[:, t:], before[:, t:]):
                     raise Wrong(f"Changing token {t} changes no output at all, {where}.")
 
@@ -203,10 +197,6 @@ def _device(student: Student) -> None:
         inputs.device_is_kept(student, layer.module, args)
 
 
-def _fresh(student: Student) -> None:
-    starts_as_linear(student, NAME, (64, 4), PROJECTIONS)
-
-
 EXERCISE = Exercise(
     points=8,
     checks=[
@@ -221,7 +211,11 @@ EXERCISE = Exercise(
         Check("a width that cannot be divided is a ValueError", 0.5, _refused),
         Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
         Check("stays on the inputs' device", 0.5, _device, further=True),
-        Check("fresh layers differ from each other", 0.25, _fresh),
+        Check(
+            "fresh layers differ from each other",
+            0.25,
+            lambda student: starts_as_linear(student, NAME, (64, 4), PROJECTIONS),
+        ),
     ],
     working=r"""
 import torch

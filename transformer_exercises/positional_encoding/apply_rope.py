@@ -1,7 +1,4 @@
-"""`apply_rope`: pairs rotated by any positions and base, and what follows: lengths kept, scores relative.
-
-The mistakes: halves for neighbouring pairs, the other direction, positions or base ignored, angles in degrees.
-"""
+"""`apply_rope`: pairs rotated by any positions and base, and what follows: lengths kept, scores relative."""
 
 from typing import Any
 
@@ -117,14 +114,11 @@ SHAPES = (
     *((5, 4), (2, 6, 8), (2, 3, 5, 6), (3, 2), (4, 4), (2, 2, 2, 2), (1, 6), (7, 1, 3, 10), (2, 1, 3, 4, 6)),
     (2, 20, 64),
 )
-
 POSITIONS = (
     *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [1000, 5, 30, 4095]),
     *([0, 0, 0, 0], [100000, 3, -2, 8]),
 )
-
 BY_POSITIONS = _rotates(*[((2, 3, 4, 6), p) for p in POSITIONS], ((3, 8), [0.0, 2.5, 7.0]), ((2, 1, 4), [11]))
-
 BASES = _rotates(
     *(((2, 4, 6), [1, 4, 7, 10], 100.0), ((5, 8), [1, 4, 7, 10, 13], 500000.0)),
     *(((3, 2, 4), [1, 4], 10.0), ((3, 4), [1, 4, 7], 1000)),

@@ -29,9 +29,7 @@ def near(got: Any, expected: torch.Tensor, reach: Any, what: str, where: str) ->
             return
         got = got.float()
     same_tensor(got, expected.float(), what, where)
-    raise ValuesDiffer(
-        f"{what} {where}: the values are only roughly right: a rounding, or a rate that is a little off?"
-    )
+    raise ValuesDiffer(f"{what} {where}: the values are only roughly right (a rounding, a rate that is a little off?).")
 
 
 def refuses_odd_widths(name: str, good: list, bad: list[list]) -> Asking:

@@ -1,7 +1,4 @@
-"""`LearnedPositionalEmbedding`: one trainable table under any name, its rows added, T > max_len refused.
-
-The mistakes: rows of the batch for positions, texts cut off in silence, tables that are frozen, fixed or made anew.
-"""
+"""`LearnedPositionalEmbedding`: one trainable table under any name, its rows added, T > max_len refused."""
 
 from typing import Any
 
@@ -79,11 +76,8 @@ def _device(student: Student) -> None:
         if left:  # what comes back is whatever was in memory
             student.note("not on the device")
     if left:
-        raise Wrong(
-            "The result does not stay on the device of x: somewhere a tensor is made without `device=x.device`. It "
-            "works on a CPU and fails on a GPU.",
-            "device_not_kept",
-        )
+        where = "somewhere a tensor is made without `device=x.device`, which fails on a GPU"
+        raise Wrong(f"The result does not stay on the device of x: {where}.", "device_not_kept")
     device_is_kept(student, module, [x])
 
 
@@ -141,9 +135,7 @@ def _too_long(student: Student) -> None:
             except Problem as problem:
                 if problem.error == "ValueError" and not problem.text.strip():
                     student.note("an error without words")
-                    raise Wrong(
-                        f"The ValueError for T = {T} with max_len = 6 says nothing: say what is wrong."
-                    ) from None
+                    raise Wrong(f"The ValueError for T = {T} says nothing: say what is wrong.") from None
                 raise
 
 

@@ -1,7 +1,4 @@
-"""`shift_matrix`: PE[p] @ M = PE[p + k] for many p, and nothing about its entries.
-
-The mistakes: its transpose, one rate for all pairs, blocks in the wrong places, negative k, an odd width let through.
-"""
+"""`shift_matrix`: PE[p] @ M = PE[p + k] for many p, and nothing about its entries."""
 
 import torch
 

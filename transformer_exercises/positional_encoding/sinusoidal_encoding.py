@@ -1,7 +1,4 @@
-"""`sinusoidal_encoding`: tables of one to 6,000 rows within float32's rounding, and an odd width refused.
-
-The mistakes: sines and cosines swapped or in halves, exponents and bases, positions from 1.
-"""
+"""`sinusoidal_encoding`: tables of one to 6,000 rows within float32's rounding, and an odd width refused."""
 
 import torch
 
