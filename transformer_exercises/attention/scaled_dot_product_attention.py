@@ -79,7 +79,7 @@ def _mask(student: Student) -> None:
 
 
 def _forbidden(student: Student) -> None:
-    """A blocked key must get exactly 0, even where every allowed score is hugely negative or it scores highest."""
+    """Ask that a blocked key gets exactly 0, even where every allowed score is hugely negative or it scores highest."""
     Q, K, V = _qkv((2,), 5, 5, 4, 2)
     Q, K = Q.abs(), K.abs()
     mask = torch.zeros(5, 5, dtype=torch.bool)

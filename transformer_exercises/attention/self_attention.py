@@ -63,7 +63,7 @@ def _mask(student: Student) -> None:
 
 
 def _forbidden(student: Student) -> None:
-    """A blocked token must get exactly 0, also where every allowed score is hugely negative or it scores highest."""
+    """Ask that a blocked token gets exactly 0, also where allowed scores are hugely negative or it scores highest."""
     mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
     for sign, wide, far, where in (

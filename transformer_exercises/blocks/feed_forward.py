@@ -16,7 +16,7 @@ F32 = torch.float32
 
 
 def _ff(student: Student, C: int, F_: int, *args: Any, bend: Any = F.relu, dtype: Any = F32, **kwargs: Any) -> Layer:
-    """A module; `bend` is what its activation should be."""
+    """Return a module; `bend` is what its activation should be."""
     shapes = {"linear1.weight": (F_, C), "linear1.bias": (F_,), "linear2.weight": (C, F_), "linear2.bias": (C,)}
     weights = {name: normal(*shape, dtype=dtype) for name, shape in shapes.items()}
 

@@ -40,7 +40,7 @@ def _values() -> Cases:
 
 @asked
 def _which_group() -> Cases:
-    """All keys alike: a head's output is the mean of its group's values, so it shows which group it read."""
+    """Ask with all keys alike: a head's output is the mean of its group's values, so it shows which group it read."""
     for H, G in ((6, 2), (6, 3), (8, 4), (4, 1), (5, 5)):
         V = torch.arange(1.0, G + 1)[None, :, None, None].expand(2, G, 5, 6).clone()
         where = f"where every value holds the number of its group, with {H} query heads on {G}"

@@ -44,7 +44,7 @@ def _values() -> Cases:
 
 
 def _branches(student: Student) -> None:
-    """A gate that is shut lets nothing through, whatever `up` offers; one wide open lets through z times as much."""
+    """Ask that a shut gate lets nothing through, whatever `up` offers, and one wide open z times as much."""
     for gates in ([-200, -200, -200], [200, 200, 200], [200, -200, 0]):
         with student.case():
             layer = _module(student, 4, 3)

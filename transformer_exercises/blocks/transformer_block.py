@@ -202,7 +202,7 @@ def _plugged(student: Student) -> None:
 
 
 def _silent(layer: Layer, *parts: str) -> Weights:
-    """The layer's weights, with those of some parts all 0: they write nothing."""
+    """Return the layer's weights, with those of some parts all 0: they write nothing."""
     return {name: value * (not any(part in name for part in parts)) for name, value in layer.weights.items()}
 
 

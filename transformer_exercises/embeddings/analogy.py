@@ -40,7 +40,7 @@ def _ranked(a: int, b: int, c: int, weight: torch.Tensor) -> list[tuple[float, i
 
 
 def _an_id(got: Any, where: str) -> int:
-    """The id, also when it comes as a tensor, list or float: that is marked elsewhere."""
+    """Return the id, also when it comes as a tensor, list or float: that is marked elsewhere."""
     if isinstance(got, (list, tuple)) and len(got) == 1:
         got = got[0]
     if isinstance(got, torch.Tensor) and got.numel() == 1:

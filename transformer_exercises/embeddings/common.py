@@ -13,7 +13,7 @@ from autograder.spec.student import Student
 def all_gradients_agree(
     student: Student, name: str, reference: Any, args: list, names: list[str], where: str = ""
 ) -> None:
-    """The gradients of a weighted sum of the result, with respect to every float tensor among the arguments."""
+    """Compare gradients of a weighted sum of the result, with respect to every float tensor among the arguments."""
     leaves = [a.clone().requires_grad_(True) if _is_float(a) else a for a in args]
     result = reference(*leaves)
     upstream = normal(result.numel(), dtype=result.dtype).reshape(result.shape)
@@ -25,7 +25,7 @@ def all_gradients_agree(
 
 
 def stays_on_device(student: Student, target: Any, args: list) -> None:
-    """What a failed attempt on the meta device leaves on the CPU is whatever was in memory: it is not kept."""
+    """Ask on another device, and drop what a failed attempt leaves on the CPU: whatever was in memory."""
     before = len(student.answers)
     try:
         device_is_kept(student, target, args)

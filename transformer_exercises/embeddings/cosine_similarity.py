@@ -64,7 +64,7 @@ def _zero_gradients(student: Student) -> None:
 
 
 def _lengths(student: Student) -> None:
-    """One vector may be tiny; two at once not: PyTorch's own formula once compared the product with 1e-8."""
+    """Ask with one tiny vector; with two at once not: PyTorch's own formula once compared the product with 1e-8."""
     lengths = ((1e-6, 1, 0.02), (1, 1e-6, 0.02), (1e-3, 1e-3, 0.02), (1e6, 1e-6, 1e-4), (1e6, 1e6, 1e-4))
     for one, other, digits in lengths:
         with student.case():

@@ -19,7 +19,7 @@ def put(module, value):
 
 
 def _state(student: Student, module: Any) -> dict:
-    """The module's state; what it begins with, and other names of its table, say nothing about other mistakes."""
+    """Return the module's state; what it begins with and its table's other names tell of no other mistake."""
     state = student.state(module)
     kinds = [
         ("weight" if name == "weight" else "inside" if "." in str(name) else "other", dtype_name(p), list(p.shape))
@@ -31,7 +31,7 @@ def _state(student: Student, module: Any) -> dict:
 
 
 def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
-    """A built module, the numbers put into its table, whatever that is, and the name of its parameter."""
+    """Return a built module, the numbers put into its table, whatever that is, and the name of its parameter."""
     module = student.build("Embedding", V, C)
     if dtype:
         student.move(module, dtype)

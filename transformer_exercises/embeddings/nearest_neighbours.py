@@ -17,7 +17,7 @@ nearest_neighbours = reference("nearest_neighbours")
 
 
 def _clear(V: int, C: int, gap: float = 2e-3) -> tuple[torch.Tensor, torch.Tensor]:
-    """A query and a table of rows of very different lengths, whose cosines lie too far apart for rounding to matter."""
+    """Return a query and rows of very different lengths, whose cosines lie too far apart for rounding to matter."""
     while True:
         query, weight = vectors(C), vectors(V, C)
         cosines = cosine_similarity(query, weight).sort().values
@@ -55,7 +55,7 @@ def _exclude(student: Student) -> None:
 
 
 def _negative(student: Student) -> None:
-    """All that is left is dissimilar, some of it exactly opposite: a stand-in such as 0 or -1 would come before it."""
+    """Ask where all that is left is dissimilar, some exactly opposite: a stand-in such as 0 or -1 would come first."""
     query, weight = _clear(7, 4)
     weight = weight * -cosine_similarity(query, weight).sign()[:, None]
     weight[3] = 2 * query

@@ -37,7 +37,7 @@ def _values(student: Student) -> None:
 
 
 def _product(student: Student) -> None:
-    """A row that is not asked for still takes part in a matrix product: 0 · inf is NaN. Indexing never sees it.
+    """Ask beside infinities: in a matrix product every row takes part, and 0 · inf is NaN. Indexing never sees it.
 
     A product with a sparse one-hot matrix skips it too, so that the operations that ran are looked at as well.
     """

@@ -14,7 +14,7 @@ skipgram_pairs = reference("skipgram_pairs")
 
 
 def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool = False) -> None:
-    """The same pairs as often, in any order; unless `exact`, they may be lists or a tensor."""
+    """Return the same pairs as often, in any order; unless `exact`, they may be lists or a tensor."""
 
     def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, torch.Tensor) and not exact else value

@@ -89,7 +89,7 @@ def trained(tensor): return tensor.requires_grad
 
 
 def _again(student: Student) -> None:
-    """The very same tables, as a training loop or a careful reader would pass them twice."""
+    """Ask twice with the very same tables, as a training loop or a careful reader would pass them twice."""
     tables, ids = _tables(9, 3), _different(9, B=2, K=3)
     keeping = student.probe("kept", _PROBES)
     theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in tables]

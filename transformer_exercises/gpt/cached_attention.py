@@ -61,7 +61,7 @@ class _Text:
             )
 
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
-        """What the call for the T tokens after the first S is given."""
+        """Return what the call for the T tokens after the first S is given."""
         making = student.probe("make", _ATTENTION)
         attention = student.call(making, [self.weights, self.biases], keep=True, record=False)["value"]
         cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())

@@ -15,12 +15,12 @@ Config = Any  # one of these: the notebook holds the class, which no type checke
 
 
 def their_config(student: Student, config: Config) -> Kept:
-    """The same configuration in the student's process."""
+    """Return the same configuration in the student's process."""
     return student.call("GPTConfig", [], dict(vars(config)), keep=True)["value"]
 
 
 def sizes_of(config: Config) -> str:
-    """A configuration in words: what differs from the defaults only where it does."""
+    """Return a configuration in words: what differs from the defaults only where it does."""
     text = f"V = {config.vocab_size}, block_size = {config.block_size}, n_layer = {config.n_layer}, n_head = "
     text += f"{config.n_head}, n_embd = {config.n_embd}"
     return text + "".join(f", {name}=False" for name in ("bias", "tie_weights") if not getattr(config, name))
@@ -40,7 +40,7 @@ def refusing(name: str) -> Callable[..., None]:
 
 
 def a_number(got: Any, what: str, where: str) -> float:
-    """A number, however it is wrapped; whether it is a plain float has a check of its own."""
+    """Return a number, however it is wrapped; whether it is a plain float has a check of its own."""
     if isinstance(got, torch.Tensor) and got.numel() == 1:
         got = got.item()
     if type(got) not in (int, float):

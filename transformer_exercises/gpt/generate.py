@@ -141,7 +141,7 @@ def _cropped(student: Student) -> None:
 
 
 def _drawn(student: Student) -> None:
-    """Each transition of 1,200 rows or more as often as it should be, up to six standard deviations and a little.
+    """Ask for each transition of 1,200 rows or more as often as it should be, up to six standard deviations.
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
     """

@@ -23,7 +23,7 @@ def _tokens(n: int) -> torch.Tensor:
 def _batch(
     student: Student, data: Any, n: int, block_size: int, batch_size: int, seed: int = 5
 ) -> tuple[torch.Tensor, torch.Tensor, Answer]:
-    """The two tensors [batch_size, block_size] of ids that come back, and the whole answer."""
+    """Return the two tensors [batch_size, block_size] of ids that come back, and the whole answer."""
     where = f"for N = {n}, block_size = {block_size}, batch_size = {batch_size}"
     answer = student.call("get_batch", [data, block_size, batch_size, their_generator(student, seed)], where=where)
     x, y = (
@@ -50,13 +50,13 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
 
 
 def _drawn(student: Student, n: int, block_size: int, batch_size: int, seed: int) -> tuple[list[int], Answer]:
-    """The starts of a batch from a text of n different tokens, and the whole answer."""
+    """Return the starts of a batch from a text of n different tokens, and the whole answer."""
     x, y, answer = _batch(student, _tokens(n), n, block_size, batch_size, seed)
     return _starts(_tokens(n), x, y), answer
 
 
 def _of_one_window(student: Student) -> None:
-    """A text of block_size + 1 tokens has one window only, so that chance plays no part."""
+    """Ask of a text of block_size + 1 tokens: it has one window only, so that chance plays no part."""
     for block_size, batch_size in ((5, 3), (1, 2), (8, 1), (2, 40), (64, 2)):
         with student.case():
             n, data = block_size + 1, _tokens(block_size + 1)

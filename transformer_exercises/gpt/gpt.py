@@ -67,7 +67,7 @@ def _parts(student: Student) -> None:
 
 
 def _own_blocks(gpt: TheirGPT, ids: torch.Tensor, got: torch.Tensor, where: str) -> None:
-    """What can be asked of blocks that are not PyTorch's: pre-norm, GELU, attention, and everything around them."""
+    """Ask what can be asked of blocks that are not PyTorch's: pre-norm, GELU, attention, and everything around them."""
     student, config, state = gpt.student, gpt.config, gpt.state
     _blocks_of_their_own(gpt)
     _finite(got, where)
@@ -159,7 +159,7 @@ def _rows(student: Student) -> None:
 
 
 def _another_loss(loss: Any, logits: torch.Tensor, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The right loss of the student's own logits; says which it is instead, if it is one of the usual wrong ones."""
+    """Return the right loss of the student's own logits; say which it is instead if it is a usual wrong one."""
     mean, whole = F.cross_entropy, (logits.flatten(0, 1), targets.flatten())
     right = mean(*whole)
     if isinstance(loss, torch.Tensor) and loss.shape == right.shape and not close(loss, right):
@@ -301,7 +301,7 @@ def _dropout(student: Student) -> None:
 
 
 def _device(student: Student) -> None:
-    """Like device_is_kept, and before that with every new tensor that names no device somewhere else.
+    """Ask as device_is_kept does, and before that with every new tensor that names no device somewhere else.
 
     nn.Embedding takes ids of another device without a word when there are no numbers to look up, and gives back
     whatever was in memory. Those may even be the right numbers, left there by an earlier call; so it is asked twice,

@@ -156,7 +156,7 @@ class TheirGPT:
 
     @property
     def of_pytorch(self) -> bool:
-        """Whether the blocks are nn.TransformerEncoderLayers, to go by the names of their parameters."""
+        """Return whether the blocks are nn.TransformerEncoderLayers, to go by the names of their parameters."""
         own = {canonical(name) for name in self.seen["parameters"] if name.startswith("blocks.")}
         needed = {name for name in self.state if name.startswith("blocks.") and name.endswith("weight")}
         return needed <= own <= needed | {name.replace("weight", "bias") for name in needed}
@@ -193,7 +193,7 @@ class TheirGPT:
         self.as_published(compare)
 
     def without_blocks(self, ids: torch.Tensor, other: Weights | None = None, norm: bool = True) -> torch.Tensor:
-        """What blocks that let everything through would leave, with some weights replaced."""
+        """Return what blocks that let everything through would leave, with some weights replaced."""
         state = self.state | (other or {})
         x = state["token_embedding.weight"][ids] + state["position_embedding.weight"][: ids.shape[1]]
         if norm:

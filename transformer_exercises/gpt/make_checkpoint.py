@@ -77,7 +77,7 @@ def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32
 
 
 def parts(student: Student, run: Kept) -> list[Kept]:
-    """The model, the optimiser, the scheduler and the generator of a run."""
+    """Return the model, the optimiser, the scheduler and the generator of a run."""
     part = student.probe("part", RUN)
     return [student.call(part, [run, number], keep=True, record=False)["value"] for number in range(4)]
 
@@ -95,14 +95,14 @@ def undisturbed(losses: list[float], optimiser: str, before: int, sentence: str)
 
 
 def _kept(student: Student, optimiser: str, before: int, step: int, dtype: str = "float32") -> tuple[Kept, Kept]:
-    """A run after some steps, and the checkpoint that is made of it."""
+    """Return a run after some steps, and the checkpoint that is made of it."""
     run = begun(student, optimiser, dtype=dtype)
     trained(student, run, before)
     return run, student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
 
 
 def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32") -> tuple[Kept, dict]:
-    """A run that goes on from a checkpoint, and what was found in it."""
+    """Return a run that goes on from a checkpoint, and what was found in it."""
     fresh = begun(student, optimiser, seed=1, dtype=dtype)
     found = student.value(student.probe("resume", RUN), fresh, kept)
     if found.get("kind") == "NoneType":

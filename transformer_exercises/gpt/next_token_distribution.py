@@ -28,7 +28,7 @@ def _as_in_gpt2() -> torch.Tensor:
 
 
 def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_k: int | None = None) -> float:
-    """A top_p close to `near` that no row reaches by a hair: between two sums of the likeliest, away from both."""
+    """Return a top_p close to `near` that no row reaches by a hair: between two sums of the likeliest."""
     sums = next_token_distribution(logits.double(), temperature, top_k).sort(-1, descending=True).values.cumsum(-1)
     edges = torch.cat([sums.flatten(), torch.tensor([0.0, 1.0], dtype=torch.float64)]).sort().values
     gaps = [(abs((a + b) / 2 - near), (a + b) / 2) for a, b in edges.unfold(0, 2, 1).tolist() if b - a > 2e-3]

@@ -106,7 +106,7 @@ def _made(student: Student, kind: str) -> Any:
 
 
 def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
-    """The model over there, the groups over there, and what is to be seen of them."""
+    """Return the model over there, the groups over there, and what is to be seen of them."""
     model = _made(student, kind)
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
     seen = student.value(student.probe("look", _LOOK), model, kept)

@@ -161,7 +161,7 @@ def _each(*which: int, dtype: str = "float32") -> Asking:
 
 
 def _logits(student: Student) -> None:
-    """The parameters are read and run on this side: what the model answers by other means does not count."""
+    """Read the parameters and run them on this side: what the model answers by other means does not count."""
     for sizes in (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, RELU))):
         with student.case():
             where = f"with {sizes.words}"

@@ -196,7 +196,7 @@ _LEFT = (  # what may be different afterwards, and what that means
 
 
 def source(words: str) -> str:
-    """The source of a model."""
+    """Return the source of a model."""
     text = _MODEL
     for place, code in (_SOUND | MODELS[words][1]).items():
         text = text.replace(place, code)
@@ -212,7 +212,7 @@ def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept, tuple[torch.Tensor, torch.Tensor]]:
-    """A fresh model in the student's process, and a batch for it."""
+    """Return a fresh model in the student's process, and a batch for it."""
     V, C, H, T = _SIZES[size % len(_SIZES)]
     making, seed = student.probe("make", source(words)), int(1e6 * normal(1).abs().item())
     given = [seed, V, C, H, MODELS[words][2], T, 0.2, training]

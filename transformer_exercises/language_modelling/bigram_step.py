@@ -62,7 +62,7 @@ def shared(one, other):
 
 
 def _again(student: Student) -> None:
-    """The very same tensor, as a training loop or a careful reader would pass it twice."""
+    """Ask twice with the very same tensor, as a training loop passes it."""
     logits, ids = normal(4, 4), text_of(15, 4)
     theirs = student.call(student.probe("kept", _PROBES), [logits], keep=True, record=False)["value"]
     for where in ("the first time", "the second time, with the same arguments"):

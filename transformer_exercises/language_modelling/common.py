@@ -39,7 +39,7 @@ def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
 def gradient_agrees(
     student: Student, target: str, reference: Any, args: list, name: str, where: str, rough: bool = False
 ) -> None:
-    """The gradient of a scalar result with respect to the one argument that holds real numbers."""
+    """Compare the gradient of a scalar result with respect to the one argument that holds real numbers."""
     [position] = [k for k, arg in enumerate(args) if arg.is_floating_point()]
     leaf = args[position].detach().clone().requires_grad_(True)
     weight = torch.tensor(-1.75, dtype=leaf.dtype)  # a number that no forgotten factor looks like

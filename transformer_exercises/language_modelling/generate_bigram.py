@@ -15,7 +15,7 @@ from .common import rows_of_probs
 
 
 def _as_ids(got: Any, num_tokens: int, where: str) -> list[int]:
-    """The ids of an answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
+    """Return the ids of an answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
     asked = "A list of Python ints is asked for; yours"
     row = isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
     if type(got) not in (list, tuple) and not row:
@@ -63,7 +63,7 @@ def _few(student: Student) -> None:
 
 
 def _shares(student: Student) -> None:
-    """Each transition as often as its probability says: a right answer fails with a probability below 1e-6."""
+    """Ask for each transition as often as its probability says: a right answer fails with a probability below 1e-6."""
     probs = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]])
     counts = torch.zeros(4, 4)
     for seed in range(10):

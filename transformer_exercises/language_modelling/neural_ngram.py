@@ -18,7 +18,7 @@ def _shapes(V: int, n: int, E: int, H: int) -> dict[str, tuple[int, ...]]:
 
 
 def _names(parameters: dict, V: int, n: int, E: int, H: int) -> dict[str, str]:
-    """What the parts are called in a student's module; other names are marked elsewhere."""
+    """Return what the parts are called in a student's module; other names are marked elsewhere."""
     found: dict[str, str] = {}
     for role, shape in _shapes(V, n, E, H).items():
         free = [str(n) for n, p in parameters.items() if shape_of(p) == shape and str(n) not in found.values()]

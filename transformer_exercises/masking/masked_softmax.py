@@ -16,7 +16,7 @@ asked = asks("masked_softmax")
 
 
 def _pattern(*shape: int) -> torch.Tensor:
-    """A mask with about a third blocked, and no fully blocked row."""
+    """Return a mask with about a third blocked, and no fully blocked row."""
     count = math.prod(shape)
     mask = ((torch.arange(count) * 7 + torch.arange(count) // 5) % 3 == 1).reshape(shape)
     mask[..., -1] &= ~mask.all(-1)

@@ -42,7 +42,7 @@ def weights_for(C: int, dtype: torch.dtype = torch.float32) -> State:
 
 
 def loaded(student: Student, C: int, H: int, dtype: torch.dtype = torch.float32, state: State | None = None) -> Layer:
-    """A MultiHeadAttention with random weights, or these, that should give what PyTorch's own module gives."""
+    """Return a MultiHeadAttention with random weights, or these, that should give what PyTorch's own module gives."""
 
     def expected(state: State, x: torch.Tensor, mask: Maybe = None, context: Maybe = None) -> torch.Tensor:
         source = x if context is None else context
@@ -56,7 +56,7 @@ def loaded(student: Student, C: int, H: int, dtype: torch.dtype = torch.float32,
 
 
 def stacked(state: State) -> State:
-    """The same weights under the names, and in the order, of nn.MultiheadAttention."""
+    """Return the same weights under the names, and in the order, of nn.MultiheadAttention."""
     parts = ("weight", "bias")
     stack = {f"in_proj_{part}": torch.cat([state[f"{name}.{part}"] for name in PROJECTIONS[:3]]) for part in parts}
     return stack | {f"out_proj.{part}": state[f"out_proj.{part}"] for part in parts}

@@ -128,7 +128,7 @@ def _causal(student: Student) -> None:
 
 
 def _forbidden(student: Student) -> None:
-    """A blocked token has no influence, even where it scores highest or every allowed score is hugely negative."""
+    """Ask that a blocked token has no influence, even where it scores highest or allowed scores are hugely negative."""
     mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
     mask[2] = future(5)[2]

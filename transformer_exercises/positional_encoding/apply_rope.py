@@ -37,7 +37,7 @@ def _rotates(*cases: tuple[Any, ...]) -> Asking:
 
 
 def _relative(student: Student) -> None:
-    """What any rotary embedding does, whichever pairs it turns and in whichever direction."""
+    """Ask what any rotary embedding does, whichever pairs it turns and in whichever direction."""
     q, k = normal(2, 5, 6), normal(2, 5, 6)
     here = torch.arange(5)
 

@@ -47,7 +47,7 @@ _LETTERS = "PBEabcde"  # padding, bos, eos, and five words
 
 
 def _rules(text: str) -> list[Any]:
-    """A table of probabilities: what has been written, a colon, tokens with their probabilities, and a stroke."""
+    """Return a table of probabilities: what has been written, a colon, tokens with theirs, and a stroke."""
     rules = []
     for line in text.split("|"):
         prefix, row = line.split(":")

@@ -23,7 +23,7 @@ def _sentence(length: int, words: int = len(_WORDS)) -> list[str]:
 
 
 def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
-    """Some words replaced by others, and the sentence made longer or shorter at its end."""
+    """Return some words replaced by others, and the sentence made longer or shorter at its end."""
     kept = (normal(len(sentence)).abs() > share * 1.5).tolist() if sentence else []
     worse = [word if keep else "zebra" for word, keep in zip(sentence, kept, strict=True)]
     return worse + ["again"] * longer if longer >= 0 else worse[:longer]

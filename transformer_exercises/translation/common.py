@@ -16,7 +16,7 @@ from autograder.spec.student import Answer, Kept, Student
 def float_answered(
     student: Student, name: str, args: list, expected: float, what: str, where: str, digits: float = 1e-5
 ) -> dict:
-    """A call that should give this number, however it is wrapped; whether it is a plain float is said last."""
+    """Return a call that should give this number, however it is wrapped; whether it is a plain float is said last."""
     answer = student.call(name, args, where=where, after=True)
     got = answer["value"]
     number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
@@ -113,7 +113,7 @@ def their_scripted(student: Student, args: tuple[Any, ...], training: bool = Fal
 def decoded(
     student: Student, name: str, args: tuple[Any, ...], *rest: Any, where: str, training: bool = False
 ) -> tuple[Answer, Kept, Any]:
-    """The answer for a scripted model, the model that was asked, and what is right. `rest` begins with source_ids."""
+    """Return the answer for a scripted model, the model asked, and what is right. `rest` begins with source_ids."""
     model, rest = their_scripted(student, args, training), (rest[0], args[1], args[2], *rest[1:])
     answer = student.call(name, [model, *rest], where=where)
     return answer, model, reference(name)(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)

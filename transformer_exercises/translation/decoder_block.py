@@ -110,7 +110,7 @@ class _Block:
     def right(
         self, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None, **other: Any
     ) -> Any:
-        """What PyTorch's own block gives with the same weights, or with `other` ones."""
+        """Return what PyTorch's own block gives with the same weights, or with `other` ones."""
         C, H, F_ = self.sizes
         state, theirs = other or self.state, {}
         for name, value in state.items():

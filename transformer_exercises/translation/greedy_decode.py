@@ -32,7 +32,7 @@ def _source(*shape: int) -> torch.Tensor:
 def _ask(
     student: Student, args: tuple[Any, ...], source: torch.Tensor, max_len: int, where: str
 ) -> tuple[Kept, list[list[int]]]:
-    """The model that was asked, and what is right."""
+    """Return the model that was asked, and what is right."""
     answer, model, expected = decoded(student, "greedy_decode", args, source, max_len, where=where)
     _same(answer["value"], expected, args[1], args[2], max_len, where)
     return model, expected
