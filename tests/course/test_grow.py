@@ -154,7 +154,6 @@ def test_the_largest_size_is_the_published_gpt2():
     assert size.parameters() == 124_439_808
     ours, theirs = config.to_dict(), published.to_dict()
     assert {name for name in theirs if ours[name] != theirs[name]} == {"attn_pdrop", "embd_pdrop", "resid_pdrop"}
-    assert 450_000 < size.tokens_per_step < 550_000
 
 
 def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(tmp_path):

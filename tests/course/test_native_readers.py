@@ -26,7 +26,6 @@ def test_the_sheets_are_what_the_stories_are_made_of(made):
 def test_every_sample_of_the_notebook_is_asked_about_and_the_languages_are_named(made):
     asked = column(made["samples.tsv"], "language")
     assert asked == [language for language in native_readers.samples() if language != "English"]
-    assert len(asked) == 13
     text = (SHEETS / "README.md").read_text("utf-8")
     assert all(f"**{language}**" in text for language in [*asked, *column(made["many-languages.tsv"], "language")])
     assert all(f"({name})" in text for name in made)

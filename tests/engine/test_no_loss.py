@@ -23,6 +23,7 @@ from autograder.nbgrader_plugin.export.lms import CanvasExport
 from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
 from tools import native_readers
 
+pytestmark = pytest.mark.slow  # whole releases
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
 PROGRAM = f"""
 from autograder.nbgrader_plugin.converters import register_assignments, settings

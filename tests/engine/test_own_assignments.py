@@ -23,6 +23,7 @@ from autograder.nbgrader_plugin.marking.own_tests import places
 from autograder.nbgrader_plugin.marking.tampering import find_signs
 from autograder.sandbox.limits import Limits
 
+pytestmark = pytest.mark.slow  # whole classes
 QUICKSTART = Path(nbgrader.__file__).parent / "docs" / "source" / "user_guide" / "source"
 SECOND = ROOT / "tests" / "second_course"
 CONFIGURATION = """
