@@ -85,6 +85,7 @@ def test_both_sentences_are_given_and_both_are_paid_for():
     assert {one.sentence for one in both.diagnoses} == {SOFTMAX.sentences[name] for name in named(both)}
     failed = {line.title for line in both.lines if not line.passed}
     assert {title for one in both.diagnoses for title in one.checks} == failed
+    assert all(len(one.checks) == len({*one.checks}) for one in both.diagnoses), "each is said once"
     assert 0 <= both.earned < alone.earned
     assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
 
@@ -103,9 +104,7 @@ def test_a_single_mistake_asks_for_no_search_and_a_class_pays_once_for_two(searc
     assert [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)] == first
     assert len(searches) == 4
     assert all(json.loads(path.read_text()) for path in pair_cache.home("softmax").glob("*.json"))
-    monkeypatch.setattr(
-        pair_cache.keys, "letter_key", lambda name, modules=(): "other letters"
-    )  # of another state of the files
+    monkeypatch.setattr(pair_cache.keys, "letter_key", lambda *_, **__: "other")  # of another state of the files
     verdict_on(NO_KEEPDIM)
     assert len(searches) == 5
 

@@ -11,7 +11,7 @@ from submissions import ANSWERS, POINTS, mark
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.judge.cost_table import markdown, prices
+from autograder.judge.cost_table import markdown, prices, span
 from autograder.judge.diagnosis import mistake_costs, signature_store
 from autograder.judge.diagnosis.mistake_costs import Costs, CostsError, read
 from autograder.judge.mark import Verdict, by_lines, gave_a_value, points_of_version, share_of
@@ -238,6 +238,7 @@ def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
 def test_the_guides_table_and_file_are_what_the_program_says():
     guide = (ROOT / "docs" / "instructors.md").read_text("utf-8")
     assert markdown(course().commonest) in guide
+    assert (span((0.5, 2)), span((2, 2))) == ("0.5 to 2", "2")
     for names, said in (((), markdown(course().commonest)), (("softmax",), "no_shift")):
         done = CliRunner().invoke(app, ["mistakes", *names, "--costs"])
         assert done.exit_code == 0, done.output
