@@ -96,10 +96,8 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
         yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
     if declared.working:
         verdict = mark(declared.name, student_with_answer(declared, declared.working))
-        yield (
-            "`working`",
-            _first_loss(verdict) if verdict.lines else verdict.remark,
-        )  # a ban keeps the lines, and is fine
+        # a ban keeps the lines, and is fine
+        yield "`working`", _first_loss(verdict) if verdict.lines else verdict.remark
 
 
 def _first_loss(verdict: Verdict) -> str:

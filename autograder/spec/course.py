@@ -385,7 +385,8 @@ def _given(notebook: str) -> dict[str, str]:
     if missing := wanted.difference(*both.values()):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
     there = both[notebook]
-    return {name: source for name, source in there.items() if name in _used(wanted, there)}
+    used = _used(wanted, there)
+    return {name: source for name, source in there.items() if name in used}
 
 
 def _used(names: set[str], there: dict[str, str]) -> set[str]:

@@ -203,7 +203,7 @@ class Norm:
         return ask
 
     def uses_eps(self, scale: float, what: str) -> Asking:
-        """Rows whose variance is about eps or far below it tell where eps stands, and whether it is used at all."""
+        """Make a check: rows whose variance is about eps or far below tell where eps stands, and if it is used."""
 
         @gives(self)
         def ask() -> Cases:

@@ -73,7 +73,7 @@ def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = t
     norm_first = (dict(zip(("dropout", "norm_first"), args, strict=False)) | kwargs).get("norm_first", False)
 
     def formula(weights: Weights, x: torch.Tensor, mask: Any = None, attn: Any = None) -> torch.Tensor:
-        """PyTorch's own block, in training mode, where it takes no short cuts; `attn` replaces its attention."""
+        """Return what PyTorch's own block gives, without short cuts; `attn` replaces its attention."""
         options: dict[str, Any] = {"batch_first": True, "norm_first": norm_first, "dtype": x.dtype, "device": "meta"}
         block = nn.TransformerEncoderLayer(C, H, F_, 0.0, **options)
         if attn is not None:

@@ -204,6 +204,8 @@ def asked(student: Student, name: str, case: Case, model: Kept | None = None, *m
 
 
 def reads(name: str, same: Same, *cases: Case) -> Asking:
+    """Make a check: in each of these cases the result is the `same`."""
+
     def ask(student: Student) -> None:
         for case in cases:
             with student.case():

@@ -81,7 +81,7 @@ def _gradient(student: Student) -> None:
 
 
 def _padded(*shape: int, pad_id: int, dtype: torch.dtype = torch.float32) -> list[Any]:
-    """Arguments with V = 6 and much padding."""
+    """Return arguments with V = 6 and much padding."""
     return [normal(*shape, 6, dtype=dtype), _targets(*shape, V=6, pads=0.4, pad_id=pad_id), 0.1, pad_id]
 
 
