@@ -70,6 +70,8 @@ def test_of_two_mistakes_both_are_named_and_never_another(asked, count, both, wr
 def test_what_two_versions_change_stands_in_one_program_unless_it_is_the_same_place():
     other = replaced(SOFTMAX.source, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
     assert composed("softmax", NO_SHIFT, other) == composed("softmax", other, NO_SHIFT) == TWO
+    behind = SOFTMAX.source + "print()\n"  # is not a change of the last line
+    assert composed("softmax", other, behind) == other + "print()\n"
     same_place = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores - scores.mean()")
     for other in (same_place, "def softmax(scores, dim=-1):\n    return scores\n", NO_SHIFT):
         assert composed("softmax", NO_SHIFT, other) is None

@@ -36,7 +36,7 @@ assert len(signature_store.of("{NAME}").versions) == 8
 def nothing_kept(tmp_path, monkeypatch) -> Path:
     """Keep no signatures yet, of a course that ships none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
+    monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "course" / "signatures" / f"{name}.npz")
     signature_store.of.cache_clear()
     yield tmp_path
     signature_store.of.cache_clear()

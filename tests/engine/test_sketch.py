@@ -1,6 +1,7 @@
 """Tests that a sketch of an answer depends on its numbers, shape and type, and not on its memory layout."""
 
 import copy
+import functools
 
 import pytest
 import torch
@@ -176,6 +177,11 @@ def test_how_a_list_is_cut_into_lists_is_seen(deep):
     assert compared(deep, copy.deepcopy(deep)) is True
     for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
         assert compared(deep, other) is False
+
+
+def test_a_list_of_thousands_of_levels_is_read_to_an_end():
+    deep = functools.reduce(lambda inner, _: [{"a": 1}, inner], range(5000), 0)
+    assert compared(deep, deep) is True
 
 
 def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_are_not_seen():
