@@ -123,7 +123,9 @@ def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
     assert verdict.earned == 6.0
     assert "This is a slip in an answer that is right otherwise: it costs 2 of 8 points." in plain(verdict)
     assert html(verdict).count("✗") == 1
-    assert html(verdict).count("not judged") == sum(not line.judged for line in verdict.lines) > 3
+    marks = {line.title: "right" if line.passed else "WRONG" if line.judged else "–" for line in verdict.lines}
+    assert all(f"  {mark:^5}  {title}" in plain(verdict).splitlines() for title, mark in marks.items())
+    assert html(verdict).count("not judged") == list(marks.values()).count("–") > 3
     states = [line.passed for line in _judged("ana", verdict, "").lines]  # in the class report
     assert states.count(False) == 1
     assert states.count(None) > 3
