@@ -179,9 +179,10 @@ def test_how_a_list_is_cut_into_lists_is_seen(deep):
         assert compared(deep, other) is False
 
 
-def test_a_list_of_thousands_of_levels_is_read_to_an_end():
-    deep = functools.reduce(lambda inner, _: [{"a": 1}, inner], range(5000), 0)
+def test_what_has_thousands_of_levels_is_read_to_an_end():
+    deep = functools.reduce(lambda inner, _: [{"a": inner}], range(5000), 0)
     assert compared(deep, deep) is True
+    assert not agree(deep, deep), "so deep that nobody compares it"
 
 
 def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_are_not_seen():
