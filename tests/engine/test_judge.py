@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder.judge import check_cache
-from autograder.judge.check_cache import CheckCache, digest
+from autograder.judge.check_cache import CheckCache, digest, size_of
 from autograder.judge.mark import mark
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
 from autograder.judge.source_rules import needed_by, reachable
@@ -135,7 +135,15 @@ class Counted(Student):
     def __init__(self, source: str) -> None:
         answer = student_with_answer(RIGHT, source).send
         self.heard: list[bytes] = []
-        super().__init__(lambda packet: self.heard.append(digest(packet)) or answer(packet))
+        self.size = 0
+
+        def ask(packet):
+            reply = answer(packet)
+            self.heard.append(digest(packet))
+            self.size += size_of(packet) + size_of(reply)
+            return reply
+
+        super().__init__(ask)
 
 
 @pytest.fixture
@@ -151,6 +159,7 @@ def test_the_same_answers_are_judged_once_and_get_the_same_sentence(counting):
     for student in (first, second):
         cache.run(RIGHT, CHECK, student)
     assert counting == [CHECK.title]
+    assert 0.99 * first.size < cache.size <= first.size, "questions and replies are kept, but for the first question"
     assert (first.heard, str(first.record), first.called) == (second.heard, str(second.record), second.called)
     assert NAME in second.called
     with pytest.raises(Wrong, match="never"):  # a check of the same title is another one
@@ -179,7 +188,6 @@ def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting
 
 
 def stopping(error: BaseException | type[BaseException]) -> Check:
-
     def ask(student):
         student.call(NAME, [torch.ones(1, 2, 3)] * 3)
         raise error
