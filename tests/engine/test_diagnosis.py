@@ -92,6 +92,16 @@ def test_both_sentences_are_given_and_both_are_paid_for():
     assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
 
 
+def test_one_mistake_made_in_two_places_is_named_once_and_paid_for_once():
+    declared = exercise("TransformerBlock")
+    first, second = next(one.sources for one in declared.mistakes if one.name == "norm_used_twice")[:2]
+    both = composed(declared.name, first, second)
+    twice = verdict_on(both, declared)
+    assert [one.mistake for one in twice.diagnoses] == ["norm_used_twice"]
+    assert len(twice.diagnoses[0].checks) == len({*twice.diagnoses[0].checks}) > 0
+    assert twice.diagnoses[0].share <= max(verdict_on(one, declared).diagnoses[0].share for one in (first, second))
+
+
 def test_a_single_mistake_asks_for_no_search_and_a_class_pays_once_for_two(searches, nothing_kept, monkeypatch):
     for mistake in SOFTMAX.mistakes[:6]:
         assert named(verdict_on(mistake.source)) == {mistake.name}

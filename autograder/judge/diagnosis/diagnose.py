@@ -135,7 +135,7 @@ def _best(
 def _add(found: list[Diagnosis], new: Diagnosis) -> None:
     for old in found:
         if old.mistake == new.mistake:
-            old.checks += new.checks
+            old.checks += [title for title in new.checks if title not in old.checks]
             old.share = max(old.share, new.share)
             return
     found.append(new)
@@ -177,11 +177,11 @@ class _Catalogue:
         [pair, *others] = said or found
         common = set.intersection(*({self.names[one] for one in each.versions} for each in said or found))
         certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
-        result = []
+        result: list[Diagnosis] = []
         for version in pair.versions:
             if self.names[version] in common:
                 share = mistake_costs.cost(self.exercise, self.signatures, version) if certain else NOTHING_SAVED
-                result.append(self.diagnosis(version, [t for t in failed if self.fails(version, t)], share))
+                _add(result, self.diagnosis(version, [t for t in failed if self.fails(version, t)], share))
         if not others:  # it also explains the checks that neither fails alone
             result[0].checks += [title for title in failed if not any(title in one.checks for one in result)]
         return result
