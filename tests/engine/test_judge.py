@@ -206,6 +206,12 @@ def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
             cache.run(RIGHT, stopping(KeyboardInterrupt), Counted(RIGHT.source))
 
 
+def test_an_answer_that_switches_gradients_off_leaves_them_on_for_the_next():
+    off = RIGHT.source.replace("    d_k =", "    torch.set_grad_enabled(False)\n    d_k =")
+    run_check(RIGHT, CHECK, student_with_answer(RIGHT, off))
+    assert torch.is_grad_enabled()
+
+
 def test_what_is_kept_is_bounded():
     small = CheckCache(most=200_000)
     for number in range(30):

@@ -73,7 +73,8 @@ def test_an_answer_that_cannot_be_read_costs_its_exercise(template, short):
         "SelfAttention": "many brackets",
     }
     answers = {name: f"{ANSWERS[name]}\n{REFUSED[strange[name]]}" for name in strange}
-    hidden = "softmax = torch.softmax\n#" + "x" * MAX_SOURCE  # what is not read is not run: no rule would see it
+    hidden = "softmax = torch.softmax\n#".ljust(MAX_SOURCE + 1)  # what is not read is not run: no rule would see it
+    assert reason_not_parsed(hidden[:-1]) is None
     notebook, verdicts = mark(template, short, ANSWERS | answers | {"softmax": hidden})
     assert earned(verdicts) == POINTS | dict.fromkeys([*strange, "softmax"], 0.0)
     assert reason_not_parsed(hidden) in str(notebook)
