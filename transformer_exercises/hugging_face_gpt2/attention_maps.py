@@ -51,9 +51,8 @@ def _same_maps(value: Any, case: Case) -> None:
     where = f"for L = {L}, H = {H}, T = {T} {case.where}"
     if weights.shape == expected.shape and weights.dtype == expected.dtype and not close(weights, expected):
         if (weights.sum(-1) - 1).abs().max() > 1e-3:
-            raise ValuesDiffer(
-                f"The rows do not sum to 1 {where}: is each row one position's weights over what it looks at?", "rows"
-            )
+            what = f"The rows do not sum to 1 {where}"
+            raise ValuesDiffer(f"{what}: is each row one position's weights over what it looks at?", "rows")
         if weights.triu(1).abs().max() > 1e-4:
             raise ValuesDiffer(f"Positions look at later ones {where}: GPT-2's attention is causal.", "sees_the_future")
     same_tensor(weights, expected, "The weights", where)

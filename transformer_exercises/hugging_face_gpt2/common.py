@@ -133,11 +133,8 @@ def forms_of(token_id: int) -> set[str]:
     """Return a token as a string, in all the ways in which tokenizers give it."""
     tokenizer = own_tokenizer()
     raw = tokenizer.convert_ids_to_tokens(token_id)
-    return {
-        raw,
-        raw.replace("Ġ", " "),
-        *(tokenizer.decode([token_id], skip_special_tokens=skip) for skip in (False, True)),
-    }
+    decoded = [tokenizer.decode([token_id], skip_special_tokens=skip) for skip in (False, True)]
+    return {raw, raw.replace("Ġ", " "), *decoded}
 
 
 @cache
@@ -259,21 +256,17 @@ def manners(name: str, same: Same, sizes: Sizes) -> Asking:
                         same(got, case)
                     except Wrong:
                         if moved and training:  # dropout draws from the global generator
-                            raise Wrong(
-                                "With a model in training mode the result depends on chance: dropout is on. Call "
-                                "`model.eval()` first.",
-                                "dropout_left_on",
-                            ) from None
+                            what = "With a model in training mode the result depends on chance: dropout is on"
+                            raise Wrong(f"{what}. Call `model.eval()` first.", "dropout_left_on") from None
                         raise
         with student.case():
             try:  # stands for a GPU; numbers cannot be read from it
                 asked(student, name, Case(sizes, DOG), their_model(student, sizes, device="meta"))
             except Problem as problem:
                 if "Expected all tensors" in problem.text:
+                    what = "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move"
                     raise Wrong(
-                        "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move "
-                        "them to `model.device`, or nothing works on a GPU.",
-                        "device_not_kept",
+                        f"{what} them to `model.device`, or nothing works on a GPU.", "device_not_kept"
                     ) from None
 
     return ask

@@ -16,13 +16,11 @@ from .common import MODEL, RELU, UNTIED, Sizes, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
 
+_EPS = "layer_norm_epsilon"
 _LOADED = (
     Sizes(2, 2, 16, 9, vocab=13, seed=31),
-    Sizes(
-        *(3, 3, 12, 7, 11, 32),
-        more=(UNTIED, ("activation_function", "gelu"), ("n_inner", 29), ("layer_norm_epsilon", 0.03)),
-    ),
-    Sizes(1, 1, 8, 12, vocab=17, seed=33, more=(RELU, ("n_inner", 5), ("layer_norm_epsilon", 0.2))),
+    Sizes(3, 3, 12, 7, 11, 32, more=(UNTIED, ("activation_function", "gelu"), ("n_inner", 29), (_EPS, 0.03))),
+    Sizes(1, 1, 8, 12, vocab=17, seed=33, more=(RELU, ("n_inner", 5), (_EPS, 0.2))),
     Sizes(2, 4, 24, 24, vocab=10, seed=34, more=(UNTIED, ("n_inner", 24))),  # square: nothing fails by its shape
     Sizes(11, 2, 4, 5, vocab=6, seed=35),  # more than ten layers: "10" comes before "2" in the alphabet
 )
@@ -204,11 +202,9 @@ def _refused(student: Student) -> None:
             sizes = replace(_LOADED[0], context=1, seed=37) if "single" in what else _LOADED[0]
             _, model, hf_model = _load(student, sizes)
             _same_parameters(student, model, sizes)
-            model = student.call(student.probe("make", _GPT), [hf_model], {"other": {other: number}}, keep=True)[
-                "value"
-            ]
+            built = student.call(student.probe("make", _GPT), [hf_model], {"other": {other: number}}, keep=True)
             with raises_error(f"An hf_model with {what}"):
-                student.value("load_gpt2_weights", model, hf_model)
+                student.value("load_gpt2_weights", built["value"], hf_model)
 
 
 EXERCISE = Exercise(

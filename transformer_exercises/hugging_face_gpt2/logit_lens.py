@@ -54,9 +54,8 @@ def _last() -> Cases:
 
 @_reads
 def _shapes() -> Cases:
-    for sizes, shape in zip(
-        (*_MODELS, *_MODELS), ((), (4,), (3, 5), (2, 1, 4), (1,), (1, 1), (2, 3, 2, 2)), strict=False
-    ):
+    shapes = ((), (4,), (3, 5), (2, 1, 4), (1,), (1, 1), (2, 3, 2, 2))
+    for sizes, shape in zip(_MODELS * 2, shapes, strict=False):
         hidden = normal(*shape, sizes.width)
         yield sizes, hidden, f"for a stream of shape {tuple(hidden.shape)}"
     yield _MODELS[1], normal(4, 3, 12).transpose(0, 1), "for a stream that is not contiguous (a transpose)"

@@ -55,39 +55,22 @@ def _refused(student: Student) -> None:
             refuses(student, "text_perplexity", sizes, text, what)
 
 
-_values = reads(
-    "text_perplexity",
-    _same,
-    *map(
-        Case,
-        (*READERS, *READERS),
-        ("The dog drinks water.", " the birds sing because it was", "The dog", DOG + ".", "é, é!"),
-    ),
-    Case(Sizes(2, 2, 16, 7, seed=4), DOG, "for a text that just fits into the context"),
-)
+_TEXTS = ("The dog drinks water.", " the birds sing because it was", "The dog", DOG + ".", "é, é!")
+_fits = Case(Sizes(2, 2, 16, 7, seed=4), DOG, "for a text that just fits into the context")
+_values = reads("text_perplexity", _same, *map(Case, (*READERS, *READERS), _TEXTS), _fits)
 _shortest = reads("text_perplexity", _same, *(Case(sizes, "The dog", "for a text of two tokens") for sizes in READERS))
 # Logits of some dozens: single probabilities are too small for float32, their mean logarithm is not.
-_unlikely = [
-    Case(replace(READERS[1], seed=6, head=head), DOG, "when some tokens are very unlikely") for head in (3.0, 8.0)
-]
+_wide = [replace(READERS[1], seed=6, head=head) for head in (3.0, 8.0)]
+_float = reads("text_perplexity", _same_float, *(Case(one, DOG, "when some tokens are very unlikely") for one in _wide))
+_manners = manners("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT))
 
 EXERCISE = Exercise(
     points=3,
     checks=[
         Check("several texts and models", 1.5, _values),
         Check("two tokens: one prediction", 0.5, _shortest, further=True),
-        Check(
-            "a float, even when tokens are very unlikely",
-            0.5,
-            reads("text_perplexity", _same_float, *_unlikely),
-            further=True,
-        ),
-        Check(
-            "either mode, float64, any device, the model as it was",
-            0.5,
-            manners("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT)),
-            further=True,
-        ),
+        Check("a float, even when tokens are very unlikely", 0.5, _float, further=True),
+        Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
         Check("texts that are too short or too long", 0.5, _refused),
     ],
     gives="number",

@@ -28,9 +28,8 @@ def _same_tokens(value: Any, case: Case, exact: bool = False) -> None:
     got, _, order = _pairs(value, case)
     for place, ((token, _), expected) in enumerate(zip(got, order, strict=True), start=1):
         if type(token) is not str:
-            raise Wrong(
-                f"The tokens should be strings {case.where}; yours are {kind(token)}: decode the ids.", "ids_for_tokens"
-            )
+            what = f"The tokens should be strings {case.where}"
+            raise Wrong(f"{what}; yours are {kind(token)}: decode the ids.", "ids_for_tokens")
         forms = forms_of(expected)
         if token not in forms and (exact or token.strip() not in {form.strip() for form in forms}):
             hint = " (leading spaces belong to tokens)" if exact else ""
@@ -44,14 +43,11 @@ def _same_probs(value: Any, case: Case) -> None:
         raise Wrong(f"The second of each pair should be a probability {case.where}; yours is {kind(got[0][1])}.")
     compared = list(enumerate(zip(numbers, expected, strict=True), start=1))
     if all(near(mine, math.log(theirs)) for _, (mine, theirs) in compared):
-        raise ValuesDiffer(
-            f"These are logarithms of the probabilities {case.where}: take softmax, not log_softmax.",
-            "log_probabilities",
-        )
+        what = f"These are logarithms of the probabilities {case.where}"
+        raise ValuesDiffer(f"{what}: take softmax, not log_softmax.", "log_probabilities")
     if not all(0 <= number <= 1 + 1e-4 for number in numbers):
-        raise ValuesDiffer(
-            f"Some of the numbers are not between 0 and 1 {case.where}: is the softmax taken?", "not_probabilities"
-        )
+        what = f"Some of the numbers are not between 0 and 1 {case.where}"
+        raise ValuesDiffer(f"{what}: is the softmax taken?", "not_probabilities")
     for place, (mine, theirs) in compared:
         if not near(mine, theirs):
             size = "large" if mine > theirs else "small"
@@ -91,6 +87,7 @@ def _cases(*texts: tuple[str, int | None]) -> list[Case]:
 _tokens = _cases((DOG, 7), (" the birds sing", None), ("The dog", 1), ("é, é!", 12))
 _probs = _cases((" the birds sing", 5), ("The dog", None), ("é, é!", 303))
 _dropping = replace(READERS[1], seed=5, more=(*READERS[1].more, *DROPOUT))
+_manners = manners("top_next_tokens", _same_probs, _dropping)
 
 EXERCISE = Exercise(
     points=3,
@@ -98,12 +95,7 @@ EXERCISE = Exercise(
         Check("the likeliest tokens, in order", 1.0, reads("top_next_tokens", _same_tokens, *_tokens)),
         Check("their probabilities", 1.0, reads("top_next_tokens", _same_probs, *_probs)),
         Check("pairs of a string, its space included, and a float", 0.5, _form, further=True),
-        Check(
-            "either mode, float64, any device, the model as it was",
-            0.5,
-            manners("top_next_tokens", _same_probs, _dropping),
-            further=True,
-        ),
+        Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
         Check("a prompt of one token, and of none", 0.25, _refused),
     ],
     gives="list",

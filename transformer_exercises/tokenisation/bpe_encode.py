@@ -44,9 +44,7 @@ EVERYWHERE = _cases(
 SINGLE = _cases(("Löwe xyzlower 🙂low er. LOWER", LOWER), ("abc a", []), ("আমার", [("আ", "ম"), ("\u09be", "র")]))
 
 SHORT = (
-    ("", []),
-    ("ab", []),
-    ("", _merges("a+b")),
+    *(("", []), ("ab", []), ("", _merges("a+b"))),
     *_cases(("a ab xyz", _merges("a+b")), ("abcab", _merges("b+c a+b"))),
 )
 

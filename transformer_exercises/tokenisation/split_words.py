@@ -1,7 +1,4 @@
-"""`split_words`: punctuation, combining marks, signs and white space of many scripts, by their Unicode categories.
-
-The mistakes: `\\w` for letters, ASCII alone, marks torn off their word, marks of punctuation grouped or lost.
-"""
+"""`split_words`: punctuation, combining marks, signs and white space of many scripts, by their Unicode categories."""
 
 from autograder.spec.exercise import Asking, Check, Exercise
 

@@ -43,29 +43,24 @@ ANYTHING = (
 )
 
 # Probes: what a tokenizer is and does is asked where it lives; nothing of a student's is ever loaded here.
-PROBES = {
-    "look": """
+_PROBES = """
 def look(tokenizer):
     import tokenizers
     usable = hasattr(tokenizer, "encode") and hasattr(tokenizer, "decode")
     return isinstance(tokenizer, tokenizers.Tokenizer), usable, type(tokenizer).__name__
-""",
-    "there_and_back": """
+
 def there_and_back(tokenizer, texts):
     encoded = [tokenizer.encode(text) for text in texts]
     return [tokenizer.decode(getattr(item, "ids", item)) for item in encoded]
-""",
-    "count": "def count(tokenizer, texts): return sum(len(tokenizer.encode(text)) for text in texts)",
-    "size": """
-def size(tokenizer):
-    return tokenizer.get_vocab_size() if hasattr(tokenizer, "get_vocab_size") else len(tokenizer)
-""",
-    "stream": "def stream(texts): return (text for text in texts)",
-}
+
+def count(tokenizer, texts): return sum(len(tokenizer.encode(text)) for text in texts)
+def size(tokenizer): return tokenizer.get_vocab_size() if hasattr(tokenizer, "get_vocab_size") else len(tokenizer)
+def stream(texts): return (text for text in texts)
+"""
 
 
 def _probe(student: Student, name: str, *args: Any, where: str = "") -> Any:
-    return student.value(student.probe(name, PROBES[name]), *args, where=where)
+    return student.value(student.probe(name, _PROBES), *args, where=where)
 
 
 def _trained(student: Student, texts: Any, vocab_size: int, where: str, strict: bool = False) -> Any:
@@ -137,7 +132,7 @@ def _size_kept(student: Student) -> None:
 
 
 def _learns_from_all(student: Student) -> None:
-    stream = student.call(student.probe("stream", PROBES["stream"]), [TRAINING], keep=True)["value"]
+    stream = student.call(student.probe("stream", _PROBES), [TRAINING], keep=True)["value"]
     for texts, kind_of in ((TRAINING, "a list"), (stream, "a generator, which can be read once")):
         with student.case():
             tokenizer = _trained(student, texts, 420, f"on {kind_of}")
@@ -155,13 +150,14 @@ def _genuine(student: Student) -> None:
     _comes_back(student, tokenizer, ["The dog drinks."])
 
 
+_known = _returns(TRAINING, 320, "on a list of short texts", KNOWN)
+_anything = _returns(EARLY, 300, "on English texts alone", ANYTHING)
+
 EXERCISE = Exercise(
     points=4,
     checks=[
-        Check(
-            "what it was trained on comes back exactly", 1.0, _returns(TRAINING, 320, "on a list of short texts", KNOWN)
-        ),
-        Check("any Unicode text comes back exactly", 1.25, _returns(EARLY, 300, "on English texts alone", ANYTHING)),
+        Check("what it was trained on comes back exactly", 1.0, _known),
+        Check("any Unicode text comes back exactly", 1.25, _anything),
         Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
         Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
         Check("a tokenizers.Tokenizer", 0.25, _genuine),
