@@ -78,7 +78,7 @@ _FOUND = {  # what it means if `compare` finds any of these, and the mistake's n
 
 _COMPLAINTS = {  # PyTorch's own errors, which look alike: what each usually means here, and the mistake's name
     "leaf Variable": ("Parameters cannot be changed while gradients are recorded: use no_grad().", "without_no_grad"),
-    "must match the": ("Conv1D keeps its weight as [in, out], nn.Linear as [out, in].", "nothing_transposed"),
+    "must match the": ("Conv1D keeps its weight as [in, out], nn.Linear as [out, in].", ""),
     "loading state_dict": ("It needs each tensor under the model's name and in its shape.", "names_as_they_are"),
 }
 

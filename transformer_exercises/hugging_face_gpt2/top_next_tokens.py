@@ -28,8 +28,8 @@ def _same_tokens(value: Any, case: Case, exact: bool = False) -> None:
     got, _, order = _pairs(value, case)
     for place, ((token, _), expected) in enumerate(zip(got, order, strict=True), start=1):
         if type(token) is not str:
-            what = f"The tokens should be strings {case.where}"
-            raise Wrong(f"{what}; yours are {kind(token)}: decode the ids.", "ids_for_tokens")
+            what = f"The tokens should be strings {case.where}; yours are {kind(token)}"
+            raise Wrong(f"{what}: decode the ids.", "ids_for_tokens") if type(token) is int else Wrong(f"{what}.")
         forms = forms_of(expected)
         if token not in forms and (exact or token.strip() not in {form.strip() for form in forms}):
             hint = " (leading spaces belong to tokens)" if exact else ""

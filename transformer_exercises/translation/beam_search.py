@@ -154,6 +154,7 @@ _finished = _asked(
     *((_SHORT_WINS, n, "a", "when the best sentence is the first to end", *p) for n, *p in ((2, 0.0), (3, 0.0), (2,))),
     *((_AT_ONCE, n, "", "when the best sentence is empty") for n in (2, 3)),
     (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end"),
+    (_LONG_AT_06, 2, "a", "when one that has not ended by max_len would score higher", 3.0, 3),
     (_TOO_MANY_HEIRS, 2, "", "when one sentence ends at once and leaves its place to no more than one other", 4.0, 3),
     *(  # found by trial, as the trees are written: all ways of pruning and stopping agree on these
         ((V, 1, 2, bonus, seed), source, beam_size, max_len, f"length_penalty = {p}, when sentences end in turn", p)

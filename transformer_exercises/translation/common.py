@@ -47,11 +47,12 @@ class Scripted(nn.Module):
         super().__init__()
         self.anchor = nn.Parameter(torch.zeros(()))
         self.V, self.bos_id, self.eos_id, self.eos_bonus, self.seed = V, bos_id, eos_id, eos_bonus, seed
-        self.calls, self.modes = 0, set()
+        self.calls, self.modes, self.graphs = 0, set(), False
 
     def note(self, source_ids, target_ids):
         self.calls += 1
         self.modes.add(self.training)
+        self.graphs = self.graphs or torch.is_grad_enabled()
         for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
             if ids.dim() != 2:
                 raise ValueError(f"the model wants {name} of shape [batch, length], not {list(ids.shape)}")
@@ -81,6 +82,9 @@ def scripted(training, *args):
 
 def calls(model):
     return model.calls
+
+def graphs(model):
+    return model.graphs
 
 def modes(model):
     return sorted(model.modes | {model.training})

@@ -85,6 +85,10 @@ def _manners(student: Student) -> None:
         _same(got, expected, 1, 2, 12, where)
 
     manners(student, "greedy_decode", (9, 1, 2, 1.0, 4), _source(4, 3), same, max_len=12)
+    with student.case():
+        model, _ = _ask(student, (9, 1, 2, 1.0, 4), _source(4, 3), 12, "for four rows")
+        if student.value(student.probe("graphs", SCRIPTED), model):
+            raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
 
 EXERCISE = Exercise(
@@ -95,7 +99,7 @@ EXERCISE = Exercise(
         Check("at most max_len new tokens", 0.75, _max_len),
         Check("any bos_id and eos_id", 0.5, _other_ids, further=True),
         Check("stops when all rows have ended", 0.25, _stops),
-        Check("source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
+        Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
     ],
     gives="list",
 )
