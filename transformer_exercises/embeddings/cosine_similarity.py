@@ -55,9 +55,8 @@ def _zero_gradients(student: Student) -> None:
             same_tensor(answer["value"], expected, "The result", where)
             for name, gradient in zip(("a", "b"), answer["gradients"].get("inputs", []), strict=False):
                 if gradient is None:
-                    raise Wrong(
-                        f"No gradient reaches {name} {where}: the result is cut off from it.", "gradient_cut_off"
-                    )
+                    what = f"No gradient reaches {name} {where}"
+                    raise Wrong(f"{what}: the result is cut off from it.", "gradient_cut_off")
                 if a_tensor(gradient, f"The gradient of {name}").isnan().any():
                     nan = f"The gradient of {name} contains NaN {where}, although the values are right"
                     raise Wrong(f"{nan}: keep roots and divisors away from 0, or 0 · inf or 0/0 happens backwards.")

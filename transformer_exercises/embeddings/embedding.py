@@ -79,9 +79,8 @@ def _parameters(student: Student) -> None:
             if not isinstance(weight, torch.Tensor):
                 raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): make it in `__init__`.")
             if weight.shape != (V, C):
-                raise Wrong(
-                    f"`weight` should have shape ({V}, {C}), one row for each id; yours: {tuple(weight.shape)}."
-                )
+                what = f"`weight` should have shape ({V}, {C}), one row for each id"
+                raise Wrong(f"{what}; yours: {tuple(weight.shape)}.")
             if "weight" not in state["trainable"]:
                 raise Wrong("`weight` is frozen (requires_grad=False), so it cannot be trained.")
             if weight.dtype != torch.float32:

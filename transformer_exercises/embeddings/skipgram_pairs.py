@@ -35,9 +35,8 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
     mine, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
     missing, extra = (expected - mine).total(), (mine - expected).total()
     if mine != expected and set(mine) == set(expected):
-        raise ValuesDiffer(
-            f"The right pairs, but not as often as they occur: {missing} missing {where}, {extra} extra."
-        )
+        what = "The right pairs, but not as often as they occur"
+        raise ValuesDiffer(f"{what}: {missing} missing {where}, {extra} extra.")
     if mine != expected:
         raise ValuesDiffer(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
 

@@ -100,16 +100,10 @@ def _manners(student: Student) -> None:
 
 
 def _refused(student: Student) -> None:
-    _right_width(student)
+    _reads(lambda: ((one, normal(3, one.width), "for a stream of the right width") for one in _MODELS[:3]))(student)
     for sizes, width in ((_MODELS[0], 15), (_MODELS[1], 13), (_MODELS[2], 1)):
         with student.case(), raises_error(f"A stream of width {width} where C = {sizes.width}"):
             student.value("logit_lens", normal(3, width), their_model(student, sizes))
-
-
-@_reads
-def _right_width() -> Cases:
-    for sizes in _MODELS[:3]:
-        yield sizes, normal(3, sizes.width), "for a stream of the right width"
 
 
 EXERCISE = Exercise(

@@ -22,7 +22,8 @@ def make_bytes():
     """Make a byte-level tokenizer with a few merges, without training."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    merges = [tuple(pair.split("+")) for pair in ["t+h", "th+e", "Ġ+the", "Ġ+d", "i+n", "e+r", "w+a", "Ġ+wa", "a+n"]]
+    pairs = (("t", "h"), ("th", "e"), ("Ġ", "the"), ("Ġ", "d"), ("i", "n"), ("e", "r"), ("w", "a"), ("Ġ", "wa"))
+    merges = [*pairs, ("a", "n")]
     symbols = sorted(pre_tokenizers.ByteLevel.alphabet()) + [left + right for left, right in merges]
     tokenizer = Tokenizer(models.BPE({symbol: i for i, symbol in enumerate(symbols)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

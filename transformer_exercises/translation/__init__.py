@@ -1,9 +1,4 @@
 """Notebook 11: the encoder–decoder of 2017, its schedule and loss, how it writes, and how translations are scored."""
 
-GIVEN = (
-    "Attention",
-    "for_torch",
-    "EncoderBlock",
-    "Translator",
-    "attention_weights",
-)  # what locked cells define for the answers and for the checks
+# What locked cells define for the answers and for the checks.
+GIVEN = ("Attention", "for_torch", "EncoderBlock", "Translator", "attention_weights")

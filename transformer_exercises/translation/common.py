@@ -149,8 +149,5 @@ def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, sam
             student.call(name, [their_scripted(student, args), *given.values()], strict_device=True)
         except Problem as problem:
             if devices_differ(problem):
-                raise Wrong(
-                    "A tensor is made without `device=…`: on a GPU it would be on the CPU, apart from source_ids and "
-                    "the model.",
-                    "device_not_kept",
-                ) from None
+                apart = "on a GPU it would be on the CPU, apart from source_ids and the model"
+                raise Wrong(f"A tensor is made without `device=…`: {apart}.", "device_not_kept") from None
