@@ -62,9 +62,7 @@ def _found(parameters: dict, C: int, F_: int) -> Makers:
             makers[fit[0]] = maker
         for norm in (f"norm1.{part}", f"norm2.{part}"):
             if shape_of(parameters.get(norm)) != (C,):
-                raise Wrong(
-                    f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm(embed_dim) of its own."
-                )
+                raise Wrong(f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm of its own.")
             makers[norm] = itemgetter(norm)
     return makers | linear_layers(parameters, C, F_, "ff.")
 
@@ -219,10 +217,7 @@ def _dropout(student: Student) -> None:
             where = f"in training with a dropout close to 1, {_order(norm_first)}"
             got = student.call(layer.module, [x], training=True, where=where)["value"]
             if shape_of(got) == shape_of(expected) and not close(got, expected):
-                raise Wrong(
-                    f"Only the residual stream should be left {where}; yours gives something else. Dropout acts on "
-                    "what attention gives and on what ff gives, each before it is added."
-                )
+                raise Wrong(f"Only the residual stream should be left {where}: dropout acts on what attn and ff give.")
             same_tensor(got, expected, OUTPUT, where)
     _dropped_once(student)
 

@@ -13,8 +13,8 @@ from autograder.spec.student import Answer, Student
 
 cached_attention = reference("cached_attention")
 
-# Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them. The
-# numbers are no attributes of the layers: what lies there could be set back.
+# Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them,
+# in no attribute of a layer, which could be set back.
 _ATTENTION = """
 def make(weights, biases):
     rows = {}
@@ -73,37 +73,14 @@ def _words(S: int, T: int) -> str:
     return f"for {new} " + ("without a cache" if S == 0 else f"after {S} in the cache")
 
 
-def _out_and_cache(answer: Answer, text: _Text, S: int, T: int, out_too: bool = True) -> Any:
-    """See that out is right, if asked to; return the grown cache."""
-    out, cache = a_pair(answer["value"], "(out, cache)")
-    out = a_tensor(out, "The first of the results, out,")
+def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) -> tuple[list[Any], Answer]:
+    """Ask for T tokens after S; see that out is right, if asked to. Return the arguments and the whole answer."""
+    arguments = text.arguments(student, S, T)
+    answer = student.call("cached_attention", arguments, where=_words(S, T))
+    out = a_tensor(a_pair(answer["value"], "(out, cache)")[0], "The first of the results, out,")
     if out_too:
         same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
-    return cache
-
-
-def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) -> Any:
-    answer = student.call("cached_attention", text.arguments(student, S, T), where=_words(S, T))
-    return _out_and_cache(answer, text, S, T, out_too)
-
-
-def _outputs(*pieces: tuple[tuple[Any, ...], int, int]) -> Asking:
-    """Make a check of out: (B, T, C, H) of a text, perhaps how loud its weights are; tokens kept, and new ones."""
-
-    def ask(student: Student) -> None:
-        for sizes, S, T in pieces:
-            with student.case():
-                _asked(student, _Text(*sizes), S, T)
-
-    return ask
-
-
-_without_cache = _outputs(((2, 5, 12, 3), 0, 5), ((3, 1, 8, 2), 0, 1), ((1, 7, 6, 1, 3.0), 0, 7))
-_one_token = _outputs(((2, 6, 12, 3), 5, 1), ((3, 2, 8, 4), 1, 1), ((1, 9, 10, 2, 3.0), 8, 1))
-_several_tokens = _outputs(
-    *(((2, 9, 12, 4), 4, 3), ((2, 9, 12, 4), 2, 7), ((3, 6, 10, 2), 3, 2), ((1, 7, 6, 3, 3.0), 1, 5)),
-    ((1, 1030, 4, 2), 1027, 3),  # as long as real texts are
-)
+    return arguments, answer
 
 
 def _same_cache(cache: Any, text: _Text, S: int, T: int) -> None:
@@ -113,20 +90,35 @@ def _same_cache(cache: Any, text: _Text, S: int, T: int) -> None:
         same_tensor(got, expected[:, :, : S + T], f"In the cache that is returned, {name}", _words(S, T))
 
 
-def _what_is_kept(student: Student) -> None:
-    for sizes, S, T in (((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4), 2, 4)):
-        with student.case():
-            text = _Text(*sizes)
-            _same_cache(_asked(student, text, S, T, out_too=False), text, S, T)
+def _pieces(*pieces: tuple[tuple[Any, ...], int, int], out: bool = True, cache: bool = False) -> Asking:
+    """Make a check of pieces of texts: (B, T, C, H), perhaps how loud the weights are, dtype; tokens kept, new ones."""
+
+    def ask(student: Student) -> None:
+        for sizes, S, T in pieces:
+            with student.case():
+                text = _Text(*sizes)
+                _, answer = _asked(student, text, S, T, out)
+                if cache:
+                    _same_cache(answer["value"][1], text, S, T)
+
+    return ask
+
+
+_without_cache = _pieces(((2, 5, 12, 3), 0, 5), ((3, 1, 8, 2), 0, 1), ((1, 7, 6, 1, 3.0), 0, 7))
+_one_token = _pieces(((2, 6, 12, 3), 5, 1), ((3, 2, 8, 4), 1, 1), ((1, 9, 10, 2, 3.0), 8, 1))
+_several_tokens = _pieces(
+    *(((2, 9, 12, 4), 4, 3), ((2, 9, 12, 4), 2, 7), ((3, 6, 10, 2), 3, 2), ((1, 7, 6, 3, 3.0), 1, 5)),
+    ((1, 1030, 4, 2), 1027, 3),  # as long as real texts are
+)
+_what_is_kept = _pieces(((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4), 2, 4), out=False, cache=True)
+_double = _pieces(*(((2, 5, 8, 2, 1.0, torch.float64), S, T) for S, T in ((0, 4), (3, 2))), cache=True)
 
 
 def _work(student: Student) -> None:
     for sizes, S, T in (((2, 7, 12, 3), 0, 4), ((2, 7, 12, 3), 6, 1), ((3, 8, 8, 2), 4, 3)):
         with student.case():
             text = _Text(*sizes)
-            arguments = text.arguments(student, S, T)
-            answer = student.call("cached_attention", arguments)
-            _out_and_cache(answer, text, S, T)
+            arguments, answer = _asked(student, text, S, T)
             unchanged(answer["inputs"], [arguments[1], *(arguments[3] if S else ())], "x, cache")
             rows = student.value(student.probe("rows", _ATTENTION), arguments[0])
             if any(row > len(text.x) * T for row in rows):
@@ -146,13 +138,6 @@ def _work(student: Student) -> None:
             )
             answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
             same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
-
-
-def _double(student: Student) -> None:
-    for S, T in ((0, 4), (3, 2)):
-        with student.case():
-            text = _Text(2, 5, 8, 2, dtype=torch.float64)
-            _same_cache(_asked(student, text, S, T), text, S, T)
 
 
 def _device(student: Student) -> None:

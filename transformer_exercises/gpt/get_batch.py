@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
 from autograder.spec.student import Answer, Student
 
@@ -132,9 +132,8 @@ def _manners(student: Student) -> None:
             x, y, answer = _batch(student, data, 30, 6, 4)
             _starts(data, x, y)
             for got, name in ((x, "x"), (y, "y")):
-                if got.dtype != dtype:
-                    sentence = f"{name} should keep the dtype of data, {dtype_name(data)}; yours is {kind(got)}."
-                    raise Wrong(sentence, "wrong_dtype")
+                said = f"{name} should keep the dtype of data, {dtype_name(data)}; yours is {kind(got)}."
+                refuse(got.dtype != dtype, "wrong_dtype", said)
             unchanged(answer["inputs"][:1], [data], "data")
     device_is_kept(student, "get_batch", [_tokens(30), 6, 4, their_generator(student, 5)])
 

@@ -105,8 +105,6 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
     """Return a run that goes on from a checkpoint, and what was found in it."""
     fresh = begun(student, optimiser, seed=1, dtype=dtype)
     found = student.value(student.probe("resume", RUN), fresh, kept)
-    if found.get("kind") == "NoneType":
-        raise Wrong("Your function returned nothing. Does it end with `return`?")
     if "kind" in found:
         raise Wrong(f"A dictionary is asked for; yours gives something else (a {found['kind']}).")
     names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
@@ -131,11 +129,9 @@ def _snapshot(student: Student) -> None:
             run, kept = _kept(student, optimiser, before, before)
             fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
             early, losses = trained(student, fresh, after), trained(student, run, after)
-            for got, sentence in (
-                (losses, "Training itself is disturbed: after the checkpoint it goes on with other losses."),
-                (early, "A run that goes on from the checkpoint at once has other losses already."),
-            ):
-                undisturbed(got, optimiser, before, sentence)
+            disturbed = "Training itself is disturbed: after the checkpoint it goes on with other losses."
+            undisturbed(losses, optimiser, before, disturbed)
+            undisturbed(early, optimiser, before, "A run that goes on from the checkpoint at once has other losses.")
             late = trained(student, _resumed(student, kept, optimiser)[0], after)
             undisturbed(late, optimiser, before, f"The checkpoint changed while training went on for {after} steps.")
 

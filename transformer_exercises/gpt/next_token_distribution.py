@@ -1,16 +1,17 @@
 """`next_token_distribution`: temperature, top-k, top-p and their order, logits far apart or −∞, values refused."""
 
 import math
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, close, dtype_name, same_tensor, unchanged
+from autograder.spec.compare import a_tensor, close, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal, raises_error
-from autograder.spec.student import Answer, Student
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.inputs import device_is_kept, gradients_agree, normal, raises_error
+from autograder.spec.student import Student
+
+from ..asking import Cases, asks, behaves
 
 next_token_distribution = reference("next_token_distribution")
 
@@ -35,14 +36,9 @@ def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_
     return round(min(gaps)[1], 4)
 
 
-def _distribution(
-    student: Student, what: str, logits: torch.Tensor, *args: Any, rough: bool = False, **kwargs: Any
-) -> Answer:
-    """Ask for one distribution: the right values, and exactly 0 where a token was excluded. Return the whole answer."""
-    said = ", ".join([*map(str, args), *(f"{name} = {value}" for name, value in kwargs.items())])
-    where = f"for {what}{' with ' + said if said else ''}"
-    answer = student.call("next_token_distribution", [logits, *args], kwargs, where=where)
-    got, expected = a_tensor(answer["value"], "The result"), next_token_distribution(logits, *args, **kwargs)
+def _same(got: Any, expected: torch.Tensor, what: str, where: str, rough: bool = False) -> None:
+    """Raise `Wrong` unless these are the right probabilities, exactly 0 where a token was excluded."""
+    got = a_tensor(got, what)
     if (got.shape, got.dtype) == (expected.shape, expected.dtype) and not got.isnan().any():
         kept, wanted = (got != 0).sum(-1), (expected != 0).sum(-1)
         if not torch.equal(kept, wanted) and ((expected == 0).any() or (expected > 1e-20).all()):
@@ -50,29 +46,22 @@ def _distribution(
             raise ValuesDiffer(f"Too {many} tokens have a probability above 0 {where}.")
         if not close(got.sum(-1), expected.sum(-1)):
             raise ValuesDiffer(f"The probabilities of a row do not sum to 1 {where}: normalise what is left.")
-    same_tensor(got, expected, "The result", where, rough)
-    return answer
+    same_tensor(got, expected, what, where, rough)
 
 
-Cases = Iterator[tuple[str, torch.Tensor, dict[str, Any]]]
+asked = asks("next_token_distribution", same=_same)
 
 
-def _asked(cases: Callable[[], Cases]) -> Asking:
-    """Make a check of cases: what the logits are in words, the logits, and the other arguments."""
-
-    def ask(student: Student) -> None:
-        for what, logits, kwargs in cases():
-            with student.case():
-                _distribution(student, what, logits, **kwargs)
-
-    return ask
+def _case(what: str, logits: torch.Tensor, **kwargs: Any) -> tuple[Any, str]:
+    said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
+    return ([logits], kwargs), f"for {what}{' with ' + said if said else ''}"
 
 
-def _shaped(*shape: int, **kwargs: Any) -> tuple[str, torch.Tensor, dict[str, Any]]:
-    return f"logits of shape {shape}", _apart(*shape), kwargs
+def _shaped(*shape: int, **kwargs: Any) -> tuple[Any, str]:
+    return _case(f"logits of shape {shape}", _apart(*shape), **kwargs)
 
 
-@_asked
+@asked
 def _temperature() -> Cases:
     yield _shaped(4, 7)
     for shape, temperature in (
@@ -81,13 +70,13 @@ def _temperature() -> Cases:
         yield _shaped(*shape, temperature=temperature)
 
 
-@_asked
+@asked
 def _one_likeliest() -> Cases:
     for shape in ((6,), (3, 5), (2, 3, 4), (1, 1), (4, 4)):
         yield _shaped(*shape, temperature=0)
     close_by = torch.tensor([[1.0, 1.001, 0.999, 1.0005], [-3.0, -3.001, -2.999, -4.0]])
-    yield "logits close to each other", close_by, {"temperature": 0.0}
-    yield "logits of 10,000 and −∞", torch.tensor([1e4, -math.inf, 1.1e4, -1e4]), {"temperature": 0}
+    yield _case("logits close to each other", close_by, temperature=0.0)
+    yield _case("logits of 10,000 and −∞", torch.tensor([1e4, -math.inf, 1.1e4, -1e4]), temperature=0)
     yield _shaped(3, 5, temperature=0, top_k=3, top_p=0.9)
 
 
@@ -104,31 +93,31 @@ def _greedy(student: Student) -> None:
             raise ValuesDiffer(f"A row should sum to 1, all of it on the likeliest, {where}.")
 
 
-@_asked
+@asked
 def _top_k() -> Cases:
     for shape, top_k in (
         *(((7,), 3), ((4, 6), 2), ((2, 3, 5), 4), ((3, 4), 1), ((5, 5), 2), ((2, 1, 2, 6), 3)),
         *(((3, 5), 5), ((3, 5), 8), ((6,), 1000), ((1,), 1)),  # all stay
     ):
         yield _shaped(*shape, top_k=top_k)
-    yield "GPT-2's 50,257 tokens", _as_in_gpt2(), {"top_k": 40}
+    yield _case("GPT-2's 50,257 tokens", _as_in_gpt2(), top_k=40)
 
 
-@_asked
+@asked
 def _top_p() -> Cases:
     for shape, near in (
         *(((7,), 0.8), ((4, 6), 0.6), ((2, 3, 5), 0.9), ((5, 5), 0.75), ((2, 1, 2, 6), 0.5), ((3, 40), 0.95)),
         *(((3, 4), 1e-3), ((6,), 0.02)),  # less than the likeliest token has: it stays nevertheless
     ):
-        what, logits, _ = _shaped(*shape)
-        yield what, logits, {"top_p": _p_between(logits, near)}
+        logits = _apart(*shape)
+        yield _case(f"logits of shape {shape}", logits, top_p=_p_between(logits, near))
     for p in (1.0, 1e-6):  # all stay, and one stays
         yield _shaped(3, 6, top_p=p)
     skewed = torch.tensor([[0.02, 0.9, 0.05, 0.03], [0.3, 0.25, 0.24, 0.21]]).log()
-    yield "two rows, one of which keeps one token and the other more,", skewed, {"top_p": 0.6}
+    yield _case("two rows, one of which keeps one token and the other more,", skewed, top_p=0.6)
 
 
-@_asked
+@asked
 def _together() -> Cases:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     logits = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]]).log()
@@ -138,41 +127,40 @@ def _together() -> Cases:
         *((2.0, 2, None), (0.4, 4, 0.93)),
     ):
         given = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-        yield "five tokens", logits, {name: value for name, value in given.items() if value is not None}
+        yield _case("five tokens", logits, **{name: value for name, value in given.items() if value is not None})
 
 
-@_asked
+@asked
 def _extreme() -> Cases:
     inf, what = math.inf, "logits of which some are −∞,"
     blocked = torch.tensor([[1.0, -inf, 2.0, 0.2, -inf], [-inf, -inf, -inf, 3.0, 0.5]])
     for kwargs in ({}, {"temperature": 0.5}, {"top_k": 2}, {"top_k": 4}, {"top_p": 0.6}, {"top_k": 3, "top_p": 0.95}):
-        yield what, blocked, kwargs
-    yield "GPT-2's 50,257 tokens", _as_in_gpt2(), {"top_p": 1.0}
+        yield _case(what, blocked, **kwargs)
+    yield _case("GPT-2's 50,257 tokens", _as_in_gpt2(), top_p=1.0)
     for factor, shift, what in (
         *((1e4, 0, "logits of 10,000"), (2, -2e4, "logits that are all near −20,000")),
         (2, 2e4, "logits that are all near 20,000"),
     ):
         logits = ((_apart(3, 6) * factor + shift) * 4).round() / 4  # so that nothing is lost where they are divided
         for kwargs in ({}, {"top_k": 2}, {"top_p": _p_between(logits, 0.7)}, {"temperature": 0.25}):
-            yield what, logits, {**kwargs, "rough": True}
+            yield *_case(what, logits, **kwargs), True
+
+
+_OPTIONS = [(0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)]  # temperature, top_k and top_p, by position
+
+
+@asked
+def _kept() -> Cases:
+    for options in _OPTIONS:
+        yield [_apart(3, 6, dtype=torch.float64), *options], f"for float64 logits with {options} by position"
+    yield _case("logits that are not contiguous (a transpose)", _apart(4, 3, 6).transpose(0, 1), top_k=4, top_p=0.8)
 
 
 def _manners(student: Student) -> None:
-    for kwargs in (
-        *({"temperature": 0.6}, {"top_k": 3}, {"top_p": 0.7}, {"temperature": 0}),
-        {"temperature": 2.0, "top_k": 4, "top_p": 0.8},
-    ):
-        for dtype in (torch.float32, torch.float64):
-            with student.case():
-                logits = _apart(3, 6, dtype=dtype)
-                answer = _distribution(student, f"{dtype_name(logits)} logits", logits, **kwargs)
-                unchanged(answer["inputs"], [logits], "logits")
-                generator_unchanged(answer)
-    with student.case():
-        turned = _apart(4, 3, 6).transpose(0, 1)
-        _distribution(student, "logits that are not contiguous (a transpose)", turned, top_k=4, top_p=0.8)
-    with student.case():
-        _distribution(student, "arguments by position,", _apart(3, 6, dtype=torch.float64), 0.5, 4, 0.9)
+    _kept(student)
+    for options in _OPTIONS:
+        with student.case():
+            behaves(student, "next_token_distribution", [_apart(3, 6), *options], "logits")
 
 
 def _gradient(student: Student) -> None:
@@ -186,23 +174,26 @@ def _gradient(student: Student) -> None:
 
 
 def _device(student: Student) -> None:
-    logits = _apart(3, 6)
-    for kwargs in ({"temperature": 0.5, "top_k": 3, "top_p": 0.8}, {"temperature": 0}):
+    for options in ((0.5, 3, 0.8), (0,)):
         with student.case():
-            _distribution(student, "three rows of logits", logits, **kwargs)
-            device_is_kept(student, "next_token_distribution", [logits], kwargs)
+            args = [_apart(3, 6), *options]
+            same_tensor(student.value("next_token_distribution", *args), next_token_distribution(*args), "The result")
+            device_is_kept(student, "next_token_distribution", args)
+
+
+@asked
+def _allowed() -> Cases:
+    yield _case("two rows of logits", _apart(2, 5), temperature=0.5, top_k=1, top_p=1.0)
 
 
 def _refused(student: Student) -> None:
-    logits = _apart(2, 5)
-    with student.case():
-        _distribution(student, "two rows of logits", logits, temperature=0.5, top_k=1, top_p=1.0)
+    _allowed(student)
     for kwargs in (
         *({"temperature": -1.0}, {"temperature": -0.01}, {"top_k": 0}, {"top_k": -2}),
         *({"top_p": -0.1}, {"top_p": 0.0}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
     ):
         with student.case(), raises_error(", ".join(f"{name} = {value}" for name, value in kwargs.items())):
-            student.call("next_token_distribution", [logits], kwargs)
+            student.call("next_token_distribution", [_apart(2, 5)], kwargs)
 
 
 EXERCISE = Exercise(
@@ -219,26 +210,6 @@ EXERCISE = Exercise(
         Check("stays on the device of the logits", 0.25, _device, further=True),
         Check("values out of range are ValueErrors", 0.25, _refused),
     ],
-    working=r"""
-import torch
-
-def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
-        raise ValueError("temperature, top_k or top_p is out of its range")
-    best = torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-    if temperature == 0:
-        return best
-    probs = torch.softmax(logits / temperature, -1)
-    ordered, order = probs.sort(-1, descending=True)
-    if top_k is not None:
-        ordered = torch.cat([ordered[..., :top_k], torch.zeros_like(ordered[..., top_k:])], -1)
-        ordered = ordered / ordered.sum(-1, keepdim=True)
-    if top_p is not None and top_p < 1:
-        before = torch.cat([torch.zeros_like(ordered[..., :1]), ordered[..., :-1]], -1).cumsum(-1)
-        ordered = torch.where(before < top_p, ordered, torch.zeros_like(ordered))
-        ordered = ordered / ordered.sum(-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, ordered)
-""",
     takes="tensor",
     gives="tensor",
 )

@@ -111,8 +111,6 @@ def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, 
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
     seen = student.value(student.probe("look", _LOOK), model, kept)
     groups = seen["groups"]
-    if seen["kind"] == "NoneType":
-        raise Wrong("Your function returned nothing. Does it end with `return`?")
     if groups is None:
         raise Wrong(f"A list of two dictionaries is asked for; yours gives something else (a {seen['kind']}).", "form")
     if len(groups) != 2:
@@ -134,7 +132,7 @@ def _sorts(kinds: list[str]) -> Asking:
                 decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
                 if any(name.startswith("?") for name in found):
                     raise Wrong(
-                        "The groups hold something else than the model's own parameters (names, copies?).", "form"
+                        "The groups hold other things than the model's own parameters (names, copies?).", "form"
                     )
                 for wrong, sentence in (
                     (len(found) - len(set(found)), "of the parameters stand in the groups twice"),

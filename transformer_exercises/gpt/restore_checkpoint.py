@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded
 from autograder.spec.student import Kept, Student
@@ -50,9 +51,7 @@ def _twice(student: Student) -> None:
             for turn in ("first", "second"):
                 fresh = begun(student, optimiser, seed=1)
                 _restored(student, checkpoint, fresh)
-                sentence = (
-                    f"Of two runs that go on from one checkpoint (with {optimiser}), the {turn} has other losses."
-                )
+                sentence = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
                 undisturbed(trained(student, fresh, after), optimiser, before, sentence)
 
 
@@ -61,10 +60,8 @@ def _step(student: Student) -> None:
         with student.case():
             checkpoint = _checkpoint(student, optimiser, step, step, dtype)
             got = _restored(student, checkpoint, begun(student, optimiser, seed=1, dtype=dtype))
-            if got is None:
-                raise Wrong("Your function returned nothing. Does it end with `return`?")
             if type(got) is not int:
-                raise Wrong("The step should be a plain whole number, as it is in the checkpoint.")
+                raise Wrong(f"The step should be an int, as it is in the checkpoint; yours is {kind(got)}.")
             if got != step:
                 raise ValuesDiffer('The number that is returned should be the "step" of the checkpoint.')
 

@@ -172,16 +172,5 @@ EXERCISE = Exercise(
         Check("the loss before the update, as a float", 0.75, _loss),
         Check("float64, batch unchanged", 0.25, _manners, further=True),
     ],
-    working=r"""
-import torch
-
-def train_step(model, optimizer, x, y, max_norm=1.0):
-    model.zero_grad()
-    loss = model(x, targets=y)[1]
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=max_norm)
-    optimizer.step()
-    return float(loss)
-""",
     gives="number",
 )

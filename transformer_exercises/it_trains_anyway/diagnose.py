@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind, unchanged
+from autograder.spec.course import exercise
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Kept, Student
@@ -187,12 +188,8 @@ def state(model):
             "modes": [m.training for m in model.modules()], "gradients": any(p.grad is not None for p in parameters)}
 """
 
-_LEFT = (  # what may be different afterwards, and what that means
-    ("dtypes", "The model has another dtype: `half()` changes the module itself, so try it on a copy.", "model_halved"),
-    ("weights", "The model has other weights: experiment on a copy, or set them back.", "weights_changed"),
-    ("modes", "The model is in another mode: eval() on a copy, or set it back.", "mode_changed"),
-    ("gradients", "Gradients are left behind in the model's parameters.", "gradients_left"),
-)
+# What may be different afterwards, and which mistake that is.
+_LEFT = {"dtypes": "model_halved", "weights": "weights_changed", "modes": "mode_changed", "gradients": "gradients_left"}
 
 
 def source(words: str) -> str:
@@ -242,30 +239,21 @@ def _about(finding: str, *sound: int) -> Asking:
     return ask
 
 
-_MANNERS = (
-    "that is sound",
-    "that calls F.dropout without `training`",
-    "that fills in −10⁹ in the model's dtype",
-    "whose loss counts padding",
-    "whose output layer has a copy of the table",
-)
-
-
 def _manners(student: Student) -> None:
-    probe = student.probe("state", _STATE)
-    for number in range(2 * len(_MANNERS)):
+    probe, first = student.probe("state", _STATE), {finding: words for words, (finding, *_) in reversed(MODELS.items())}
+    for number, finding in enumerate(("healthy", "noise", "half", "padding", "copy") * 2):
         with student.case():
-            words = _MANNERS[number // 2]
-            model, (ids, real) = made(student, words, number // 2, training=number % 2 == 0)
+            words = first[finding]
+            model, (ids, real) = made(student, words, number, training=number < 5)
             before = student.call(probe, [model], record=False)["value"]
             answer = student.call("diagnose", [model, (ids, real)])
             _word(answer["value"], words)
             unchanged(answer["inputs"], [ids, real], "batch")
             after = student.call(probe, [model])["value"]
-            for key, sentence, name in _LEFT:
+            for key, name in _LEFT.items():
                 old, new = before[key], after[key]
                 if not (all(map(torch.equal, new, old)) if key == "weights" else new == old):
-                    raise Wrong(sentence, name)
+                    raise Wrong(exercise("diagnose").sentences[name], name)
 
 
 EXERCISE = Exercise(
