@@ -206,6 +206,20 @@ def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
             cache.run(RIGHT, stopping(KeyboardInterrupt), Counted(RIGHT.source))
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"kind": "died"}, "Your code ended the Python process for 3 rows"),
+        ({"kind": "time", "seconds": 5}, "Your code did not come back within 5 seconds for 3 rows"),
+        ({"kind": "device", "text": "no"}, "On a GPU, your code would stop for 3 rows: no"),
+        ({"kind": "forged"}, "The judge could not read the answer for 3 rows"),
+    ],
+)
+def test_what_stopped_an_answer_is_said_with_the_input(facts, said):
+    with pytest.raises(Problem, match=f"^{said}"):
+        Student(lambda packet: encode({"problem": facts})).call(NAME, [1], where="for 3 rows")
+
+
 def test_an_answer_that_switches_gradients_off_leaves_them_on_for_the_next():
     off = RIGHT.source.replace("    d_k =", "    torch.set_grad_enabled(False)\n    d_k =")
     run_check(RIGHT, CHECK, student_with_answer(RIGHT, off))
