@@ -31,7 +31,7 @@ def _same(value: Any, case: Case, relative: float = 3e-4) -> None:
             raise ValuesDiffer(sentence, name)
     if not math.isfinite(number):
         what = f"The result is {number} {case.where}"
-        raise Wrong(f"{what}: a probability became 0 before its logarithm was taken?", "unstable")
+        raise Wrong(f"{what}: is each token compared with the logits before it, and no logarithm taken of a 0?")
     raise ValuesDiffer(f"The perplexity is too {'large' if number > math.exp(mean) else 'small'} {case.where}.")
 
 
