@@ -77,7 +77,8 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, list[str]]
             wanted.append((hint, put(f"{attn}.", ".in_proj_weight", (3 * C, C), *parts)))
     for role, rows, columns in (("up", F_, C), ("down", C, F_)):
         hint = f"With embed_dim = {C}, ff_dim = {F_}, ff should have a layer nn.Linear({columns}, {rows}) with a bias."
-        wanted.append((hint, put("ff.", "weight", (rows, columns), role)))
+        # PyTorch names a layer by the attribute that it was given to first, which may be another one than ff.
+        wanted.append((hint, put("ff.", "weight", (rows, columns), role) or put("", "weight", (rows, columns), role)))
     for norm in NORMS:
         hint = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
         wanted.append((hint, put(f"{norm}.weight", f"{norm}.weight", (C,), norm)))
