@@ -45,7 +45,7 @@ def shown(place: Path, sources: list[str]) -> list[str]:
     """Run these cells in a kernel in the copy's notebook folder; return what each shows, as text."""
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     where = {"metadata": {"path": str(place / NAME)}}
-    NotebookClient(notebook, allow_errors=True, timeout=120, resources=where).execute()
+    NotebookClient(notebook, allow_errors=True, timeout=120, resources=where, coalesce_streams=True).execute()
     return ["\n".join(map(_text, cell.outputs)) for cell in notebook.cells]
 
 

@@ -70,7 +70,7 @@ def shown():
     }
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources.values()])
     beside = {"metadata": {"path": str(ROOT / "course" / "06-masking")}}
-    NotebookClient(notebook, allow_errors=True, timeout=120, resources=beside).execute()
+    NotebookClient(notebook, allow_errors=True, timeout=120, resources=beside, coalesce_streams=True).execute()
     return dict(zip(sources, (_text(cell) for cell in notebook.cells), strict=True))
 
 
