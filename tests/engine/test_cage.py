@@ -71,13 +71,19 @@ def uncaged():
 
 
 @pytest.fixture(scope="module")
-def session(template, tmp_path_factory):
-    """Yield one notebook for all quiet attempts; what it was handed in with is one small file."""
+def files(tmp_path_factory):
+    """Return what a notebook is handed in with: one small file counts."""
     files = tmp_path_factory.mktemp("submission 1 'ä'")
     (files / "data").mkdir()
     (files / "data" / "own.txt").write_text("mine")
     (files / "link").symlink_to("/etc/passwd")
     (files / "other.ipynb").write_text("{}")
+    return files
+
+
+@pytest.fixture(scope="module")
+def session(template, files):
+    """Yield one notebook for all quiet attempts."""
     with Session(template, files, LIMITS) as running:
         yield running
 
@@ -100,8 +106,9 @@ def assert_works(session, source, expected):
 
 
 @pytest.mark.parametrize("kind", WORKS)
-def test_what_a_notebook_needs_works(session, kind):
-    assert_works(session, *WORKS[kind])
+def test_what_a_notebook_needs_works(template, files, kind):
+    with Session(template, files, LIMITS) as session:  # of its own: some write into their folder
+        assert_works(session, *WORKS[kind])
 
 
 def test_what_a_template_maps_does_not_count_against_the_notebook(vast):

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Problem
-from autograder.spec.inputs import device_is_kept, normal, raises_error
+from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 from autograder.spec.student import Student
 
 from .common import GPT2, GPTConfig, refusing, sizes_of, their_config
@@ -289,6 +289,36 @@ def _dropout(student: Student) -> None:
             refuse(not found["training"], "no_dropout_of_embeddings")
 
 
+def _device(student: Student) -> None:
+    """Ask as device_is_kept does, and before that with every new tensor that names no device somewhere else.
+
+    nn.Embedding takes ids of another device without a word when there are no numbers to look up, and gives back
+    whatever was in memory. Those may even be the right numbers, left there by an earlier call; so it is asked twice,
+    with other positions.
+    """
+    config = _SHAPES[1]
+    gpt = TheirGPT(student, config, 73)
+    ids, left, found = gpt.some_ids(3, 6), False, []
+    for _ in range(2):
+        try:
+            answer = student.call(gpt.model, [ids], training=False, strict_device=True, trace=True)
+        except Problem as problem:
+            left = devices_differ(problem)  # but not: made elsewhere, and moved afterwards
+            break
+        found.append(student.last)
+        strict, plain = gpt.logits_of(answer, ids), gpt.logits(ids)
+        same = strict.device == plain.device and torch.allclose(strict, plain, atol=1e-4)
+        # weight[positions] takes positions from the CPU on a GPU too
+        left = left or (not same and "index" not in answer["operations"])
+        student.load(gpt.model, {"position_embedding.weight": normal(config.block_size, config.n_embd)})
+    if left:
+        for reply in found:
+            student.note("not on the device", reply)  # and not what happened to be in memory
+    said = "The result does not stay on the device of ids: somewhere a tensor is made without `device=ids.device`. It "
+    refuse(left, "device_not_kept", f"{said}works on a CPU and fails on a GPU.")
+    device_is_kept(student, gpt.model, [ids])
+
+
 def _manners(student: Student) -> None:
     with student.case():
         gpt = TheirGPT(student, _SHAPES[0], 70, double=True)
@@ -307,8 +337,7 @@ def _manners(student: Student) -> None:
             TheirGPT(student, _SHAPES[2], 72)
             same_tensor(first.logits(ids), before, "The logits", "once another model exists")
     with student.case():
-        gpt = TheirGPT(student, _SHAPES[1], 73)
-        device_is_kept(student, gpt.model, [gpt.some_ids(3, 6)])
+        _device(student)
     with student.case():
         gpt = TheirGPT(student, _SHAPES[3])
         try:

@@ -150,17 +150,16 @@ _OPTIONS = [(0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)]  # temperat
 
 
 @asked
-def _kept() -> Cases:
-    for options in _OPTIONS:
-        yield [_apart(3, 6, dtype=torch.float64), *options], f"for float64 logits with {options} by position"
+def _turned() -> Cases:
     yield _case("logits that are not contiguous (a transpose)", _apart(4, 3, 6).transpose(0, 1), top_k=4, top_p=0.8)
 
 
 def _manners(student: Student) -> None:
-    _kept(student)
     for options in _OPTIONS:
-        with student.case():
-            behaves(student, "next_token_distribution", [_apart(3, 6), *options], "logits")
+        for dtype in (torch.float32, torch.float64):
+            with student.case():
+                behaves(student, "next_token_distribution", [_apart(3, 6, dtype=dtype), *options], "logits")
+    _turned(student)
 
 
 def _gradient(student: Student) -> None:

@@ -75,11 +75,15 @@ def _bad_ids(student: Student) -> None:
     _same(student, torch.tensor([0, 2, 1]))  # nothing wrong here
 
 
+@asks("count_bigrams")
+def _layout() -> Cases:
+    yield [text_of(24, 5)[::2], 5], "for a tensor that is not contiguous"
+
+
 def _manners(student: Student) -> None:
     ids = text_of(12, 5)
     behaves(student, "count_bigrams", [ids, 5], "`ids`")
-    part, where = text_of(24, 5)[::2], "for a tensor that is not contiguous"
-    asks("count_bigrams")(lambda: iter([([part, 5], where)]))(student)
+    _layout(student)
     device_is_kept(student, "count_bigrams", [ids, 5])
 
 

@@ -121,10 +121,14 @@ _nothing = _split(
 )
 
 
-def _manners(student: Student) -> None:
+@_asked
+def _two() -> Cases:
     sentence = _sentence(7)
-    ours, theirs = [_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)]
-    _asked(lambda: iter([(ours, theirs, "for two sentences")]))(student)
+    yield [_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences"
+
+
+def _manners(student: Student) -> None:
+    _two(student)
     with student.case():
         named = {"hypotheses": [_sentence(6), _sentence(7)], "references": [_sentence(6), _sentence(5)]}
         names_kept(student, "bleu", named, bleu(**named))

@@ -109,12 +109,17 @@ def _manners(student: Student) -> None:
         device_is_kept(student, "label_smoothed_loss", _padded(3, 5, pad_id=0))
 
 
+@asked
+def _limits() -> Cases:
+    for smoothing in (0.0, 1.0):
+        yield [normal(4, 3), torch.tensor([1, 2, 0, 1]), smoothing, 0], f"for smoothing = {smoothing}"
+
+
 def _refusals(student: Student) -> None:
-    targets = torch.tensor([1, 2, 0, 1])
-    asked(lambda: (([normal(4, 3), targets, limit, 0], f"for smoothing = {limit}") for limit in (0.0, 1.0)))(student)
+    _limits(student)
     for smoothing in (-0.1, 1.1, 10.0):
         with student.case(), raises_error(f"smoothing = {smoothing}"):
-            student.call("label_smoothed_loss", [normal(4, 3), targets, smoothing, 0])
+            student.call("label_smoothed_loss", [normal(4, 3), torch.tensor([1, 2, 0, 1]), smoothing, 0])
 
 
 EXERCISE = Exercise(
