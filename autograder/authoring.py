@@ -123,9 +123,10 @@ def text_of(notebook: NotebookNode) -> bytes:
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Copy the course's modules that a solution notebook, or one of them, imports beside it. Return what changed."""
+    """Copy the shared modules that a solution notebook, or a module beside it, imports. Return what changed."""
     cells = nbformat.read(path, as_version=4).cells
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    sources += [module.read_text("utf-8") for module in sorted(path.parent.glob("*.py"))]
     changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
     while imported := set(others) & set(IMPORTED.findall("\n".join(sources))):
         for name in sorted(imported):
