@@ -47,7 +47,9 @@ def draw_stream(*orders):
                 ax.text(x - 0.08, 0.75, "read", rotation=90, ha="right", va="center")
                 ax.text(x + 2.08, 0.75, "write", rotation=270, ha="left", va="center")
             if i % 2:
-                ax.text(x - 0.7, -0.55, f"└──────── block {i // 2 + 1} ────────┘", ha="center", va="top", color=GREY)
+                start, end = x - 2.95, x + 2.3 + 0.5 * (order == "post")
+                ax.plot([start, start, end, end], [-0.5, -0.62, -0.62, -0.5], color=GREY, lw=1.2)
+                ax.text((start + end) / 2, -0.7, f"block {i // 2 + 1}", ha="center", va="top", color=GREY)
         for x, y in norms:
             ax.text(x, y, "norm", ha="center", va="center", zorder=4, bbox={"fc": LIGHT["norm"], "pad": 4})
         ax.text(-0.1, 0, "embedding", ha="right", va="center")

@@ -143,7 +143,8 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
             red, green, blue, _ = image.cmap(float(image.norm(float(value))))
             light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
             ax.text(j, i, words(value), ha="center", va="center", color=BLACK if light else "white")
-    ax.set_xticks(range(len(columns)), columns, rotation=60, ha="right", rotation_mode="anchor")
+    turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if max(map(len, map(str, columns))) > 2 else {}
+    ax.set_xticks(range(len(columns)), columns, **turned)
     ax.set_yticks(range(len(rows)), rows)
     return image
 

@@ -80,8 +80,9 @@ def draw_tables(tables, across, down, words=None, **limits):
     """Draw tables of numbers side by side. tables: {title: numbers}; words writes a number into its cell."""
     fig, axes = subplots(1, len(tables), figsize=(11, 8.5 / len(tables) + 0.2), layout="constrained")
     for ax, (title, rows) in zip(axes, tables.items(), strict=True):
-        image = heat_map(ax, rows, range(len(rows)), range(len(rows[0])), words or (lambda number: ""), **limits)
-        ax.set(title=title, xlabel=across, ylabel=down)
+        columns = range(len(rows[0]))
+        image = heat_map(ax, rows, range(len(rows)), columns, words or (lambda number: ""), **limits)
+        ax.set(title=title, xlabel=across, ylabel=down, xticks=columns[:: 1 + len(columns) // 10])
     fig.colorbar(image, ax=axes, label="value", shrink=0.8)
     bright = (f"{title}: {[int(row.argmax()) for row in rows]}" for title, rows in tables.items())
     show(fig, f"Heat maps of {down} against {across}. The column of each row's largest number: {'; '.join(bright)}.")
