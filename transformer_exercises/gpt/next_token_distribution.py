@@ -136,7 +136,10 @@ def _extreme() -> Cases:
     blocked = torch.tensor([[1.0, -inf, 2.0, 0.2, -inf], [-inf, -inf, -inf, 3.0, 0.5]])
     for kwargs in ({}, {"temperature": 0.5}, {"top_k": 2}, {"top_k": 4}, {"top_p": 0.6}, {"top_k": 3, "top_p": 0.95}):
         yield _case(what, blocked, **kwargs)
-    yield _case("GPT-2's 50,257 tokens", _as_in_gpt2(), top_p=1.0)
+    peaks = torch.tensor([22.0, 21.5, 21.0, 20.5, 20.0])  # which have 42, 25, 15, 9 and 6 % of all
+    yield _case(
+        "GPT-2's 50,257 tokens", _as_in_gpt2().index_copy(0, torch.tensor([7, 50_000, 3, 900, 31]), peaks), top_p=0.75
+    )
     for factor, shift, what in (
         *((1e4, 0, "logits of 10,000"), (2, -2e4, "logits that are all near −20,000")),
         (2, 2e4, "logits that are all near 20,000"),

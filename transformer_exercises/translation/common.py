@@ -78,7 +78,9 @@ class Scripted(nn.Module):
         return logits + self.anchor
 
 def scripted(training, *args):
-    return Scripted(*args).train(training)
+    model = Scripted(*args).train(training)
+    model.came = training
+    return model
 
 def calls(model):
     return model.calls
@@ -86,8 +88,8 @@ def calls(model):
 def graphs(model):
     return model.graphs
 
-def modes(model):
-    return sorted(model.modes | {model.training})
+def mode(model):
+    return model.training or not model.came and True in model.modes
 """
 
 
@@ -136,9 +138,9 @@ def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, sam
             same(answer["value"], right, where)
             unchanged(answer["inputs"][:1], [source], "source_ids")
             generator_unchanged(answer)
-            if student.value(student.probe("modes", SCRIPTED), model) != [bool(training)]:
-                what = ("eval mode and is put into training mode", "training mode and is put into eval mode")[training]
-                raise Wrong(f"The model was in {what}: leave its mode alone, it is the caller's.", symptom)
+            if student.value(student.probe("mode", SCRIPTED), model) != bool(training):
+                what = ("eval mode and is put into training mode", "training mode and is left in eval mode")[training]
+                raise Wrong(f"The model was in {what}: its mode is the caller's.", symptom)
     given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
     with student.case():
         where = "with the arguments given by name"
