@@ -84,8 +84,8 @@ class Student(spec.Student):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
         if isinstance(request.get("target"), str):
             self.called.add(request["target"])
-        if record and self._topic:
-            self.record[self._topic].append(reply)
+        if record and self._topic:  # whoever builds layers to count them draws numbers, and gives the same answer
+            self.record[self._topic].append(reply | {"rng_moved": False} if "rng_moved" in reply else reply)
         if "problem" in reply:
             facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
             raise _problem(facts, where)

@@ -107,7 +107,7 @@ class Student(ABC):
             answer.clear()
         answer["value"] = value
 
-    def note_gradients(self, parameters: dict[str, Any]) -> None:
+    def note_gradients(self, parameters: dict[Any, Any]) -> None:
         """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
         gradients = self.last.get("gradients")
         self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}

@@ -8,7 +8,7 @@ import torch
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.student import Answer, Student
 
 skipgram_pairs = reference("skipgram_pairs")
 
@@ -41,12 +41,20 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
         raise ValuesDiffer(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
+def _pairs(student: Student, ids: list[int], window: int, where: str, exact: bool = False) -> Answer:
+    answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
+    if isinstance(answer["value"], list):
+        student.note(sorted(answer["value"], key=repr))  # whatever their order
+    _same_pairs(answer["value"], ids, window, where, exact)
+    return answer
+
+
 def _of(*cases: tuple[list[int], int]) -> Asking:
     def ask(student: Student) -> None:
         for ids, window in cases:
             with student.case():
                 where = f"for {f'ids {ids}' if len(ids) < 12 else f'{len(ids)} ids'} and window = {window}"
-                _same_pairs(student.value("skipgram_pairs", ids, window, where=where), ids, window, where)
+                _pairs(student, ids, window, where)
 
     return ask
 
@@ -63,8 +71,7 @@ def _manners(student: Student) -> None:
     for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1)):
         with student.case():
             where = f"for ids {ids} and window = {window}"
-            answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
-            _same_pairs(answer["value"], ids, window, where, exact=True)
+            answer = _pairs(student, ids, window, where, exact=True)
             if len(answer["after"]) == 2 and answer["after"][0] != ids:
                 raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
     with student.case():

@@ -75,7 +75,8 @@ def _form(student: Student) -> None:
 
 
 def _refused(student: Student) -> None:
-    reads("top_next_tokens", _same_probs, Case(READERS[2], ".", "after a prompt of one token"))(student)
+    prompts = ((".", "after a prompt of one token"), (" ", "after a prompt of one space, which is a token"))
+    reads("top_next_tokens", _same_probs, *(Case(READERS[2], *prompt) for prompt in prompts))(student)
     with student.case():
         refuses(student, "top_next_tokens", READERS[2], "", "A prompt without tokens")
 
