@@ -191,3 +191,16 @@ def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_
     verdict = verdict_on(source_of(name, mistake), exercise(name))
     assert [one.mistake for one in verdict.diagnoses] == [mistake]
     assert not asked
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "old", "new"),
+    [
+        ("attention_parameters", "bias_ignored", "return", "nn.Linear(2, 3)\n    return"),
+        ("skipgram_pairs", "each_pair_once", "list(set(pairs))", "sorted(set(pairs))[::-1]"),
+        ("FeedForward", "activation_ignored", "linear", "layer_"),
+        ("LearnedPositionalEmbedding", "length_first", "self.table", "self.weight"),
+    ],
+)
+def test_neither_draws_nor_order_nor_names_that_are_free_hide_a_mistake(name, mistake, old, new):
+    assert named(verdict_on(source_of(name, mistake).replace(old, new), exercise(name))) == {mistake}
