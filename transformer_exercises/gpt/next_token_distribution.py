@@ -22,9 +22,8 @@ def _apart(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return steps.cumsum(-1).gather(-1, normal(*shape).argsort(-1)).sub(steps.sum(-1, keepdim=True) / 2).to(dtype)
 
 
-def _as_in_gpt2() -> torch.Tensor:
+def _many(V: int) -> torch.Tensor:
     """Logits for a real vocabulary: all different, and none so unlikely that float32 makes it 0."""
-    V = 50_257
     return torch.linspace(-12, 12, V)[torch.randperm(V, generator=torch.Generator().manual_seed(9))]
 
 
@@ -100,7 +99,7 @@ def _top_k() -> Cases:
         *(((3, 5), 5), ((3, 5), 8), ((6,), 1000), ((1,), 1)),  # all stay
     ):
         yield _shaped(*shape, top_k=top_k)
-    yield _case("GPT-2's 50,257 tokens", _as_in_gpt2(), top_k=40)
+    yield _case("GPT-2's 50,257 tokens", _many(50_257), top_k=40)
 
 
 @asked
@@ -136,10 +135,9 @@ def _extreme() -> Cases:
     blocked = torch.tensor([[1.0, -inf, 2.0, 0.2, -inf], [-inf, -inf, -inf, 3.0, 0.5]])
     for kwargs in ({}, {"temperature": 0.5}, {"top_k": 2}, {"top_k": 4}, {"top_p": 0.6}, {"top_k": 3, "top_p": 0.95}):
         yield _case(what, blocked, **kwargs)
-    peaks = torch.tensor([22.0, 21.5, 21.0, 20.5, 20.0])  # which have 42, 25, 15, 9 and 6 % of all
-    yield _case(
-        "GPT-2's 50,257 tokens", _as_in_gpt2().index_copy(0, torch.tensor([7, 50_000, 3, 900, 31]), peaks), top_p=0.75
-    )
+    peaks = torch.tensor([22.0, 21.5, 21.0, 20.5, 20.0])  # which have 43, 26, 16, 10 and 6 % of all
+    likely = _many(5_000).index_copy(0, torch.tensor([7, 4_000, 3, 900, 31]), peaks)
+    yield _case("5,000 tokens of which five are likely", likely, top_p=0.75)
     for factor, shift, what in (
         *((1e4, 0, "logits of 10,000"), (2, -2e4, "logits that are all near −20,000")),
         (2, 2e4, "logits that are all near 20,000"),
