@@ -34,8 +34,8 @@ def draw_stream(*orders):
               "pre": "Pre-norm: the norms stand on the branches, and one at the very end"}  # fmt: skip
     for ax, order in zip(axes[:, 0], orders, strict=True):
         arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", (13.1, 0), (0, 0), arrowprops=arrow | {"lw": 8, "color": SKY, "mutation_scale": 28})
-        norms = [(12.35, 0.0)] if order == "pre" else []
+        ax.annotate("", (13.5, 0), (0, 0), arrowprops=arrow | {"lw": 8, "color": SKY, "mutation_scale": 28})
+        norms = [(12.8, 0.0)] if order == "pre" else []
         for i, name in enumerate(("attention", "feed-forward") * 2):
             x = 0.75 + 2.95 * i
             ax.plot([x, x, x + 2, x + 2], [0.1, 1.6, 1.6, 1.2], color=BLACK, lw=1.2)
@@ -47,14 +47,13 @@ def draw_stream(*orders):
                 ax.text(x - 0.08, 0.75, "read", rotation=90, ha="right", va="center")
                 ax.text(x + 2.08, 0.75, "write", rotation=270, ha="left", va="center")
             if i % 2:
-                start, end = x - 2.95, x + 2.3 + 0.5 * (order == "post")
-                ax.plot([start, start, end, end], [-0.5, -0.62, -0.62, -0.5], color=GREY, lw=1.2)
-                ax.text((start + end) / 2, -0.7, f"block {i // 2 + 1}", ha="center", va="top", color=GREY)
+                ax.plot([x - 2.95] * 2 + [x + 2.8] * 2, [-0.5, -0.62, -0.62, -0.5], color=GREY, lw=1.2)
+                ax.text(x - 0.1, -0.7, f"block {i // 2 + 1}", ha="center", va="top", color=GREY)
         for x, y in norms:
             ax.text(x, y, "norm", ha="center", va="center", zorder=4, bbox={"fc": LIGHT["norm"], "pad": 4})
         ax.text(-0.1, 0, "embedding", ha="right", va="center")
-        ax.text(13.2, 0, "output", ha="left", va="center")
-        ax.set(title=titles[order], xlim=(-1.3, 14), ylim=(-1, 2.1))
+        ax.text(13.6, 0, "output", ha="left", va="center")
+        ax.set(title=titles[order], xlim=(-1.3, 14.4), ylim=(-1, 2.1))
         ax.axis("off")
     show(fig, "A thick arrow, the stream, runs from embedding to output. Attention and feed-forward stand along "
               "it, twice: a thin line leads up into each of them and back down to a plus on the stream. "
