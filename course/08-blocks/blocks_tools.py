@@ -53,8 +53,7 @@ def draw_stream(*orders):
             ax.text(x, y, "norm", ha="center", va="center", zorder=4, bbox={"fc": LIGHT["norm"], "pad": 4})
         ax.text(-0.1, 0, "embedding", ha="right", va="center")
         ax.text(13.6, 0, "output", ha="left", va="center")
-        ax.set(title=titles[order], xlim=(-1.3, 14.4), ylim=(-1, 2.1))
-        ax.axis("off")
+        ax.set(title=titles[order], xlim=(-1.3, 14.4), ylim=(-1, 2.1), xticks=[], yticks=[], frame_on=False)
     show(fig, "A thick arrow, the stream, runs from embedding to output. Attention and feed-forward stand along "
               "it, twice: a thin line leads up into each of them and back down to a plus on the stream. "
               + ". ".join(titles[order] for order in orders) + ".")  # fmt: skip
