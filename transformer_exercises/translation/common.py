@@ -89,7 +89,7 @@ def graphs(model):
     return model.graphs
 
 def mode(model):
-    return model.training or not model.came and True in model.modes
+    return model.training or (not model.came and True in model.modes)
 """
 
 
@@ -140,7 +140,7 @@ def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, sam
             generator_unchanged(answer)
             if student.value(student.probe("mode", SCRIPTED), model) != bool(training):
                 what = ("eval mode and is put into training mode", "training mode and is left in eval mode")[training]
-                raise Wrong(f"The model was in {what}: its mode is the caller's.", symptom)
+                raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
     given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
     with student.case():
         where = "with the arguments given by name"
