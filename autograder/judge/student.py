@@ -84,8 +84,8 @@ class Student(spec.Student):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
         if isinstance(request.get("target"), str):
             self.called.add(request["target"])
-        if record and self._topic:  # whoever builds layers to count them draws numbers, and gives the same answer
-            self.record[self._topic].append(reply | {"rng_moved": False} if "rng_moved" in reply else reply)
+        if record and self._topic:
+            self.record[self._topic].append(reply)
         if "problem" in reply:
             facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
             raise _problem(facts, where)
@@ -155,6 +155,9 @@ def in_process(namespace: dict[str, Any]) -> Student:
 
 
 TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute, for single and double precision
+# Parts of an answer that do not tell mistakes apart: the operations that ran, and whether random numbers were drawn
+# (who builds layers to count them draws some, and gives the same answer)
+IGNORED = frozenset({"operations", "rng_moved"})
 LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
 
 
@@ -170,7 +173,7 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
     if isinstance(mine, dict):
         if mine.get("kind") == "raised":
             return type_of_error(mine) == type_of_error(theirs)
-        keys, others = (sorted(set(one) - {"operations"}, key=canonical.key) for one in (mine, theirs))
+        keys, others = (sorted(set(one) - IGNORED, key=canonical.key) for one in (mine, theirs))
         return len(keys) == len(others) and all(
             agree(key, other, depth + 1) and agree(mine[key], theirs[other], depth + 1)
             for key, other in zip(keys, others, strict=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...untrusted.wire import Ref, is_tensor
 from .. import canonical
-from ..student import TOLERANCE, type_of_error
+from ..student import IGNORED, TOLERANCE, type_of_error
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,6 @@ PROJECTIONS = 4
 BLOCK = 1 << 14  # numbers projected at a time
 STRIDE = 6101  # between the signs of two blocks: odd, so that no two of the first 2^14 have the same
 PLAIN = frozenset({bool, int, str})
-IGNORED = frozenset({"operations"})  # parts of an answer that do not tell mistakes apart
 # Numbers in float32 and below, those in float64 and outside tensors, and both kinds among the inputs.
 KINDS = ("single", "double", "given_single", "given_double")
 GIVEN = frozenset({"inputs", "after"})  # parts of an answer that hold the inputs
