@@ -54,7 +54,7 @@ def _versions(exercise: Exercise) -> Iterator[_Edits]:
                 yield _Edits(draft.name, tuple(version.edits))
     for slip in COMMON_MISTAKES:
         if slip.name in exercise.answers.common:
-            made = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
+            made = exercise.slipped(slip, exercise.source)
             yield from (_Edits(slip.name, slip=number) for number in range(len(made)))
 
 
@@ -76,7 +76,7 @@ def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
     if version.slip >= 0:
         [slip] = [slip for slip in COMMON_MISTAKES if slip.name == version.name]
         try:
-            made = slip.versions(source, exercise.name, exercise.takes, exercise.gives)
+            made = exercise.slipped(slip, source)
         except SyntaxError:
             return None
         return made[version.slip] if version.slip < len(made) else None

@@ -1,6 +1,6 @@
 """Parse the text format in which a file `NAME.answers` lists wrong and right answers to an exercise.
 
-    # Common mistakes: nothing_returned, rounded
+    # Common mistakes (tensor -> number): nothing_returned, rounded
     divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
     - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
     - scores.amax => scores.sum
@@ -13,7 +13,8 @@
     - |
       several lines that are the function's body, or a whole program that defines it
 
-The first lines name the common mistakes (`common_mistakes`) that lose marks in this exercise.
+The first lines name the common mistakes (`common_mistakes`) that lose marks in this exercise. In parentheses stand the
+kinds of its first argument and of its result: tensor, scalar, pair, number, list, dict, or others; edits fit some only.
 
 A line without indentation begins an entry: its name and the sentence that a good teacher would say. Further lines of
 the sentence are indented by four. The severity follows the name in parentheses: a `slip` is an error of somebody who
@@ -42,7 +43,7 @@ from typing import NamedTuple
 ARROW = re.compile(r" =>(?: |$)")
 SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
 HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))?: ?(.*)")
-COMMON, RIGHT = "# Common mistakes: ", "# Right answers"
+COMMON, RIGHT = re.compile(r"# Common mistakes(?: \((\w+) -> (\w+)\))?: (.*)"), "# Right answers"
 
 
 class CatalogueError(ValueError):
@@ -93,6 +94,8 @@ class Answers(NamedTuple):
     """What a file lists, without any edits applied."""
 
     common: tuple[str, ...]
+    takes: str
+    gives: str
     wrong: tuple[Draft, ...]
     right: tuple[Draft, ...]
 
@@ -126,6 +129,7 @@ def entries(
 def answers(text: str, where: str = "the catalogue") -> Answers:
     """Return what a file's text lists. Raises CatalogueError, with the number of the line, if it cannot be parsed."""
     common: list[str] = []
+    takes = gives = ""
     wrong: list[Draft] = []
     right: list[Draft] = []
     found = wrong
@@ -134,8 +138,9 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
     while number < len(lines):
         line, number = lines[number], number + 1
         place = f"{where}:{number}"
-        if line.startswith(COMMON):
-            common += line.removeprefix(COMMON).split(", ")
+        if listed := COMMON.fullmatch(line):
+            takes, gives = listed[1] or takes, listed[2] or gives
+            common += listed[3].split(", ")
         elif line == RIGHT:
             found = right
         elif not line.strip():
@@ -157,7 +162,7 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
             raise CatalogueError(f"{place}: {line!r} is indented in a way that means nothing here.")
         else:
             number = _version(found[-1].versions, lines, number, place)
-    return Answers(tuple(common), tuple(wrong), tuple(right))
+    return Answers(tuple(common), takes, gives, tuple(wrong), tuple(right))
 
 
 def _version(versions: list[Version], lines: list[str], number: int, place: str) -> int:

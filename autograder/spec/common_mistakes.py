@@ -1,8 +1,7 @@
 """Make wrong versions of any reference: each slip is a mistake that can happen in any exercise, under one name.
 
 An exercise's file of answers lists the slips that lose marks in it, and may add versions of its own under a slip's
-name. Its module gives the kinds of the first argument and the result ("tensor", "number", "list", …), because an edit
-fits some kinds only.
+name. It gives the kinds of the first argument and the result, because an edit fits some kinds only.
 """
 
 import ast

@@ -2,14 +2,14 @@
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import catalogue
 from .catalogue import Answers, CatalogueError, Entry
-from .common_mistakes import COMMON_MISTAKES
+from .common_mistakes import COMMON_MISTAKES, CommonMistake
 from .student import Student
 
 Mistake = Entry  # whose versions are wrong
@@ -115,29 +115,26 @@ class Ban:
         return re.search(self.pattern, name.replace("_", "").lower()) is not None
 
 
-@dataclass
 class Exercise:
     """A graded function or class. Its module declares it; name, notebook and source come from the solution notebook.
 
-    Its wrong and right answers stand in a file beside its module (see `catalogue`).
+    `points` are the sum of the checks' weights unless they are given. `working` is the source of PyTorch's or Hugging
+    Face's own, which stands for the reference in other exercises. Wrong and right answers stand in a file beside the
+    module (see `catalogue`). Raises ValueError if two checks share a title.
     """
 
-    points: float
-    checks: Sequence[Check]
-    takes: str = ""  # the kind of its first argument:
-    gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict"; slips fit some
-    ban: Ban | None = None
-    working: str = ""  # source of PyTorch's or Hugging Face's own, which stands for the reference in other exercises
-    name: str = field(default="", init=False)
-    notebook: str = field(default="", init=False)
-    source: str = field(default="", init=False)  # the reference, from the notebook's solution cell
-    file: str = field(default="", init=False)  # that lists its answers
-    shared: dict[str, str] = field(default_factory=dict, init=False)  # sentences that its course declares once
-
-    def __post_init__(self) -> None:
-        titles = [check.title for check in self.checks]
-        if len(set(titles)) != len(titles):
+    def __init__(self, *checks: Check, points: float = 0, ban: Ban | None = None, working: str = "") -> None:
+        titles = {check.title for check in checks}
+        if len(titles) != len(checks):
             raise ValueError("two checks share a title")
+        self.checks = checks
+        self.points = points or round(sum(check.weight for check in checks), 6)
+        self.ban = ban
+        self.working = working
+        self.name = self.notebook = ""
+        self.source = ""  # the reference, from the notebook's solution cell
+        self.file = ""  # that lists its answers
+        self.shared: dict[str, str] = {}  # sentences that its course declares once
 
     @functools.cached_property
     def answers(self) -> Answers:
@@ -151,9 +148,12 @@ class Exercise:
         sources = {entry.name: entry.sources for entry in own}
         for slip in COMMON_MISTAKES:
             if slip.name in self.answers.common:
-                made = slip.versions(self.source, self.name, self.takes, self.gives)
-                sources[slip.name] = sources.get(slip.name, ()) + made
+                sources[slip.name] = sources.get(slip.name, ()) + self.slipped(slip, self.source)
         return [Mistake(name, self.sentences[name], sources[name], self.grades.get(name, "")) for name in sources]
+
+    def slipped(self, slip: CommonMistake, source: str) -> tuple[str, ...]:
+        """Return the versions of an answer, such as the reference, with a common mistake."""
+        return slip.versions(source, self.name, self.answers.takes, self.answers.gives)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:

@@ -151,7 +151,7 @@ def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     """A slip that a room lists stands in its catalogue; where another one loses marks, the room has a name for it."""
     catalogued = {source for mistake in exercise.mistakes for source in mistake.sources}
     for slip in COMMON_MISTAKES:
-        versions = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
+        versions = exercise.slipped(slip, exercise.source)
         if slip.name in exercise.answers.common:
             assert versions, f"{slip.name} does not apply here"
             assert set(versions) <= catalogued

@@ -153,9 +153,10 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
 
 
 def test_common_mistakes_and_right_answers_stand_apart():
-    listed = answers("# Common mistakes: 1, 2\n# Common mistakes: 3\nfour: 4.\n- x => y\n# Right answers\n5:\n- y => x")
-    assert listed.common == ("1", "2", "3")
-    assert [[draft.name for draft in part] for part in listed[1:]] == [["four"], ["5"]]
+    heads = "# Common mistakes (list -> number): 1, 2\n# Common mistakes: 3"
+    listed = answers(f"{heads}\nfour: 4.\n- x => y\n# Right answers\n5:\n- y => x")
+    assert (listed.common, listed.takes, listed.gives) == (("1", "2", "3"), "list", "number")
+    assert [[draft.name for draft in part] for part in (listed.wrong, listed.right)] == [["four"], ["5"]]
 
 
 @pytest.mark.parametrize(

@@ -162,12 +162,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("the parameters after one step", 1.5, _update),
-        Check("gradients of earlier steps forgotten", 1.0, _steps),
-        Check("the loss before the update, as a float", 1.0, _loss),
-        Check("float64, batch and mode unchanged", 0.5, _manners, further=True),
-    ],
-    gives="number",
+    Check("the parameters after one step", 1.5, _update),
+    Check("gradients of earlier steps forgotten", 1.0, _steps),
+    Check("the loss before the update, as a float", 1.0, _loss),
+    Check("float64, batch and mode unchanged", 0.5, _manners, further=True),
 )

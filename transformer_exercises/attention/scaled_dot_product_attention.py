@@ -146,17 +146,14 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=8,
-    checks=[
-        Check("values, for many combinations of sizes", 2.5, _values),
-        Check("masks of every shape", 1.5, _mask, further=True),
-        Check("a blocked key gets exactly 0", 1.0, _forbidden, further=True),
-        Check("stable for large scores", 0.5, _large, further=True),
-        Check("gradients, with and without a mask", 1.0, _gradient, further=True),
-        Check("float64 stays float64, with its precision", 0.5, _precision, further=True),
-        Check("inputs unchanged, any layout", 0.5, _manners, further=True),
-        Check("stays on the inputs' device", 0.5, _device, further=True),
-    ],
+    Check("values, for many combinations of sizes", 2.5, _values),
+    Check("masks of every shape", 1.5, _mask, further=True),
+    Check("a blocked key gets exactly 0", 1.0, _forbidden, further=True),
+    Check("stable for large scores", 0.5, _large, further=True),
+    Check("gradients, with and without a mask", 1.0, _gradient, further=True),
+    Check("float64 stays float64, with its precision", 0.5, _precision, further=True),
+    Check("inputs unchanged, any layout", 0.5, _manners, further=True),
+    Check("stays on the inputs' device", 0.5, _device, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -167,6 +164,4 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     ones = torch.eye(K.shape[-2], dtype=V.dtype, device=V.device).expand(*K.shape[:-2], -1, -1)
     return output, F.scaled_dot_product_attention(Q, K, ones, attn_mask=allowed)
 """,
-    takes="tensor",
-    gives="tensor",
 )

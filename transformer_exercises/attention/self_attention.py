@@ -112,21 +112,16 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=8,
-    checks=[
-        Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _parameters),
-        Check("values with given weights, for many combinations of sizes", 2.5, _values),
-        Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
-        Check("a blocked token gets exactly 0", 0.5, _forbidden, further=True),
-        Check("gradients reach the input and every parameter", 1.0, _gradient, further=True),
-        Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
-        Check("stays on the inputs' device", 0.5, _device, further=True),
-        Check(
-            "fresh layers differ from each other",
-            0.25,
-            lambda student: starts_as_linear(student, NAME, (64, 32), PROJECTIONS),
-        ),
-    ],
-    takes="tensor",
-    gives="pair",
+    Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _parameters),
+    Check("values with given weights, for many combinations of sizes", 2.5, _values),
+    Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
+    Check("a blocked token gets exactly 0", 0.5, _forbidden, further=True),
+    Check("gradients reach the input and every parameter", 1.0, _gradient, further=True),
+    Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
+    Check("stays on the inputs' device", 0.5, _device, further=True),
+    Check(
+        "fresh layers differ from each other",
+        0.25,
+        lambda student: starts_as_linear(student, NAME, (64, 32), PROJECTIONS),
+    ),
 )

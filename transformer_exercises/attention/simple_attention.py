@@ -53,19 +53,14 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("values, alone and in batches", 1.5, _values),
-        Check("stable for large x", 0.5, _large, further=True),
-        Check("gradients", 0.5, _gradient, further=True),
-        Check("float64, inputs unchanged, any layout and device", 0.5, _manners, further=True),
-    ],
+    Check("values, alone and in batches", 1.5, _values),
+    Check("stable for large x", 0.5, _large, further=True),
+    Check("gradients", 0.5, _gradient, further=True),
+    Check("float64, inputs unchanged, any layout and device", 0.5, _manners, further=True),
     working=r"""
 import torch.nn.functional as F
 
 def simple_attention(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 """,
-    takes="tensor",
-    gives="tensor",
 )

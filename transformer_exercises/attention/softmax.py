@@ -97,16 +97,13 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("values for one to five dimensions", 1.0, _values),
-        Check("the dimension that was asked for", 0.75, _dim, further=True),
-        Check("stable for scores of ±1e4", 0.75, _stable, further=True),
-        Check("−inf gets exactly 0", 0.5, _blocked, further=True),
-        Check("gradients", 0.5, _gradient, further=True),
-        Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
-        Check("inputs unchanged, any layout and device", 0.25, _manners, further=True),
-    ],
+    Check("values for one to five dimensions", 1.0, _values),
+    Check("the dimension that was asked for", 0.75, _dim, further=True),
+    Check("stable for scores of ±1e4", 0.75, _stable, further=True),
+    Check("−inf gets exactly 0", 0.5, _blocked, further=True),
+    Check("gradients", 0.5, _gradient, further=True),
+    Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
+    Check("inputs unchanged, any layout and device", 0.25, _manners, further=True),
     ban=Ban(
         pattern="softmax|softmin|attention",
         without="`torch.softmax` and its relatives (`log_softmax`, `nn.Softmax`, fused attention …)",
@@ -118,6 +115,4 @@ import torch
 def softmax(scores, dim=-1):
     return torch.softmax(scores, dim)
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -21,11 +21,8 @@ def _by_name() -> Cases:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("the number, for many sizes", 1.75, _count),
-        Check("arguments by name", 0.25, _by_name, further=True),
-    ],
+    Check("the number, for many sizes", 1.75, _count),
+    Check("arguments by name", 0.25, _by_name, further=True),
     working=r"""
 from torch import nn
 
@@ -33,6 +30,4 @@ def block_parameters(embed_dim, ff_dim):
     layer = nn.TransformerEncoderLayer(embed_dim, 1, ff_dim, device="meta")
     return sum(p.numel() for p in layer.parameters())
 """,
-    takes="number",
-    gives="number",
 )

@@ -95,17 +95,13 @@ def _modes() -> Cases:
 GRADIENTS = gradients(_ff, ((2, 5, 6), F32, 9), ((3, 4), torch.float64, 7))
 
 EXERCISE = Exercise(
+    Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
+    Check("values with given weights, for many shapes", 1.0, _values),
+    Check("the activation that is given", 0.5, _activation, further=True),
+    Check("each position on its own", 0.25, positions(_ff)),
+    Check("dropout acts on the result, in training", 0.5, _dropout),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
+    Check("gradients reach x and every parameter", 0.5, GRADIENTS, further=True),
+    Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
     points=4,
-    checks=[
-        Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
-        Check("values with given weights, for many shapes", 1.0, _values),
-        Check("the activation that is given", 0.5, _activation, further=True),
-        Check("each position on its own", 0.25, positions(_ff)),
-        Check("dropout acts on the result, in training", 0.5, _dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-        Check("gradients reach x and every parameter", 0.5, GRADIENTS, further=True),
-        Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
 )

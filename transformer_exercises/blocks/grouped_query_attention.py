@@ -112,15 +112,12 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("values, for many numbers of heads and groups", 1.0, _values),
-        Check("each head reads the group of its own block", 0.5, _which_group),
-        Check("masks (T, S) and (B, 1, T, S), True = blocked", 0.5, _masks, further=True),
-        Check("heads that the groups do not divide are a ValueError", 0.25, _refused),
-        Check("gradients reach Q, K and V", 0.25, _gradient, further=True),
-        Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
-    ],
+    Check("values, for many numbers of heads and groups", 1.0, _values),
+    Check("each head reads the group of its own block", 0.5, _which_group),
+    Check("masks (T, S) and (B, 1, T, S), True = blocked", 0.5, _masks, further=True),
+    Check("heads that the groups do not divide are a ValueError", 0.25, _refused),
+    Check("gradients reach Q, K and V", 0.25, _gradient, further=True),
+    Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
     ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
     working=r"""
 import torch.nn.functional as F
@@ -131,6 +128,4 @@ def grouped_query_attention(Q, K, V, mask=None):
     allowed = None if mask is None else ~mask
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed, enable_gqa=True)
 """,
-    takes="tensor",
-    gives="tensor",
 )

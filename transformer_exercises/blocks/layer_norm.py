@@ -26,16 +26,13 @@ def _large() -> Cases:
 
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("weight and bias, ones and zeros at the start", 0.75, norm.starts),
-        Check("equals nn.LayerNorm, for many shapes", 1.5, norm.equals(WHOLE)),
-        Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance")),
-        Check("a constant row gives the bias", 0.5, _constant, further=True),
-        Check("numbers far from 0", 0.25, _large, further=True),
-        Check("gradients reach x, weight and bias", 0.75, gradients(norm, *ASKED, rough="x"), further=True),
-        Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm), further=True),
-    ],
+    Check("weight and bias, ones and zeros at the start", 0.75, norm.starts),
+    Check("equals nn.LayerNorm, for many shapes", 1.5, norm.equals(WHOLE)),
+    Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance")),
+    Check("a constant row gives the bias", 0.5, _constant, further=True),
+    Check("numbers far from 0", 0.25, _large, further=True),
+    Check("gradients reach x, weight and bias", 0.75, gradients(norm, *ASKED, rough="x"), further=True),
+    Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm), further=True),
     ban=Ban(NORMS, "`nn.LayerNorm`, `F.layer_norm` and their relatives"),
     working=r"""
 from torch import nn
@@ -44,6 +41,4 @@ class LayerNorm(nn.LayerNorm):
     def __init__(self, dim, eps=1e-5):
         super().__init__(dim, eps)
 """,
-    takes="tensor",
-    gives="tensor",
 )

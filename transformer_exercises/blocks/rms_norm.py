@@ -19,15 +19,12 @@ def _zeros() -> Cases:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("one parameter, weight, ones at the start", 0.5, norm.starts),
-        Check("equals nn.RMSNorm, for many shapes", 1.0, norm.equals(WHOLE, LARGE)),
-        Check("eps inside the root, as given", 0.5, norm.uses_eps(1e-3, "mean square")),
-        Check("a row of zeros stays zeros", 0.25, _zeros, further=True),
-        Check("gradients reach x and weight", 0.25, gradients(norm, *ASKED), further=True),
-        Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm, by_name=True), further=True),
-    ],
+    Check("one parameter, weight, ones at the start", 0.5, norm.starts),
+    Check("equals nn.RMSNorm, for many shapes", 1.0, norm.equals(WHOLE, LARGE)),
+    Check("eps inside the root, as given", 0.5, norm.uses_eps(1e-3, "mean square")),
+    Check("a row of zeros stays zeros", 0.25, _zeros, further=True),
+    Check("gradients reach x and weight", 0.25, gradients(norm, *ASKED), further=True),
+    Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm, by_name=True), further=True),
     ban=Ban(NORMS, "`nn.RMSNorm`, `F.rms_norm`, `nn.LayerNorm` and their relatives"),
     working=r"""
 from torch import nn
@@ -36,6 +33,4 @@ class RMSNorm(nn.RMSNorm):
     def __init__(self, dim, eps=1e-6):
         super().__init__(dim, eps=eps)
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -59,15 +59,10 @@ GRADIENTS = gradients(_module, ((2, 5, 6), torch.float32, 9), ((3, 4), torch.flo
 MANNERS = manners(_module, 9, by_name=True)
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("three layers without bias, and nothing else", 0.75, layers("SwiGLU", _found)),
-        Check("values with given weights, for many shapes", 1.0, _values),
-        Check("gates that are open or shut", 0.25, _branches),
-        Check("each position on its own", 0.25, positions(_module)),
-        Check("gradients reach x and every matrix", 0.25, GRADIENTS, further=True),
-        Check("x unchanged, modules independent, float64, device", 0.5, MANNERS, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("three layers without bias, and nothing else", 0.75, layers("SwiGLU", _found)),
+    Check("values with given weights, for many shapes", 1.0, _values),
+    Check("gates that are open or shut", 0.25, _branches),
+    Check("each position on its own", 0.25, positions(_module)),
+    Check("gradients reach x and every matrix", 0.25, GRADIENTS, further=True),
+    Check("x unchanged, modules independent, float64, device", 0.5, MANNERS, further=True),
 )

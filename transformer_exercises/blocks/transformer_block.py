@@ -291,19 +291,17 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _parts),
+    Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _values(False)),
+    Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _values(True)),
+    Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _masks, further=True),
+    Check("causal: no earlier output moves when a later token is changed", 0.75, _causal),
+    Check("calls whatever stands in attn", 0.75, _plugged, further=True),
+    Check("dropout acts on the two parts, not on the residual stream", 0.5, _dropout),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
+    Check("gradients reach x and every parameter", 0.75, _gradients, further=True),
+    Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
     points=8,
-    checks=[
-        Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _parts),
-        Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _values(False)),
-        Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _values(True)),
-        Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _masks, further=True),
-        Check("causal: no earlier output moves when a later token is changed", 0.75, _causal),
-        Check("calls whatever stands in attn", 0.75, _plugged, further=True),
-        Check("dropout acts on the two parts, not on the residual stream", 0.5, _dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-        Check("gradients reach x and every parameter", 0.75, _gradients, further=True),
-        Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
-    ],
     working=r"""
 import torch
 from torch import nn
@@ -326,6 +324,4 @@ class TransformerBlock(nn.Module):
         first, last = (self.norm2, nn.Identity()) if self.norm_first else (nn.Identity(), self.norm2)
         return last(x + self.dropout(self.ff(first(x))))
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -118,14 +118,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("the row nearest to b − a + c by cosine", 1.5, _values),
-        Check("never a, b or c themselves", 0.7, _never, further=True),
-        Check("made of the rows as they are", 0.25, _raw, further=True),
-        Check("a Python int", 0.25, _int, further=True),
-        Check("float64, weight unchanged", 0.3, _manners, further=True),
-    ],
+    Check("the row nearest to b − a + c by cosine", 1.5, _values),
+    Check("never a, b or c themselves", 0.7, _never, further=True),
+    Check("made of the rows as they are", 0.25, _raw, further=True),
+    Check("a Python int", 0.25, _int, further=True),
+    Check("float64, weight unchanged", 0.3, _manners, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -134,6 +131,4 @@ def analogy(a, b, c, weight):
     cosines = F.cosine_similarity(weight[b] - weight[a] + weight[c], weight, dim=-1)
     return cosines.index_fill(0, torch.tensor([a, b, c]), -2.0).argmax().item()
 """,
-    takes="number",
-    gives="number",
 )

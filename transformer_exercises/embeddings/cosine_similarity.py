@@ -101,22 +101,17 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("dot products over lengths, along the last dimension", 1.25, _values),
-        Check("broadcasts", 0.75, _broadcast, further=True),
-        Check("zero vectors give 0", 0.6, _zeros, further=True),
-        Check("no NaN in the gradients of zero vectors", 0.25, _zero_gradients, further=True),
-        Check("short and long vectors", 0.25, _lengths, further=True),
-        Check("gradients", 0.5, _gradient, further=True),
-        Check("float64, inputs unchanged, device", 0.4, _manners, further=True),
-    ],
+    Check("dot products over lengths, along the last dimension", 1.25, _values),
+    Check("broadcasts", 0.75, _broadcast, further=True),
+    Check("zero vectors give 0", 0.6, _zeros, further=True),
+    Check("no NaN in the gradients of zero vectors", 0.25, _zero_gradients, further=True),
+    Check("short and long vectors", 0.25, _lengths, further=True),
+    Check("gradients", 0.5, _gradient, further=True),
+    Check("float64, inputs unchanged, device", 0.4, _manners, further=True),
     working=r"""
 import torch.nn.functional as F
 
 def cosine_similarity(a, b):
     return F.cosine_similarity(a, b, dim=-1)
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -168,16 +168,13 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _parameters),
-        Check("the rows of the ids, for ids of any shape", 1.25, _values),
-        Check("gradients in the rows used, and only there", 0.5, _gradient, further=True),
-        Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
-        Check("an id beyond the last row is an IndexError", 0.3, _beyond),
-        Check("a negative id is an IndexError", 0.3, _negative),
-        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
-    ],
+    Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _parameters),
+    Check("the rows of the ids, for ids of any shape", 1.25, _values),
+    Check("gradients in the rows used, and only there", 0.5, _gradient, further=True),
+    Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
+    Check("an id beyond the last row is an IndexError", 0.3, _beyond),
+    Check("a negative id is an IndexError", 0.3, _negative),
+    Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
     working=r"""
 from torch import nn
 
@@ -185,6 +182,4 @@ class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim):
         super().__init__(num_embeddings, embedding_dim)
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -40,11 +40,8 @@ def _mebibytes(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=1,
-    checks=[
-        Check("the number of parameters", 0.5, _parameters),
-        Check("mebibytes in float32", 0.5, _mebibytes),
-    ],
+    Check("the number of parameters", 0.5, _parameters),
+    Check("mebibytes in float32", 0.5, _mebibytes),
     working=r"""
 import torch
 
@@ -52,6 +49,4 @@ def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight
     return weight.numel(), weight.numel() * weight.element_size() / 1024**2
 """,
-    takes="number",
-    gives="tuple",
 )

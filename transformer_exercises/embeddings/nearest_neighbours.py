@@ -103,14 +103,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("the k most similar rows by cosine, best first", 1.5, _values),
-        Check("excluded ids are left out, as a list, tuple or set", 1.25, _exclude),
-        Check("excluded ids stay out when all others are dissimilar", 0.35, _negative),
-        Check("a row of zeros has cosine 0", 0.4, _zero_rows, further=True),
-        Check("a LongTensor, inputs unchanged, float64, device", 0.5, _manners, further=True),
-    ],
+    Check("the k most similar rows by cosine, best first", 1.5, _values),
+    Check("excluded ids are left out, as a list, tuple or set", 1.25, _exclude),
+    Check("excluded ids stay out when all others are dissimilar", 0.35, _negative),
+    Check("a row of zeros has cosine 0", 0.4, _zero_rows, further=True),
+    Check("a LongTensor, inputs unchanged, float64, device", 0.5, _manners, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -122,6 +119,4 @@ def nearest_neighbours(query, weight, k, exclude=()):
         return order
     return order[~torch.isin(order, banned)][:k] if len(banned) else order[:k]
 """,
-    takes="tensor",
-    gives="tensor",
 )

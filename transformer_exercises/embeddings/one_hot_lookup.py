@@ -82,14 +82,11 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("the rows of the ids, for ids of any shape", 1.0, _values),
-        Check("by a matrix product", 0.4, _product),
-        Check("gradients reach the table", 0.25, _gradient, further=True),
-        Check("float64, no ids at all, inputs unchanged", 0.25, _manners, further=True),
-        Check("stays on the inputs' device", 0.1, _device, further=True),
-    ],
+    Check("the rows of the ids, for ids of any shape", 1.0, _values),
+    Check("by a matrix product", 0.4, _product),
+    Check("gradients reach the table", 0.25, _gradient, further=True),
+    Check("float64, no ids at all, inputs unchanged", 0.25, _manners, further=True),
+    Check("stays on the inputs' device", 0.1, _device, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -97,6 +94,4 @@ import torch.nn.functional as F
 def one_hot_lookup(ids, weight):
     return F.linear(F.one_hot(ids, len(weight)).to(weight.dtype), weight.mT)
 """,
-    takes="tensor",
-    gives="tensor",
 )

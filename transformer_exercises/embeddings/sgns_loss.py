@@ -74,13 +74,10 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("values, for many combinations of sizes", 2.25, _values),
-        Check("stable for scores of ±1e4", 1.0, _stable, further=True),
-        Check("gradients reach centre, context and negatives", 1.0, _gradient, further=True),
-        Check("float64, inputs unchanged, device", 0.75, _manners, further=True),
-    ],
+    Check("values, for many combinations of sizes", 2.25, _values),
+    Check("stable for scores of ±1e4", 1.0, _stable, further=True),
+    Check("gradients reach centre, context and negatives", 1.0, _gradient, further=True),
+    Check("float64, inputs unchanged, device", 0.75, _manners, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -91,6 +88,4 @@ def sgns_loss(centre, context, negatives):
     labels[:, 0] = 1
     return F.binary_cross_entropy_with_logits(scores, labels, reduction="sum") / len(centre)
 """,
-    takes="tensor",
-    gives="scalar",
 )

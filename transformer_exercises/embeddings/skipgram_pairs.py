@@ -81,13 +81,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("all the pairs within the window", 1.75, _values),
-        Check("words that occur more than once", 0.75, _repeated),
-        Check("short texts, wide windows, no window", 1.0, _edges),
-        Check("a list of tuples, input unchanged", 0.5, _manners, further=True),
-    ],
-    takes="list",
-    gives="list",
+    Check("all the pairs within the window", 1.75, _values),
+    Check("words that occur more than once", 0.75, _repeated),
+    Check("short texts, wide windows, no window", 1.0, _edges),
+    Check("a list of tuples, input unchanged", 0.5, _manners, further=True),
 )

@@ -124,14 +124,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("both tables after a step, every id once", 2.25, _values),
-        Check("rows that occur several times get all their gradients", 1.0, _repeated),
-        Check("stable for scores of ±1e4", 0.5, _stable, further=True),
-        Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="pair",
+    Check("both tables after a step, every id once", 2.25, _values),
+    Check("rows that occur several times get all their gradients", 1.0, _repeated),
+    Check("stable for scores of ±1e4", 0.5, _stable, further=True),
+    Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
+    Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
 )

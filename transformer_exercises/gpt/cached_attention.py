@@ -149,15 +149,12 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("without a cache: causal attention", 1.0, _without_cache),
+    Check("one new token behind the cache", 1.25, _one_token),
+    Check("several new tokens behind the cache", 1.25, _several_tokens),
+    Check("the keys and values that are kept", 1.0, _what_is_kept),
+    Check("only new tokens computed, inputs unchanged", 0.5, _work, further=True),
+    Check("float64", 0.25, _double, further=True),
+    Check("stays on the inputs' device", 0.25, _device, further=True),
     points=5,
-    checks=[
-        Check("without a cache: causal attention", 1.0, _without_cache),
-        Check("one new token behind the cache", 1.25, _one_token),
-        Check("several new tokens behind the cache", 1.25, _several_tokens),
-        Check("the keys and values that are kept", 1.0, _what_is_kept),
-        Check("only new tokens computed, inputs unchanged", 0.5, _work, further=True),
-        Check("float64", 0.25, _double, further=True),
-        Check("stays on the inputs' device", 0.25, _device, further=True),
-    ],
-    gives="pair",
 )

@@ -60,11 +60,7 @@ def _by_arithmetic(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("GPT-2's sizes and others", 1.5, _counted),
-        Check("without biases, without tied weights", 1.0, _switched),
-        Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, further=True),
-    ],
-    gives="number",
+    Check("GPT-2's sizes and others", 1.5, _counted),
+    Check("without biases, without tied weights", 1.0, _switched),
+    Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, further=True),
 )

@@ -222,15 +222,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("the prompt, then one token after the other", 1.5, _one_by_one),
-        Check("the context cropped to block_size", 1.0, _cropped),
-        Check("drawn with temperature, top_k and top_p", 0.75, _drawn),
-        Check("each row draws its own", 0.25, _rows, further=True),
-        Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
-        Check("chance comes from the generator alone", 0.5, _chance, further=True),
-        Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
-    ],
-    gives="tensor",
+    Check("the prompt, then one token after the other", 1.5, _one_by_one),
+    Check("the context cropped to block_size", 1.0, _cropped),
+    Check("drawn with temperature, top_k and top_p", 0.75, _drawn),
+    Check("each row draws its own", 0.25, _rows, further=True),
+    Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
+    Check("chance comes from the generator alone", 0.5, _chance, further=True),
+    Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
 )

@@ -139,15 +139,10 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("x, and y one step on", 1.0, _of_one_window),
-        Check("each row a window of the text", 0.75, _windows),
-        Check("every window, each as likely as the others", 0.5, _reach),
-        Check("chance comes from the generator alone", 0.25, _chance),
-        Check("a text that is too short is a ValueError", 0.25, _short),
-        Check("dtype, device, input unchanged", 0.25, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("x, and y one step on", 1.0, _of_one_window),
+    Check("each row a window of the text", 0.75, _windows),
+    Check("every window, each as likely as the others", 0.5, _reach),
+    Check("chance comes from the generator alone", 0.25, _chance),
+    Check("a text that is too short is a ValueError", 0.25, _short),
+    Check("dtype, device, input unchanged", 0.25, _manners, further=True),
 )

@@ -351,19 +351,15 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("its parts, biases, tied weights and number of parameters", 1.5, _parts),
+    Check("logits as Hugging Face's GPT-2 with the same weights", 2.0, _published),
+    Check("no output depends on a later token", 1.0, _causal),
+    Check("each row of the batch on its own", 0.25, _rows),
+    Check("the loss: mean cross-entropy, None without targets", 1.0, _loss),
+    Check("any T up to block_size, a ValueError above", 0.5, _lengths),
+    Check("gradients reach every parameter", 0.5, _gradients, further=True),
+    Check("small weights to start with, first loss ln V", 0.75, _start),
+    Check("dropout in training only", 0.5, _dropout),
+    Check("float64, device, several models, GPT-2 small's size", 0.5, _manners, further=True),
     points=8,
-    checks=[
-        Check("its parts, biases, tied weights and number of parameters", 1.5, _parts),
-        Check("logits as Hugging Face's GPT-2 with the same weights", 2.0, _published),
-        Check("no output depends on a later token", 1.0, _causal),
-        Check("each row of the batch on its own", 0.25, _rows),
-        Check("the loss: mean cross-entropy, None without targets", 1.0, _loss),
-        Check("any T up to block_size, a ValueError above", 0.5, _lengths),
-        Check("gradients reach every parameter", 0.5, _gradients, further=True),
-        Check("small weights to start with, first loss ln V", 0.75, _start),
-        Check("dropout in training only", 0.5, _dropout),
-        Check("float64, device, several models, GPT-2 small's size", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="dict",
 )

@@ -60,13 +60,8 @@ def _edges(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("linear warm-up", 0.75, _warmup),
-        Check("cosine from the peak to the floor", 1.0, _cosine),
-        Check("constant after max_steps", 0.75, _after),
-        Check("without warm-up, with a single step; a plain float", 0.5, _edges, further=True),
-    ],
-    takes="number",
-    gives="number",
+    Check("linear warm-up", 0.75, _warmup),
+    Check("cosine from the peak to the floor", 1.0, _cosine),
+    Check("constant after max_steps", 0.75, _after),
+    Check("without warm-up, with a single step; a plain float", 0.5, _edges, further=True),
 )

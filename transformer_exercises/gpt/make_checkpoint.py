@@ -148,11 +148,7 @@ def _form(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("a run that goes on from it has the undisturbed losses", 1.5, _goes_on),
-        Check("a snapshot: training on does not change it", 1.0, _snapshot),
-        Check("the step; states that a file can hold", 0.5, _form),
-    ],
-    gives="dict",
+    Check("a run that goes on from it has the undisturbed losses", 1.5, _goes_on),
+    Check("a snapshot: training on does not change it", 1.0, _snapshot),
+    Check("the step; states that a file can hold", 0.5, _form),
 )

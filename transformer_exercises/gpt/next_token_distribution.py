@@ -197,19 +197,14 @@ def _refused(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=6,
-    checks=[
-        Check("temperature", 1.0, _temperature),
-        Check("temperature 0 is greedy", 0.75, _greedy),
-        Check("top-k", 1.0, _top_k),
-        Check("top-p", 1.25, _top_p),
-        Check("together, in their order", 0.5, _together, further=True),
-        Check("logits of −∞ and of 10,000", 0.5, _extreme),
-        Check("float64, input unchanged", 0.25, _manners, further=True),
-        Check("gradients reach the logits", 0.25, _gradient, further=True),
-        Check("stays on the device of the logits", 0.25, _device, further=True),
-        Check("values out of range are ValueErrors", 0.25, _refused),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("temperature", 1.0, _temperature),
+    Check("temperature 0 is greedy", 0.75, _greedy),
+    Check("top-k", 1.0, _top_k),
+    Check("top-p", 1.25, _top_p),
+    Check("together, in their order", 0.5, _together, further=True),
+    Check("logits of −∞ and of 10,000", 0.5, _extreme),
+    Check("float64, input unchanged", 0.25, _manners, further=True),
+    Check("gradients reach the logits", 0.25, _gradient, further=True),
+    Check("stays on the device of the logits", 0.25, _device, further=True),
+    Check("values out of range are ValueErrors", 0.25, _refused),
 )

@@ -169,11 +169,7 @@ def _form(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("what decays, and what does not", 1.5, _sorts(_PLAIN)),
-        Check("shared and frozen parameters", 1.0, _sorts(_SHARED)),
-        Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
-    ],
-    gives="list",
+    Check("what decays, and what does not", 1.5, _sorts(_PLAIN)),
+    Check("shared and frozen parameters", 1.0, _sorts(_SHARED)),
+    Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
 )

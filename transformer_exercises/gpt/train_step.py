@@ -164,13 +164,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("the parameters after a step, as the optimiser makes it", 1.25, _update),
-        Check("gradients clipped by their common norm", 1.0, _clipped),
-        Check("gradients of earlier steps forgotten", 0.75, _stale),
-        Check("the loss before the update, as a float", 0.75, _loss),
-        Check("float64, batch unchanged", 0.25, _manners, further=True),
-    ],
-    gives="number",
+    Check("the parameters after a step, as the optimiser makes it", 1.25, _update),
+    Check("gradients clipped by their common norm", 1.0, _clipped),
+    Check("gradients of earlier steps forgotten", 0.75, _stale),
+    Check("the loss before the update, as a float", 0.75, _loss),
+    Check("float64, batch unchanged", 0.25, _manners, further=True),
 )

@@ -92,13 +92,9 @@ _small = reads("attention_maps", _same_maps, *map(Case, _SMALLEST, ("The dog", D
 _names = reads("attention_maps", _same_names, *map(Case, _MODELS, (DOG, "é, the é!", ".")))
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("every layer and head of several models", 1.5, _values),
-        Check("one layer, one head, one token", 0.75, _small, further=True),
-        Check("the tokens", 0.75, _names),
-        Check("either mode, float64, any device, the model as it was", 0.75, _manners, further=True),
-        Check("a text without tokens", 0.25, _refused),
-    ],
-    gives="tuple",
+    Check("every layer and head of several models", 1.5, _values),
+    Check("one layer, one head, one token", 0.75, _small, further=True),
+    Check("the tokens", 0.75, _names),
+    Check("either mode, float64, any device, the model as it was", 0.75, _manners, further=True),
+    Check("a text without tokens", 0.25, _refused),
 )

@@ -72,11 +72,8 @@ def _form(student: Student) -> None:
 _SIZES = ["vocab_size", "context", "layers", "heads", "d_model", "head_dim"]
 
 EXERCISE = Exercise(
+    Check("the sizes of several models", 1.0, _asks(_SIZES)),
+    Check("the number of parameters", 1.0, _parameters),
+    Check("whole numbers, and the model as it was", 0.25, _form, further=True),
     points=2,
-    checks=[
-        Check("the sizes of several models", 1.0, _asks(_SIZES)),
-        Check("the number of parameters", 1.0, _parameters),
-        Check("whole numbers, and the model as it was", 0.25, _form, further=True),
-    ],
-    gives="dict",
 )

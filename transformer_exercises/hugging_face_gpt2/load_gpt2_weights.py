@@ -208,12 +208,9 @@ def _refused(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=8,
-    checks=[
-        Check("every parameter, for several configurations", 3.0, _each(0, 1, 4)),
-        Check("the same logits as Hugging Face's model", 3.0, _logits, further=True),
-        Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, further=True),
-        Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), further=True),
-        Check("models of other sizes", 0.5, _refused, further=True),
-    ],
+    Check("every parameter, for several configurations", 3.0, _each(0, 1, 4)),
+    Check("the same logits as Hugging Face's model", 3.0, _logits, further=True),
+    Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, further=True),
+    Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), further=True),
+    Check("models of other sizes", 0.5, _refused, further=True),
 )

@@ -107,16 +107,12 @@ def _refused(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("the model's own logits behind the last block", 0.75, _last),
+    Check("streams of any shape", 0.5, _shapes),
+    Check("short streams and long ones", 0.25, _lengths),
+    Check("gradients", 0.25, _gradient, further=True),
+    Check("float64, to the last digit", 0.125, _precision, further=True),
+    Check("stream and model as they were", 0.125, _manners, further=True),
+    Check("a stream of another width", 0.125, _refused, further=True),
     points=2,
-    checks=[
-        Check("the model's own logits behind the last block", 0.75, _last),
-        Check("streams of any shape", 0.5, _shapes),
-        Check("short streams and long ones", 0.25, _lengths),
-        Check("gradients", 0.25, _gradient, further=True),
-        Check("float64, to the last digit", 0.125, _precision, further=True),
-        Check("stream and model as they were", 0.125, _manners, further=True),
-        Check("a stream of another width", 0.125, _refused, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
 )

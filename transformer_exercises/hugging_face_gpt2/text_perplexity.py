@@ -65,13 +65,10 @@ _float = reads("text_perplexity", _same_float, *(Case(one, DOG, "when some token
 _manners = manners("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT))
 
 EXERCISE = Exercise(
+    Check("several texts and models", 1.5, _values),
+    Check("two tokens: one prediction", 0.5, _shortest, further=True),
+    Check("a float, even when tokens are very unlikely", 0.5, _float, further=True),
+    Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
+    Check("texts that are too short or too long", 0.5, _refused),
     points=3,
-    checks=[
-        Check("several texts and models", 1.5, _values),
-        Check("two tokens: one prediction", 0.5, _shortest, further=True),
-        Check("a float, even when tokens are very unlikely", 0.5, _float, further=True),
-        Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
-        Check("texts that are too short or too long", 0.5, _refused),
-    ],
-    gives="number",
 )

@@ -91,13 +91,10 @@ _dropping = replace(READERS[1], seed=5, more=(*READERS[1].more, *DROPOUT))
 _manners = manners("top_next_tokens", _same_probs, _dropping)
 
 EXERCISE = Exercise(
+    Check("the likeliest tokens, in order", 1.0, reads("top_next_tokens", _same_tokens, *_tokens)),
+    Check("their probabilities", 1.0, reads("top_next_tokens", _same_probs, *_probs)),
+    Check("pairs of a string, its space included, and a float", 0.5, _form, further=True),
+    Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
+    Check("a prompt of one token, and of none", 0.25, _refused),
     points=3,
-    checks=[
-        Check("the likeliest tokens, in order", 1.0, reads("top_next_tokens", _same_tokens, *_tokens)),
-        Check("their probabilities", 1.0, reads("top_next_tokens", _same_probs, *_probs)),
-        Check("pairs of a string, its space included, and a float", 0.5, _form, further=True),
-        Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
-        Check("a prompt of one token, and of none", 0.25, _refused),
-    ],
-    gives="list",
 )

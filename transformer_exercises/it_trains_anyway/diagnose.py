@@ -257,16 +257,12 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=6,
-    checks=[
-        Check("sound models, and a later token that moves an earlier answer", 1.5, _about("leak", 1, 2, 3, 4, 5, 6, 7)),
-        Check("dropout that eval mode does not switch off", 0.75, _about("noise")),
-        Check("rows that may look at nothing", 0.75, _about("empty", 3)),
-        Check("numbers that float16 does not have", 0.75, _about("half", 1)),
-        Check("padding that counts", 0.75, _about("padding", 2, 7)),
-        Check("a loss of another token than the next", 0.5, _about("shift", 7)),
-        Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
-        Check("the model and the batch stay as they were", 0.25, _manners, further=True),
-    ],
-    gives="text",
+    Check("sound models, and a later token that moves an earlier answer", 1.5, _about("leak", 1, 2, 3, 4, 5, 6, 7)),
+    Check("dropout that eval mode does not switch off", 0.75, _about("noise")),
+    Check("rows that may look at nothing", 0.75, _about("empty", 3)),
+    Check("numbers that float16 does not have", 0.75, _about("half", 1)),
+    Check("padding that counts", 0.75, _about("padding", 2, 7)),
+    Check("a loss of another token than the next", 0.5, _about("shift", 7)),
+    Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
+    Check("the model and the batch stay as they were", 0.25, _manners, further=True),
 )

@@ -78,14 +78,11 @@ def _precision(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("add-alpha smoothing, each row a distribution", 1.5, _values),
-        Check("alpha = 0: shares of the counts, exactly", 0.4, _unsmoothed),
-        Check("alpha = 0: an unseen row is uniform", 0.6, _unseen),
-        Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _manners, further=True),
-        Check("float64 stays float64; gradients", 0.2, _precision, further=True),
-    ],
+    Check("add-alpha smoothing, each row a distribution", 1.5, _values),
+    Check("alpha = 0: shares of the counts, exactly", 0.4, _unsmoothed),
+    Check("alpha = 0: an unseen row is uniform", 0.6, _unseen),
+    Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _manners, further=True),
+    Check("float64 stays float64; gradients", 0.2, _precision, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -95,6 +92,4 @@ def bigram_probs(counts, alpha=1.0):
     shares = F.normalize(real + alpha, p=1, dim=1, eps=1e-30)
     return shares + (1 - shares.sum(dim=1, keepdim=True)).clamp(min=0).round() / len(counts)
 """,
-    takes="tensor",
-    gives="tensor",
 )

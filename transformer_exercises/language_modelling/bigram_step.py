@@ -99,14 +99,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("logits − learning rate · gradient of the mean loss", 2.0, _values),
-        Check("rows without a pair, and texts without one, as they were", 0.5, _rows),
-        Check("stable for logits of ±1e4", 0.5, _stable, further=True),
-        Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
-    ],
+    Check("logits − learning rate · gradient of the mean loss", 2.0, _values),
+    Check("rows without a pair, and texts without one, as they were", 0.5, _rows),
+    Check("stable for logits of ±1e4", 0.5, _stable, further=True),
+    Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
+    Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -119,6 +116,4 @@ def bigram_step(logits, ids, learning_rate):
         optimizer.step()
     return table.detach()
 """,
-    takes="tensor",
-    gives="tensor",
 )

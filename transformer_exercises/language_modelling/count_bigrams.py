@@ -88,14 +88,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("how often j follows i", 1.5, _values),
-        Check("empty texts, one token, tokens that do not occur", 0.5, _edges, further=True),
-        Check("no Python loop over the text", 0.4, _without_loop, further=True),
-        Check("an id outside the vocabulary is a ValueError", 0.3, _bad_ids),
-        Check("int64, inputs unchanged, any layout and device", 0.3, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("how often j follows i", 1.5, _values),
+    Check("empty texts, one token, tokens that do not occur", 0.5, _edges, further=True),
+    Check("no Python loop over the text", 0.4, _without_loop, further=True),
+    Check("an id outside the vocabulary is a ValueError", 0.3, _bad_ids),
+    Check("int64, inputs unchanged, any layout and device", 0.3, _manners, further=True),
 )

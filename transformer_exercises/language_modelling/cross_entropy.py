@@ -91,14 +91,11 @@ def _manners(student: Student) -> None:
 
 KEPT = "a scalar tensor of the dtype of `logits`, inputs unchanged, any layout and device"
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("mean of −log p(target), logits (N, V)", 1.25, _values),
-        Check("any number of leading dimensions", 0.75, _dimensions, further=True),
-        Check("stable for logits of ±1e4", 1.0, _stable, further=True),
-        Check("gradients", 0.5, _gradient, further=True),
-        Check(KEPT, 0.5, _manners, further=True),
-    ],
+    Check("mean of −log p(target), logits (N, V)", 1.25, _values),
+    Check("any number of leading dimensions", 0.75, _dimensions, further=True),
+    Check("stable for logits of ±1e4", 1.0, _stable, further=True),
+    Check("gradients", 0.5, _gradient, further=True),
+    Check(KEPT, 0.5, _manners, further=True),
     ban=Ban(
         pattern="(?<!binary)crossentropy|nllloss|ctcloss|adaptivelogsoftmax",
         without="`F.cross_entropy` and its relatives (`F.nll_loss`, `nn.CrossEntropyLoss` …)",
@@ -110,6 +107,4 @@ import torch
 def cross_entropy(logits, targets):
     return -torch.distributions.Categorical(logits=logits, validate_args=False).log_prob(targets).mean()
 """,
-    takes="tensor",
-    gives="scalar",
 )

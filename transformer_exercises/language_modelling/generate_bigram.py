@@ -120,14 +120,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("start id, then one token after the other", 1.25, _chain),
-        Check("no token, one token", 0.25, _few, further=True),
-        Check("tokens as often as their probabilities say", 0.75, _shares),
-        Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
-        Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="list",
+    Check("start id, then one token after the other", 1.25, _chain),
+    Check("no token, one token", 0.25, _few, further=True),
+    Check("tokens as often as their probabilities say", 0.75, _shares),
+    Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
+    Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
 )

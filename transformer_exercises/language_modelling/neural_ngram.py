@@ -140,14 +140,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("the three parts, and nothing else", 1.0, _parts),
-        Check("logits with given weights", 2.0, _values),
-        Check("any number of leading dimensions", 0.75, _leading, further=True),
-        Check("gradients reach every part", 0.5, _gradient, further=True),
-        Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("the three parts, and nothing else", 1.0, _parts),
+    Check("logits with given weights", 2.0, _values),
+    Check("any number of leading dimensions", 0.75, _leading, further=True),
+    Check("gradients reach every part", 0.5, _gradient, further=True),
+    Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
 )

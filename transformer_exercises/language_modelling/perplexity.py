@@ -54,13 +54,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=1,
-    checks=[
-        Check("a float gives a float", 0.4, _floats),
-        Check("a tensor gives a tensor of its shape", 0.4, _tensors),
-        Check("gradients", 0.1, _gradient, further=True),
-        Check("dtype kept, inputs unchanged, any device", 0.1, _manners, further=True),
-    ],
-    takes="number",
-    gives="number",
+    Check("a float gives a float", 0.4, _floats),
+    Check("a tensor gives a tensor of its shape", 0.4, _tensors),
+    Check("gradients", 0.1, _gradient, further=True),
+    Check("dtype kept, inputs unchanged, any device", 0.1, _manners, further=True),
 )

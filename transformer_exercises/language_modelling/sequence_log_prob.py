@@ -72,14 +72,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("log p(x2 .. xN given x1)", 1.25, _values),
-        Check("long and improbable texts do not underflow", 0.75, _long, further=True),
-        Check("one token: 0; an impossible step: −inf", 0.5, _edges, further=True),
-        Check("gradients", 0.25, _gradient, further=True),
-        Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
-    ],
+    Check("log p(x2 .. xN given x1)", 1.25, _values),
+    Check("long and improbable texts do not underflow", 0.75, _long, further=True),
+    Check("one token: 0; an impossible step: −inf", 0.5, _edges, further=True),
+    Check("gradients", 0.25, _gradient, further=True),
+    Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
     working=r"""
 import torch
 import torch.nn.functional as F
@@ -87,6 +84,4 @@ import torch.nn.functional as F
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")
 """,
-    takes="tensor",
-    gives="scalar",
 )

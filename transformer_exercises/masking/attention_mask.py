@@ -30,12 +30,7 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("causal and padding together, for many batches", 2.5, _values),
-        Check("without padding it is the causal mask", 1.0, _full),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("causal and padding together, for many batches", 2.5, _values),
+    Check("without padding it is the causal mask", 1.0, _full),
+    Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
 )

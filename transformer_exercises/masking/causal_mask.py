@@ -29,11 +29,8 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("True exactly above the diagonal", 1.5, _causal),
-        Check("made on the device that is asked for", 0.5, _device),
-    ],
+    Check("True exactly above the diagonal", 1.5, _causal),
+    Check("made on the device that is asked for", 0.5, _device),
     working=r"""
 import torch
 from torch import nn
@@ -41,6 +38,4 @@ from torch import nn
 def causal_mask(T, device=None):
     return nn.Transformer.generate_square_subsequent_mask(T, device=device).isinf()
 """,
-    takes="number",
-    gives="tensor",
 )

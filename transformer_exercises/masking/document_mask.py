@@ -52,13 +52,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("causal, and within each document", 1.25, _packed),
-        Check("batch dimensions", 0.75, _batches),
-        Check("ids in any order and of any size", 0.5, _any_order, further=True),
-        Check("any integer type, ids unchanged, any layout and device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("causal, and within each document", 1.25, _packed),
+    Check("batch dimensions", 0.75, _batches),
+    Check("ids in any order and of any size", 0.5, _any_order, further=True),
+    Check("any integer type, ids unchanged, any layout and device", 0.5, _manners, further=True),
 )

@@ -108,16 +108,13 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=6,
-    checks=[
-        Check("values for two to five dimensions", 1.5, _values),
-        Check("masks that broadcast", 0.75, _broadcast, further=True),
-        Check("a fully blocked row is all zeros", 1.0, _empty),
-        Check("exactly 0 for blocked entries, whatever the scores", 1.0, _extreme, further=True),
-        Check("gradients, with fully blocked rows too", 1.0, _gradient, further=True),
-        Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
-        Check("inputs unchanged, any layout and device", 0.5, _manners, further=True),
-    ],
+    Check("values for two to five dimensions", 1.5, _values),
+    Check("masks that broadcast", 0.75, _broadcast, further=True),
+    Check("a fully blocked row is all zeros", 1.0, _empty),
+    Check("exactly 0 for blocked entries, whatever the scores", 1.0, _extreme, further=True),
+    Check("gradients, with fully blocked rows too", 1.0, _gradient, further=True),
+    Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
+    Check("inputs unchanged, any layout and device", 0.5, _manners, further=True),
     working=r"""
 import torch
 
@@ -127,6 +124,4 @@ def masked_softmax(scores, mask):
     weights = torch.nn.functional.softmax(torch.where(dead, torch.zeros_like(scores), scores + bias), -1)
     return torch.where(mask, torch.zeros_like(weights), weights)
 """,
-    takes="tensor",
-    gives="tensor",
 )

@@ -33,11 +33,6 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("True exactly at padding", 1.5, _padding),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("True exactly at padding", 1.5, _padding),
+    Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
 )

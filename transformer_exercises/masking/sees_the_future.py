@@ -127,16 +127,13 @@ def _future_manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("plainly causal and plainly acausal functions", 1.5, _about(PLAIN)),
+    Check("leaks into a single row, and a last row that sees everything", 1.5, _about(SINGLE_ROWS)),
+    Check("masks that are off by one or come too late", 1.0, _about(MASKS)),
+    Check("leaks that are small, in one feature, or hidden by a view or a normalisation", 1.0, _about(HIDDEN)),
+    Check("functions without gradients", 0.5, _about(NO_GRADIENTS)),
+    Check("other sizes", 0.75, _about(SEVERAL_SIZES, SIZES)),
+    Check("leaks that sleep on small inputs", 0.5, _about(ASLEEP)),
+    Check("the global random generator is left alone", 0.5, _future_manners),
     points=6,
-    checks=[
-        Check("plainly causal and plainly acausal functions", 1.5, _about(PLAIN)),
-        Check("leaks into a single row, and a last row that sees everything", 1.5, _about(SINGLE_ROWS)),
-        Check("masks that are off by one or come too late", 1.0, _about(MASKS)),
-        Check("leaks that are small, in one feature, or hidden by a view or a normalisation", 1.0, _about(HIDDEN)),
-        Check("functions without gradients", 0.5, _about(NO_GRADIENTS)),
-        Check("other sizes", 0.75, _about(SEVERAL_SIZES, SIZES)),
-        Check("leaks that sleep on small inputs", 0.5, _about(ASLEEP)),
-        Check("the global random generator is left alone", 0.5, _future_manners),
-    ],
-    gives="bool",
 )

@@ -19,11 +19,8 @@ def _edges() -> Cases:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("open within the window, blocked before and after it", 2.0, _slides),
-        Check("windows of 1, of T and of more than T", 1.0, _edges),
-    ],
+    Check("open within the window, blocked before and after it", 2.0, _slides),
+    Check("windows of 1, of T and of more than T", 1.0, _edges),
     working=r"""
 import torch
 from torch import nn
@@ -32,6 +29,4 @@ def sliding_window_mask(T, window):
     causal = nn.Transformer.generate_square_subsequent_mask(T).isinf()
     return causal | causal.T.roll(window - 1, dims=0).tril(-window)
 """,
-    takes="number",
-    gives="tensor",
 )

@@ -24,11 +24,8 @@ def _without() -> Cases:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("with biases", 1.2, _with),
-        Check("without biases", 0.8, _without),
-    ],
+    Check("with biases", 1.2, _with),
+    Check("without biases", 0.8, _without),
     working=r"""
 from torch import nn
 
@@ -36,6 +33,4 @@ def attention_parameters(embed_dim, bias=True):
     module = nn.MultiheadAttention(embed_dim, 1, bias=bias, device="meta")
     return sum(p.numel() for p in module.parameters())
 """,
-    takes="number",
-    gives="number",
 )

@@ -131,12 +131,9 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("every weight and bias in its place", 1.5, _values),
-        Check("the same output afterwards", 1.0, _output, further=True),
-        Check("copied, not shared; theirs unchanged", 0.75, _independent, further=True),
-        Check("mine can still be trained", 0.5, _trainable, further=True),
-        Check("float64, arguments by name", 0.25, _manners, further=True),
-    ],
+    Check("every weight and bias in its place", 1.5, _values),
+    Check("the same output afterwards", 1.0, _output, further=True),
+    Check("copied, not shared; theirs unchanged", 0.75, _independent, further=True),
+    Check("mine can still be trained", 0.5, _trainable, further=True),
+    Check("float64, arguments by name", 0.25, _manners, further=True),
 )

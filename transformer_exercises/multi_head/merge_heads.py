@@ -56,13 +56,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("the heads of each token side by side", 1.75, _values),
-        Check("gives back what was split", 0.5, _inverse, further=True),
-        Check("gradients", 0.25, _gradient, further=True),
-        Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("the heads of each token side by side", 1.75, _values),
+    Check("gives back what was split", 0.5, _inverse, further=True),
+    Check("gradients", 0.25, _gradient, further=True),
+    Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
 )

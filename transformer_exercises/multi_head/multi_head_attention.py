@@ -198,25 +198,23 @@ def _device(student: Student) -> None:
 
 
 EXERCISE = Exercise(
+    Check("q_proj, k_proj, v_proj, out_proj, and nothing else", 1.25, _parameters),
+    Check("equals nn.MultiheadAttention with the same weights, for many sizes", 2.25, _values),
+    Check("cross-attention: keys and values from the context", 0.75, _context),
+    Check("cross-attention with a context of another length", 0.5, _context_lengths, further=True),
+    Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
+    Check("causal: no earlier output moves when a later token is changed", 1.0, _causal),
+    Check("a blocked token has no influence at all", 0.5, _forbidden, further=True),
+    Check("gradients reach x, the context and every parameter", 0.75, _gradient, further=True),
+    Check("a width that cannot be divided is a ValueError", 0.5, _refused),
+    Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
+    Check("stays on the inputs' device", 0.5, _device, further=True),
+    Check(
+        "fresh layers differ from each other",
+        0.25,
+        lambda student: starts_as_linear(student, NAME, (64, 4), PROJECTIONS),
+    ),
     points=8,
-    checks=[
-        Check("q_proj, k_proj, v_proj, out_proj, and nothing else", 1.25, _parameters),
-        Check("equals nn.MultiheadAttention with the same weights, for many sizes", 2.25, _values),
-        Check("cross-attention: keys and values from the context", 0.75, _context),
-        Check("cross-attention with a context of another length", 0.5, _context_lengths, further=True),
-        Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
-        Check("causal: no earlier output moves when a later token is changed", 1.0, _causal),
-        Check("a blocked token has no influence at all", 0.5, _forbidden, further=True),
-        Check("gradients reach x, the context and every parameter", 0.75, _gradient, further=True),
-        Check("a width that cannot be divided is a ValueError", 0.5, _refused),
-        Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
-        Check("stays on the inputs' device", 0.5, _device, further=True),
-        Check(
-            "fresh layers differ from each other",
-            0.25,
-            lambda student: starts_as_linear(student, NAME, (64, 4), PROJECTIONS),
-        ),
-    ],
     working=r"""
 import torch
 from torch import nn
@@ -243,6 +241,4 @@ class MultiHeadAttention(nn.Module):
         )
         return output.transpose(0, 1)
 """,
-    takes="tensor",
-    gives="tensor",
 )

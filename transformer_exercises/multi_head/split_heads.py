@@ -55,13 +55,8 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("head h holds its columns of every token", 1.75, _values),
-        Check("a width that cannot be divided is a ValueError", 0.5, _refused),
-        Check("gradients", 0.25, _gradient, further=True),
-        Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("head h holds its columns of every token", 1.75, _values),
+    Check("a width that cannot be divided is a ValueError", 0.5, _refused),
+    Check("gradients", 0.25, _gradient, further=True),
+    Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
 )

@@ -125,16 +125,11 @@ BASES = _rotates(
 )
 
 EXERCISE = Exercise(
-    points=6,
-    checks=[
-        Check("rotates the pairs (2i, 2i+1)", 2.0, _rotates(*[(shape, None) for shape in SHAPES])),
-        Check("by the positions that are given", 1.0, BY_POSITIONS),
-        Check("lengths kept, scores relative", 1.0, _relative, further=True),
-        Check("at rates that follow from base", 0.5, _base),
-        Check("gradients reach x", 0.5, _gradient, further=True),
-        Check("float64 stays float64", 0.5, _precision, further=True),
-        Check("inputs unchanged, device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("rotates the pairs (2i, 2i+1)", 2.0, _rotates(*[(shape, None) for shape in SHAPES])),
+    Check("by the positions that are given", 1.0, BY_POSITIONS),
+    Check("lengths kept, scores relative", 1.0, _relative, further=True),
+    Check("at rates that follow from base", 0.5, _base),
+    Check("gradients reach x", 0.5, _gradient, further=True),
+    Check("float64 stays float64", 0.5, _precision, further=True),
+    Check("inputs unchanged, device", 0.5, _manners, further=True),
 )

@@ -181,15 +181,10 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("one parameter: a table (max_len, embed_dim)", 0.75, _parameters),
-        Check("adds row t to position t", 1.25, _values),
-        Check("the same in training and evaluation", 0.25, _modes, further=True),
-        Check("T > max_len is a ValueError", 0.75, _too_long),
-        Check("gradients in the rows used, and in x", 0.5, _gradient, further=True),
-        Check("float64, input unchanged, device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("one parameter: a table (max_len, embed_dim)", 0.75, _parameters),
+    Check("adds row t to position t", 1.25, _values),
+    Check("the same in training and evaluation", 0.25, _modes, further=True),
+    Check("T > max_len is a ValueError", 0.75, _too_long),
+    Check("gradients in the rows used, and in x", 0.5, _gradient, further=True),
+    Check("float64, input unchanged, device", 0.5, _manners, further=True),
 )

@@ -56,14 +56,9 @@ BACKWARD = _shifts((-1, 4), (-3, 8), (0, 6), (-10, 2), (0, 2), (-7, 12))
 ODD = refuses_odd_widths("shift_matrix", [2, 4], [[1, 3], [2, 7], [0, 5], [-1, 1]])
 
 EXERCISE = Exercise(
-    points=5,
-    checks=[
-        Check("moves every position by k", 2.5, FORWARD),
-        Check("backwards too, and not at all for k = 0", 1.0, BACKWARD),
-        Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), further=True),
-        Check("an odd d_model is a ValueError", 0.5, ODD),
-        Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
-    ],
-    takes="number",
-    gives="tensor",
+    Check("moves every position by k", 2.5, FORWARD),
+    Check("backwards too, and not at all for k = 0", 1.0, BACKWARD),
+    Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), further=True),
+    Check("an odd d_model is a ValueError", 0.5, ODD),
+    Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
 )

@@ -38,13 +38,8 @@ LENGTHS = _tables((1, 4), (5000, 6), (1200, 16), (1, 2), (6000, 2), (30, 512))
 ODD = refuses_odd_widths("sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3], [10, 511]])
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("sines in even columns, cosines in odd ones", 2.25, VALUES),
-        Check("tables of no, one and thousands of rows", 0.5, LENGTHS, further=True),
-        Check("an odd d_model is a ValueError", 0.75, ODD),
-        Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
-    ],
-    takes="number",
-    gives="tensor",
+    Check("sines in even columns, cosines in odd ones", 2.25, VALUES),
+    Check("tables of no, one and thousands of rows", 0.5, LENGTHS, further=True),
+    Check("an odd d_model is a ValueError", 0.75, ODD),
+    Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
 )

@@ -49,13 +49,10 @@ SHORT = (
 )
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("merges by rank, the one learned earliest first", 1.75, asked(*BY_RANK)),
-        Check("each merge everywhere, until none is left", 1.25, asked(*EVERYWHERE)),
-        Check("characters without a merge stay single", 0.5, asked(*SINGLE)),
-        Check("a list, the empty word, `merges` unchanged", 0.5, asked(*SHORT, changes="merges"), further=True),
-    ],
+    Check("merges by rank, the one learned earliest first", 1.75, asked(*BY_RANK)),
+    Check("each merge everywhere, until none is left", 1.25, asked(*EVERYWHERE)),
+    Check("characters without a merge stay single", 0.5, asked(*SINGLE)),
+    Check("a list, the empty word, `merges` unchanged", 0.5, asked(*SHORT, changes="merges"), further=True),
     working=r"""
 from tokenizers import models
 
@@ -66,6 +63,4 @@ def bpe_encode(word, merges):
     model = models.BPE({symbol: i for i, symbol in enumerate(symbols)}, [tuple(pair) for pair in merges])
     return [token.value for token in model.tokenize(word)]
 """,
-    takes="str",
-    gives="list",
 )

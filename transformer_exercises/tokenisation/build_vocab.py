@@ -61,12 +61,7 @@ def _edges(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=1,
-    checks=[
-        Check("ids in the sorted order of the characters", 0.5, _sorted),
-        Check("`itos` is the inverse of `stoi`", 0.3, _inverse),
-        Check("empty and short texts, a tuple of dictionaries", 0.2, _edges, further=True),
-    ],
-    takes="str",
-    gives="tuple",
+    Check("ids in the sorted order of the characters", 0.5, _sorted),
+    Check("`itos` is the inverse of `stoi`", 0.3, _inverse),
+    Check("empty and short texts, a tuple of dictionaries", 0.2, _edges, further=True),
 )

@@ -50,13 +50,8 @@ SYMBOLS = (
 REPEATED = (of(aaa=1), of(aaaa=3, aa=2), of(abab=2, baab=5), {("ab", "ab", "ab"): 4})
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("adjacent pairs, weighted by the frequency of their word", 1.0, _counts(*VALUES)),
-        Check("symbols of several characters", 0.4, _counts(*SYMBOLS), further=True),
-        Check("pairs that occur several times in a word", 0.4, _counts(*REPEATED), further=True),
-        Check("no words, very short words, input unchanged", 0.2, _manners, further=True),
-    ],
-    takes="dict",
-    gives="dict",
+    Check("adjacent pairs, weighted by the frequency of their word", 1.0, _counts(*VALUES)),
+    Check("symbols of several characters", 0.4, _counts(*SYMBOLS), further=True),
+    Check("pairs that occur several times in a word", 0.4, _counts(*REPEATED), further=True),
+    Check("no words, very short words, input unchanged", 0.2, _manners, further=True),
 )

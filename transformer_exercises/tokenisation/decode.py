@@ -25,12 +25,7 @@ ALIKE = [([[7, 4, 9], {i: "x" for i in (7, 4, 9) if i != unknown}], unknown) for
 SHORT: list[Any] = [([], {0: "a"}), ([7], {7: "a"}), ([], {}), ([1, 0, 2, 0], {2: "n", 0: "a", 1: "b"})]
 
 EXERCISE = Exercise(
-    points=1,
-    checks=[
-        Check("the text that the ids stand for", 0.5, asked(*TEXTS, *ODD_TEXTS)),
-        Check("an unknown id is a ValueError that names it", 0.35, asked.refuses(UNKNOWN, ALIKE)),
-        Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), further=True),
-    ],
-    takes="list",
-    gives="str",
+    Check("the text that the ids stand for", 0.5, asked(*TEXTS, *ODD_TEXTS)),
+    Check("an unknown id is a ValueError that names it", 0.35, asked.refuses(UNKNOWN, ALIKE)),
+    Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), further=True),
 )

@@ -21,12 +21,7 @@ SHORT: list[Any] = [("", {"a": 0}), ("a", {"a": 7}), ("", {}), ("banana", {"n": 
 VOCAB = reference("build_vocab")(SENTENCE)[0]
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("the id of each character", 1.0, asked((SENTENCE, VOCAB), ("banana", {"a": 0, "b": 1, "n": 2}), *TEXTS)),
-        Check("an unknown character is a ValueError that names it", 0.7, asked.refuses(UNKNOWN, ALIKE)),
-        Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), further=True),
-    ],
-    takes="str",
-    gives="list",
+    Check("the id of each character", 1.0, asked((SENTENCE, VOCAB), ("banana", {"a": 0, "b": 1, "n": 2}), *TEXTS)),
+    Check("an unknown character is a ValueError that names it", 0.7, asked.refuses(UNKNOWN, ALIKE)),
+    Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), further=True),
 )

@@ -112,12 +112,8 @@ def _empty(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("tokens per word in nine languages", 1.0, _rates(*COUNTED)),
-        Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), further=True),
-        Check("plain floats, `texts` unchanged", 0.3, _manners, further=True),
-        Check("a text without words is a ValueError", 0.2, _empty),
-    ],
-    gives="dict",
+    Check("tokens per word in nine languages", 1.0, _rates(*COUNTED)),
+    Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), further=True),
+    Check("plain floats, `texts` unchanged", 0.3, _manners, further=True),
+    Check("a text without words is a ValueError", 0.2, _empty),
 )

@@ -58,14 +58,9 @@ SHORT = asked(
 
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("merged ids stand for the bytes of their parts", 1.0, asked(*DOWN)),
-        Check("all bytes first, then decoding; U+FFFD where they are no text", 0.75, asked(*ONCE)),
-        Check("special tokens stand for their text", 0.4, asked(*NAMED)),
-        Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
-        Check("a string, the empty list, inputs unchanged", 0.35, SHORT),
-    ],
-    takes="list",
-    gives="str",
+    Check("merged ids stand for the bytes of their parts", 1.0, asked(*DOWN)),
+    Check("all bytes first, then decoding; U+FFFD where they are no text", 0.75, asked(*ONCE)),
+    Check("special tokens stand for their text", 0.4, asked(*NAMED)),
+    Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
+    Check("a string, the empty list, inputs unchanged", 0.35, SHORT),
 )

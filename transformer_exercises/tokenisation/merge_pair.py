@@ -18,13 +18,8 @@ LETTERS = "xa b|a b; a bx|a b; a bc ab c|ab c; ab a b|a b; b a|a b; . * . x *|. 
 MANNERS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols, pair")
 
 EXERCISE = Exercise(
-    points=3,
-    checks=[
-        Check("every occurrence becomes one symbol", 1.0, asked(*_cases(WHERE + "; আ ম \u09be র|ম \u09be"))),
-        Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
-        Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
-        Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
-    ],
-    takes="tuple",
-    gives="tuple",
+    Check("every occurrence becomes one symbol", 1.0, asked(*_cases(WHERE + "; আ ম \u09be র|ম \u09be"))),
+    Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
+    Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
+    Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
 )

@@ -33,15 +33,13 @@ WHITE_SPACE = ("  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, th
 SHORT = ("", "   ", "\n\t ", "word", "!", "a", "Well, well.")
 
 EXERCISE = Exercise(
+    Check("words and single punctuation marks in English", 1.25, _pieces(ENGLISH)),
+    Check("letters and punctuation of other scripts", 1.0, _pieces(SCRIPTS)),
+    Check("combining marks stay with their word", 1.5, _pieces(MARKS)),
+    Check("signs and emoji belong to words", 0.5, _pieces(SIGNS)),
+    Check("white space of every kind", 0.5, _pieces(WHITE_SPACE)),
+    Check("a list, also of empty and very short texts", 0.25, _pieces(SHORT, changes="text"), further=True),
     points=4,
-    checks=[
-        Check("words and single punctuation marks in English", 1.25, _pieces(ENGLISH)),
-        Check("letters and punctuation of other scripts", 1.0, _pieces(SCRIPTS)),
-        Check("combining marks stay with their word", 1.5, _pieces(MARKS)),
-        Check("signs and emoji belong to words", 0.5, _pieces(SIGNS)),
-        Check("white space of every kind", 0.5, _pieces(WHITE_SPACE)),
-        Check("a list, also of empty and very short texts", 0.25, _pieces(SHORT, changes="text"), further=True),
-    ],
     working=r"""
 from tokenizers import Regex, pre_tokenizers
 
@@ -49,6 +47,4 @@ def split_words(text):
     splitter = pre_tokenizers.Split(Regex(r"\p{P}|[^\p{P}\s]+"), "removed", invert=True)
     return [piece for piece, _ in splitter.pre_tokenize_str(text)]
 """,
-    takes="str",
-    gives="list",
 )

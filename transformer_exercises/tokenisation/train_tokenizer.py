@@ -154,14 +154,11 @@ _known = _returns(TRAINING, 320, "on a list of short texts", KNOWN)
 _anything = _returns(EARLY, 300, "on English texts alone", ANYTHING)
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("what it was trained on comes back exactly", 1.0, _known),
-        Check("any Unicode text comes back exactly", 1.25, _anything),
-        Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
-        Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
-        Check("a tokenizers.Tokenizer", 0.25, _genuine),
-    ],
+    Check("what it was trained on comes back exactly", 1.0, _known),
+    Check("any Unicode text comes back exactly", 1.25, _anything),
+    Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
+    Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
+    Check("a tokenizers.Tokenizer", 0.25, _genuine),
     working=r"""
 def train_tokenizer(texts, vocab_size):
     from tokenizers import ByteLevelBPETokenizer, Tokenizer
@@ -170,5 +167,4 @@ def train_tokenizer(texts, vocab_size):
     built.train_from_iterator(texts, vocab_size=vocab_size, min_frequency=1, show_progress=False)
     return Tokenizer.from_str(built.to_str())
 """,
-    gives="list",
 )

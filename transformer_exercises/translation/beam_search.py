@@ -205,15 +205,11 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=8,
-    checks=[
-        Check("beam_size 1 equals greedy decoding", 1.0, _greedy),
-        Check("finds sentences that greedy decoding misses", 2.5, _finds),
-        Check("finished beams are kept", 1.5, _finished),
-        Check("the length penalty", 1.25, _penalty),
-        Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, further=True),
-        Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
-        Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
-    ],
-    gives="list",
+    Check("beam_size 1 equals greedy decoding", 1.0, _greedy),
+    Check("finds sentences that greedy decoding misses", 2.5, _finds),
+    Check("finished beams are kept", 1.5, _finished),
+    Check("the length penalty", 1.25, _penalty),
+    Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, further=True),
+    Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
+    Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
 )

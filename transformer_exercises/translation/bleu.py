@@ -139,15 +139,10 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=6,
-    checks=[
-        Check("one sentence: n-grams of 1 to 4, counted as often as in the reference", 1.5, _one),
-        Check("a corpus: counts are summed over its sentences", 1.25, _corpus),
-        Check("the brevity penalty, over the corpus", 1.0, _brevity),
-        Check("smoothing, as sacrebleu does it", 1.0, _smoothing),
-        Check("nothing matches, short and empty sentences", 0.75, _nothing),
-        Check("lists unchanged, unequal numbers refused", 0.5, _manners, further=True),
-    ],
-    takes="list",
-    gives="number",
+    Check("one sentence: n-grams of 1 to 4, counted as often as in the reference", 1.5, _one),
+    Check("a corpus: counts are summed over its sentences", 1.25, _corpus),
+    Check("the brevity penalty, over the corpus", 1.0, _brevity),
+    Check("smoothing, as sacrebleu does it", 1.0, _smoothing),
+    Check("nothing matches, short and empty sentences", 0.75, _nothing),
+    Check("lists unchanged, unequal numbers refused", 0.5, _manners, further=True),
 )

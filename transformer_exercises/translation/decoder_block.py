@@ -289,17 +289,12 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=8,
-    checks=[
-        Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _parts),
-        Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _values),
-        Check("mask for self-attention, memory_mask for cross-attention", 1.5, _masks, further=True),
-        Check("nothing leaks from later tokens or from padding", 0.75, _leaks),
-        Check("dropout acts on the three parts, not on x", 0.5, _dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-        Check("gradients reach x, memory and every parameter", 0.75, _gradient, further=True),
-        Check("inputs unchanged, blocks independent, float64, device", 0.5, _manners, further=True),
-    ],
-    takes="tensor",
-    gives="tensor",
+    Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _parts),
+    Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _values),
+    Check("mask for self-attention, memory_mask for cross-attention", 1.5, _masks, further=True),
+    Check("nothing leaks from later tokens or from padding", 0.75, _leaks),
+    Check("dropout acts on the three parts, not on x", 0.5, _dropout),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
+    Check("gradients reach x, memory and every parameter", 0.75, _gradient, further=True),
+    Check("inputs unchanged, blocks independent, float64, device", 0.5, _manners, further=True),
 )

@@ -92,14 +92,10 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("one sentence, the likeliest token each time", 1.0, _one),
-        Check("many rows, each up to its own end", 1.25, _rows),
-        Check("at most max_len new tokens", 0.75, _max_len),
-        Check("any bos_id and eos_id", 0.5, _other_ids, further=True),
-        Check("stops when all rows have ended", 0.25, _stops),
-        Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
-    ],
-    gives="list",
+    Check("one sentence, the likeliest token each time", 1.0, _one),
+    Check("many rows, each up to its own end", 1.25, _rows),
+    Check("at most max_len new tokens", 0.75, _max_len),
+    Check("any bos_id and eos_id", 0.5, _other_ids, further=True),
+    Check("stops when all rows have ended", 0.25, _stops),
+    Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
 )

@@ -123,16 +123,13 @@ def _refusals(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=4,
-    checks=[
-        Check("equals PyTorch's, for any shape and smoothing", 1.25, _values),
-        Check("padding is left out, of the sum and of the mean", 1.0, _padding),
-        Check("stable for large logits", 0.5, _extremes, further=True),
-        Check("gradients, none at padding", 0.5, _gradient, further=True),
-        Check("a pad_id outside the vocabulary", 0.25, _outside, further=True),
-        Check("inputs unchanged, float64, any layout and device", 0.25, _manners, further=True),
-        Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
-    ],
+    Check("equals PyTorch's, for any shape and smoothing", 1.25, _values),
+    Check("padding is left out, of the sum and of the mean", 1.0, _padding),
+    Check("stable for large logits", 0.5, _extremes, further=True),
+    Check("gradients, none at padding", 0.5, _gradient, further=True),
+    Check("a pad_id outside the vocabulary", 0.25, _outside, further=True),
+    Check("inputs unchanged, float64, any layout and device", 0.25, _manners, further=True),
+    Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
     working=r"""
 import torch.nn.functional as F
 
@@ -142,6 +139,4 @@ def label_smoothed_loss(logits, targets, smoothing, pad_id):
     logits, targets = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
     return F.cross_entropy(logits, targets, label_smoothing=smoothing, ignore_index=pad_id)
 """,
-    takes="tensor",
-    gives="scalar",
 )

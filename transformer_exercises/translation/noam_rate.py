@@ -41,13 +41,8 @@ def _refusals(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[
-        Check("the warm-up, a straight line", 0.75, _at(1, 2, 3, 17)),
-        Check("the peak and the decay after it", 0.75, _at()),
-        Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, further=True),
-        Check("a step below 1 is a ValueError", 0.25, _refusals),
-    ],
-    takes="number",
-    gives="number",
+    Check("the warm-up, a straight line", 0.75, _at(1, 2, 3, 17)),
+    Check("the peak and the decay after it", 0.75, _at()),
+    Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, further=True),
+    Check("a step below 1 is a ValueError", 0.25, _refusals),
 )

@@ -66,12 +66,12 @@ def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
         source: (slip, number)
         for slip in COMMON_MISTAKES
         if slip.name in declared.answers.common
-        for number, source in enumerate(slip.versions(declared.source, name, declared.takes, declared.gives))
+        for number, source in enumerate(declared.slipped(slip, declared.source))
     }
 
 
 def _slipped(name: str, source: str, slip: CommonMistake, number: int) -> str | None:
     declared = exercise(name)
-    made = slip.versions(source, name, declared.takes, declared.gives)
+    made = declared.slipped(slip, source)
     known = sum(other is slip for other, _ in _slips(name).values())
     return made[number] if len(made) == known else None

@@ -18,8 +18,5 @@ def _counts(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    points=2,
-    checks=[Check("every word and how often it occurs", 2, _counts)],
-    takes="string",
-    gives="dict",
+    Check("every word and how often it occurs", 2, _counts),
 )
