@@ -128,7 +128,8 @@ class Exercise:
         if len(titles) != len(checks):
             raise ValueError("two checks share a title")
         self.checks = checks
-        self.points = points or round(sum(check.weight for check in checks), 6)
+        total = round(float(sum(check.weight for check in checks)), 6)
+        self.points = points or (int(total) if total.is_integer() else total)
         self.ban = ban
         self.working = working
         self.name = self.notebook = ""
