@@ -88,11 +88,11 @@ def draw_steps(found, chance):
         ax.text(at + 0.06, share - 0.08, f"{share:.2f}", color=BLUE)
     ax.text(-0.95, -0.15, "nearest\nto dog:", va="top")
     ax.axhline(chance, color=BLACK, lw=1, ls="--")
-    ax.text(len(found) - 0.62, chance + 0.02, f"by chance: {chance:.2f}", ha="right")
+    ax.text(len(found) - 1.5, chance + 0.02, f"by chance: {chance:.2f}", ha="center")
     ax.set(title="Neighbours of the same kind, as your steps go on", xlabel="steps of 1,024 pairs (not to scale)")
     ax.set(ylim=(-0.5, 1.03), xlim=(-1, len(found) - 0.6), yticks=(0, 0.25, 0.5, 0.75, 1))
     ax.set_xticks(range(len(found)), found)
-    ax.set_ylabel("share of the three nearest words", y=0.66)
+    ax.set_ylabel("share of the three nearest\nwords that are of its kind", y=0.66)
     about = "; ".join(f"after {n} steps {share:.2f}, {', '.join(near)}" for n, (near, share) in found.items())
     show(fig, f"Share of the three nearest that are of a word's kind, and those nearest to dog: {about}.")
 
@@ -103,10 +103,10 @@ def draw_map(rows, kinds):
     directions *= np.sign(directions.sum(1, keepdims=True))  # or another machine might mirror the picture
     points, kept = rows.numpy() @ directions[:2].T, 100 * size**2 / (size**2).sum()
     fig, ax = subplots(figsize=(12, 8))
-    colours, start, extent = (BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY, BLACK), 0, np.ptp(points, axis=0)
+    colours, start, extent = (BLACK, ORANGE, SKY, GREEN, BLUE, RED, PURPLE, GREY, "#882255"), 0, np.ptp(points, axis=0)
     angles = np.linspace(0, 2 * math.pi, 17)[:-1]
     turns = [(r, math.cos(t), math.sin(t)) for r in np.arange(0.012, 0.3, 0.008) for t in angles]
-    taken = [(point, 0.014 * extent) for point in points]  # centre and full size of what no label may cover
+    taken = [(point, 0.024 * extent) for point in points]  # centre and full size of what no label may cover
     for (kind, words), marker, colour in zip(kinds.items(), "os^Dv<>P*", colours, strict=True):
         ax.scatter(*points[start : start + len(words)].T, marker=marker, color=colour, s=45, label=kind)
         for word, point in zip(words, points[start:], strict=False):
