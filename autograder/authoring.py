@@ -15,6 +15,7 @@ import nbformat
 from huggingface_hub import snapshot_download
 from jupyter_client.client import KernelClient
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
@@ -58,15 +59,31 @@ def looking_again(
 
 
 def run(path: Path) -> float:
-    """Execute a solution notebook in a fresh kernel and write it back. Return the seconds it took."""
+    """Execute a solution notebook in a fresh kernel and write it back. Return the seconds it took.
+
+    Raises ValueError if a cell stops, or if a solution earns other points than its test cell gives.
+    """
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
-    client.execute(env=os.environ | OFFLINE)
+    try:
+        client.execute(env=os.environ | OFFLINE)
+    except CellExecutionError as error:
+        stopped = next(cell for cell in notebook.cells if _results(cell, "error"))
+        raise ValueError(f"{error.ename}: {error.evalue}, in this cell:\n{stopped.source}") from error
     seconds = time.monotonic() - started
     notebook.metadata[RUNNING] = round(seconds)
     write_atomically(path, text_of(tidied(notebook)))
+    for cell in notebook.cells:
+        points = float(cell.metadata.get("nbgrader", {}).get("points") or 0)
+        for result in _results(cell, "execute_result") if "check(" in cell.source else ():
+            if result.data["text/plain"] not in (str(points), str(int(points))):
+                raise ValueError(f"{grade_id(cell)}: {result.data['text/plain']} of {points:g} points; see its output.")
     return seconds
+
+
+def _results(cell: NotebookNode, kind: str) -> list[NotebookNode]:
+    return [output for output in cell.get("outputs", []) if output.output_type == kind]
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
         client.execute(env=os.environ | environment)
     claims = Claims([], {}, {}, notebook)
     for cell in notebook.cells:
-        errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
+        errors = _results(cell, "error")
         claim = CLAIM in cell.metadata.get("tags", [])
         if errors:
             said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")

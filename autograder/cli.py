@@ -238,6 +238,8 @@ def try_answer(
     with _stopping(AnotherProfiler):
         verdict = mark(name, student_with_answer(declared, source), [source])
     console.print(plain(verdict), markup=False, highlight=False)
+    if not verdict.full and not verdict.diagnoses and not verdict.remark:
+        console.print("No catalogued mistake answers like this.", highlight=False)
 
 
 def _answer_in(file: Path, name: str) -> str:
@@ -292,6 +294,7 @@ def mistakes(
         table = _table(title, "mistake", "versions", "what the feedback says", text=text)
         for mistake in declared.mistakes:
             table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
+        _print(f"The reference, which they edit:\n\n{declared.source}")
     console.print(table)
 
 
@@ -375,9 +378,9 @@ def _exercise(name: str) -> Exercise:
         if name in course.names_in(home):
             return next(asked for asked in _exercises(home) if asked.name == name)
     close = difflib.get_close_matches(name, [known.name for known in course.exercises()], 3, 0.5)
-    there = "`autograder plan NOTEBOOK` lists them; a new one needs a module and a solution cell."
-    hint = f"did you mean {' or '.join(close)}?" if close else there
-    raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    new = "a new one needs a module and a solution cell of its name."
+    raise typer.BadParameter(f"there is no exercise {name!r}; `autograder plan NOTEBOOK` lists them; {new}{hint}")
 
 
 def _exercises(notebook: str) -> list[Exercise]:
@@ -391,7 +394,7 @@ def _exercises(notebook: str) -> list[Exercise]:
     for asked in found:
         try:
             _ = asked.mistakes
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise typer.BadParameter(str(error)) from error
     return found
 
@@ -402,7 +405,8 @@ def run_solutions(wanted: Notebooks = None) -> None:
     from .authoring import run
 
     for notebook in map(_notebook, wanted or course.notebooks()):
-        seconds = run(course.notebook_path(notebook))
+        with _stopping(ValueError):
+            seconds = run(course.notebook_path(notebook))
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..spec.catalogue import RIGHT
 from ..spec.course import exercise
 from ..spec.exercise import Exercise, Mistake
 from .diagnosis import signature_store
@@ -51,7 +52,8 @@ def try_exercise(name: str) -> Trial:
         found.right += 1
         found.accepted += not loss
         if loss:
-            found.faults.append(f"{name}: {title} loses marks ({loss}); mend the check, or the answer.")
+            remedy = f"mend the check or the answer; if it is a mistake, put it above `{RIGHT}`"
+            found.faults.append(f"{name}: {title} loses marks ({loss}); {remedy}.")
     return found
 
 
@@ -77,7 +79,8 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
     named = next((diagnosis.mistake for diagnosis in verdict.diagnoses), "nothing")
     tried.named += named == mistake.name
     tried.apart += not others
-    if any(other < row and signatures.names[other] == mistake.name for other in alike):
+    made = mistake.name in declared.answers.common  # so that nobody could remove it
+    if not made and any(other < row and signatures.names[other] == mistake.name for other in alike):
         tried.redundant.append(number)
     if others:
         yield (

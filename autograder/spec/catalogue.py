@@ -22,14 +22,15 @@ has understood; `missed` means that the answer misses the point of the exercise,
 everything else is a misconception. An entry without a sentence bears the name of a common mistake, whose sentence it
 has; without a version, too, it only sets the severity.
 
-Each `-` begins a version that deserves the sentence: an edit of the reference. Every occurrence of the text before `=>`
-is replaced. In what takes its place, `…` is the text that stood there, `¶` begins a new line, indented like the old
-one, and `||` separates alternatives, each a version of its own; they may go on in lines that begin with `||`. Where
-alternatives differ in one place only, it lists them: `clamp(⟨-80, 80 | max=80⟩)`. If nothing follows the arrow, the
-text is removed, and its line too if nothing else is on it. A replacement of many lines stands below the arrow, indented
-by six. Further edits, of each alternative, follow, indented by two. `|` begins a whole answer, or the body of the
-reference's function. `in NAME:` means that the edits change the answer of that name (a right one, or the first version
-of an entry above) instead of the reference. A program that needs the sign `…` itself writes it as `\\u2026`.
+Each `-` begins a version that deserves the sentence: an edit of the reference, which is the answer in the solution
+notebook. Every occurrence of the text before `=>` is replaced. In what takes its place, `…` is the text that stood
+there, `¶` begins a new line, indented like the old one, and `||` separates alternatives, each a version of its own;
+they may go on in lines that begin with `||`. Where alternatives differ in one place only, it lists them: `clamp(⟨-80,
+80 | max=80⟩)`. If nothing follows the arrow, the text is removed, and its line too if nothing else is on it. A
+replacement of many lines stands below the arrow, indented by six. Further edits, of each alternative, follow, indented
+by two. `|` begins a whole answer, or the body of the reference's function. `in NAME:` means that the edits change the
+answer of that name (a right one, or the first version of an entry above) instead of the reference. A program that needs
+the sign `…` itself writes it as `\\u2026`.
 """
 
 import ast
@@ -43,6 +44,7 @@ from typing import NamedTuple
 ARROW = re.compile(r" =>(?: |$)")
 SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
 HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))?: ?(.*)")
+LENGTH, WORDS = 120, 45  # of a line in characters, and of a sentence, at most
 COMMON, RIGHT = re.compile(r"# Common mistakes(?: \((\w+) -> (\w+)\))?: (.*)"), "# Right answers"
 
 
@@ -138,6 +140,8 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
     while number < len(lines):
         line, number = lines[number], number + 1
         place = f"{where}:{number}"
+        if len(line) > LENGTH:
+            raise CatalogueError(f"{place}: {len(line)} characters, {LENGTH} at most: go on in a line below.")
         if listed := COMMON.fullmatch(line):
             takes, gives = listed[1] or takes, listed[2] or gives
             common += listed[3].split(", ")
@@ -162,6 +166,8 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
             raise CatalogueError(f"{place}: {line!r} is indented in a way that means nothing here.")
         else:
             number = _version(found[-1].versions, lines, number, place)
+    if long := [draft for draft in wrong if len(draft.sentence.split()) > WORDS]:
+        raise CatalogueError(f"{where}:{long[0].line}: {long[0].name}: its sentence has more than {WORDS} words.")
     return Answers(tuple(common), takes, gives, tuple(wrong), tuple(right))
 
 
@@ -222,7 +228,7 @@ def _source(version: Version, base: str, reference: str, place: str) -> str:
     text = base
     for old, new in version.edits:
         if old and old not in text:
-            raise CatalogueError(f"{place}: {old!r} is not in what it edits, so the edit would change nothing.")
+            raise CatalogueError(f"{place}: {old!r} is not in what it edits (see `autograder mistakes`).")
         text = replaced(text, old, new) if old else _whole(new, reference)
     try:
         unchanged = _said(text) == _said(reference)

@@ -24,7 +24,8 @@ def kind(value: Any) -> str:
         return f"an object of type {value.type_name}"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
@@ -134,7 +135,7 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
         entries = int((got != expected).sum())
         if got.dtype == torch.bool and torch.equal(got, ~expected):
             return "every entry is the opposite of what it should be: True and False are swapped."
-        return f"{entries} of {expected.numel()} entries are wrong."
+        return f"{entries} of {expected.numel()} entries {'is' if entries == 1 else 'are'} wrong."
     if got.isnan().any() and not expected.isnan().any():
         share = got.isnan().float().mean().item()
         return f"{share:.0%} of the values are NaN (0/0 or inf − inf: what overflowed, or which row had nothing left?)."

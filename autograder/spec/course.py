@@ -300,7 +300,7 @@ def question_or_exercise(name: str) -> Exercise | Question:
         return exercise(name)
     if found := [question for question in questions() if question.name == name]:
         return found[0]
-    raise ValueError(f"no exercise or question is named {name!r}")
+    raise ValueError(f"no exercise or question is named {name!r}: add its module, or a table in questions.toml")
 
 
 def names_in(notebook: str) -> set[str]:

@@ -1,11 +1,12 @@
-"""Tests that authors' runs of notebooks wait for a kernel's reply, and not for a signal that may be lost."""
+"""Tests of authors' runs of notebooks: they wait for a kernel's reply, and say which solution falls short."""
 
 import asyncio
 from queue import Empty
 
+import nbformat
 import pytest
 
-from autograder.authoring import looking_again
+from autograder.authoring import looking_again, run
 
 
 class Asleep:
@@ -36,3 +37,20 @@ def test_who_does_not_reply_in_time_is_not_waited_for_any_longer():
     with pytest.raises(Empty):
         asyncio.run(looking_again(channel.get, every=0.01)(timeout=0.055))
     assert 0 < sum(channel.waited) <= 0.055 + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [("2", None), ("1.5", "test_answer: 1.5 of 2 points"), ("missing", "NameError: name 'missing' is not defined")],
+)
+def test_a_solution_that_stops_or_earns_less_is_named(tmp_path, last, said):
+    cell = nbformat.v4.new_code_cell(f"check = lambda name: {last}\ncheck('answer')")
+    cell.metadata.nbgrader = {"grade": True, "solution": False, "grade_id": "test_answer", "points": 2}
+    path = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    if said is None:
+        assert run(path) > 0
+        return
+    with pytest.raises(ValueError, match=said):
+        run(path)

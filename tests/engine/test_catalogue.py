@@ -162,9 +162,11 @@ def test_common_mistakes_and_right_answers_stand_apart():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (f"added: {'It is added. ' * 12}", "163 characters, 120 at most: go on in a line below"),
+        ("added: It\n" + "    is added to it\n" * 12 + "- x * by => x", "its sentence has more than 45 words"),
         ("added: It is added.", "added has no version: add a line `- old text => new text`"),
         ("one: One.\n- x * by => x\none: Again.\n- by=2 => by=1", "one stands there twice; put the versions under one"),
-        ("one: One.\n- y * by => x", "'y \\* by' is not in what it edits, so the edit would change nothing"),
+        ("one: One.\n- y * by => x", "'y \\* by' is not in what it edits"),
         ("one: One.\n- x * by => x * by", "a version is the reference itself"),
         (
             "one: One.\n- |\n  def scaled(x,by=2):\n      if by==0: raise ValueError('by is 0')\n      return x*by",
