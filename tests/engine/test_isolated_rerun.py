@@ -1,12 +1,14 @@
 """Tests of the rerun with working versions of other exercises, which no student can read while they still count."""
 
 import functools
+import re
 
 import nbformat
 from conftest import graded_only
 from submissions import earned, mark
 
 from autograder.judge.mark import Verdict
+from autograder.judge.verdict import plain
 from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
 from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
 from autograder.sandbox import monitor
@@ -39,7 +41,7 @@ def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_w
     class Listening(isolated_rerun.RecordedConnection):
         def ask(self, question):
             reply = super().ask(question)
-            overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
+            overheard.extend(text for text in sorted(self.heard) if text[:4] == "seen" and text not in overheard[-1:])
             return reply
 
     monkeypatch.setattr(notebook_marker, "RecordedConnection", Listening)
@@ -55,6 +57,41 @@ def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_w
     assert all(names[-1] not in found for found in seen)
     assert LEFT_OUT in str(notebook)
     assert not [text for text in overheard if f"RuntimeError: {text}" in str(notebook)]
+
+
+# Ways to say on the page what a working version is made of
+SECRET = """
+def secret():
+    code = getattr(globals().get("split_heads"), "__code__", None)
+    return code.co_code.hex() if code and "working version" in code.co_filename else "nothing yet"
+"""
+STOP = "raise __import__('sys').modules['autograder.untrusted.responder']._Stop"
+LEAKS = {
+    "merge_heads": "def merge_heads(x):\n    return split_heads and type(secret(), (), {})()",
+    "copy_from_torch": (
+        f"def copy_from_torch(mine, theirs):\n    {STOP}({{'kind': 'missing', 'name': split_heads and secret()}})"
+    ),
+    "attention_parameters": (
+        f"def attention_parameters(*sizes):\n    {STOP}({{'kind': 'time', 'seconds': split_heads and secret()}})"
+    ),
+}
+
+
+def test_no_cheat_by_the_name_of_a_type_or_a_forged_problem_shows_a_working_version(template, monkeypatch):
+    blanked, censor = {}, notebook_marker.without_new_texts
+
+    def watching(verdict, *rest):
+        blanked[verdict.exercise] = plain(verdict), plain(censor(verdict, *rest))
+        return censor(verdict, *rest)
+
+    monkeypatch.setattr(notebook_marker, "without_new_texts", watching)
+    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
+    mark(template, release(), wrong | LEAKS, {"split_heads": SECRET})
+    assert set(blanked) == set(LEAKS)
+    for said, shown in blanked.values():
+        assert re.search("[0-9a-f]{40}", said)
+        assert not re.search("[0-9a-f]{8}", shown)
+        assert LEFT_OUT in shown
 
 
 def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):

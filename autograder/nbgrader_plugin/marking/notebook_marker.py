@@ -251,7 +251,7 @@ class NotebookMarker:
             verdict = mark(name, student, sources, own_parts=True)
         if not verdict.full and depends_on_others(name, sources, student.called):
             needs = frozenset(uses(name, sources) | student.called)
-            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(connection.texts)))
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, connection.heard))
         return verdict
 
     def _rerun_isolated(self) -> None:
@@ -273,7 +273,7 @@ class NotebookMarker:
             finally:
                 self._end()
             if verdict.earned >= chosen.verdict.earned:
-                self._write(chosen.cell, without_new_texts(verdict, connection.texts - chosen.texts, sources))
+                self._write(chosen.cell, without_new_texts(verdict, connection, chosen.said, sources))
 
     def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
