@@ -1,5 +1,6 @@
 """Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -52,8 +53,8 @@ def mark(
     """Return the verdict on one exercise or question.
 
     `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
-    the student's versions. Otherwise all but those in `keep` are bound to working versions, so that one mistake is not
-    marked twice.
+    the student's versions. Otherwise those that stand above, but for those in `keep`, are bound to working versions, so
+    that one mistake is not marked twice.
     """
     declared = question_or_exercise(name)
     working = {} if isinstance(declared, Question) else working_versions(declared.notebook)
@@ -63,7 +64,8 @@ def mark(
         if not student.has(name):
             return zero(name, UNDEFINED.format(name=name))
         if not own_parts:
-            student.bind({other: text for other, text in working.items() if other != name and other not in keep})
+            earlier = itertools.takewhile(lambda other: other != name, working)
+            student.bind({other: working[other] for other in earlier if other not in keep})
     except Problem as problem:
         return zero(name, str(problem))
     except KeyError:  # a forged reply without the requested part; within a check, `run_check` handles it

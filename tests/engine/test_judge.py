@@ -15,7 +15,7 @@ from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec import student as promised
-from autograder.spec.course import course, exercise, home, question_or_exercise, reference
+from autograder.spec.course import blank_namespace, course, exercise, home, question_or_exercise, reference
 from autograder.spec.exercise import Check, Problem, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
 from autograder.spec.seeds import restart_seeds
@@ -364,3 +364,11 @@ def test_only_the_error_that_is_asked_for_is_a_refusal():
         refuse_with(NotImplementedError)  # an exercise without an answer
     with pytest.raises(Problem, match="not defined"), raises_error("An empty text"):
         asked().value("function")
+
+
+def test_a_cheat_that_leans_on_a_later_exercise_finds_nothing_there():
+    leaning = "scaled_dot_product_attention(x * x.shape[-1] ** 0.5, x, x)[0]", "softmax(x @ x.mT) @ x"
+    for result, earned in zip(leaning, (0, 3), strict=True):
+        namespace = blank_namespace("05-attention")
+        exec(f"def simple_attention(x):\n    return {result}", namespace)
+        assert mark("simple_attention", in_process(namespace)).earned == earned
