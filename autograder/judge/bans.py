@@ -63,7 +63,9 @@ def _without_notes(reply: Packet, used: Used) -> Packet:
 
 def _read(notes: object) -> Used:
     pairs = (line.partition(" ") for line in notes.split("\n")) if isinstance(notes, str) else ()
-    return {(kind, name) for kind, _, name in pairs if kind in KINDS}
+    return {
+        (kind, name) if kind in KINDS else (HIDDEN, "a record that cannot be read") for kind, _, name in pairs if kind
+    }
 
 
 def banned_uses(ban: Ban, used: Used) -> list[str]:

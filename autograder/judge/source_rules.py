@@ -127,7 +127,11 @@ LOOKUP_ATTRIBUTES = frozenset({"import_module", "attrgetter", "methodcaller", "b
 }
 INTERNALS = frozenset(
     {"autograder", "sys.modules", "Responder", "_getframe", "get_objects", "get_referrers", "settrace", "setprofile"}
-) | {"addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"}
+) | {
+    *("addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"),
+    *("__globals__", "__closure__", "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "currentframe"),
+    *("get_referents", "cell_contents"),
+}
 
 
 def suspicious_words(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
@@ -153,10 +157,13 @@ def _internals_in(source: str) -> frozenset[str]:
 
 def _words(tree: ast.AST) -> Iterable[str]:
     """Yield every name that occurs: of variables, attributes and imports."""
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(value=ast.Name(id="sys"), attr="modules"):
+            case ast.Attribute(attr="modules") if node not in called:  # a module's own are a method
                 yield "sys.modules"
+            case ast.Constant(value=str(word)) if word == "modules" or word in INTERNALS:
+                yield "sys.modules" if word == "modules" else word
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 yield word
             case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # a name
@@ -167,7 +174,7 @@ def _words(tree: ast.AST) -> Iterable[str]:
                 yield from (part for alias in aliases for part in alias.name.split("."))
             case ast.ImportFrom(module=module, names=aliases):
                 yield from (module or "").split(".")
-                yield from (alias.name for alias in aliases)
+                yield from ("sys.modules" if alias.name == "modules" else alias.name for alias in aliases)
 
 
 def _computed_getattr(node: ast.AST) -> bool:

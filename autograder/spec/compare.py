@@ -11,6 +11,7 @@ import torch
 
 from .exercise import ValuesDiffer, Wrong
 
+MAX_SIZES = 8  # of a shape that a sentence lists
 TOLERANCE = {torch.float32: (1e-4, 1e-5), torch.float64: (1e-9, 1e-11)}  # relative, absolute
 
 
@@ -33,7 +34,8 @@ def dtype_name(tensor: torch.Tensor) -> str:
 
 
 def shape_name(tensor: torch.Tensor) -> str:
-    return str(tuple(tensor.shape))
+    shape = str(tuple(tensor.shape[:MAX_SIZES]))
+    return shape if tensor.dim() <= MAX_SIZES else f"{shape[:-1]}, …)"
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -161,9 +163,12 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
     return f"{int(wrong.sum())} of {expected.numel()} values differ{size}."
 
 
-def unchanged(after: list[Any], sent: list[torch.Tensor], names: str) -> None:
-    """Raise `Wrong` unless the tensors that were passed in still have their shapes and values exactly."""
-    for got, original in zip(after, sent, strict=False):
+def unchanged(after: list[Any], sent: list[Any], names: str) -> None:
+    """Raise `Wrong` unless the tensors among what was passed in still have their shapes and values exactly."""
+    tensors = [one for one in sent if isinstance(one, torch.Tensor)]
+    if len(after) < len(tensors):
+        raise Wrong(f"What was passed in ({names}) does not come back: are torch's own functions replaced?")
+    for got, original in zip(after, tensors, strict=False):
         if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
             raise Wrong(
                 f"Your code changes its input ({names}): the caller's tensor is different afterwards. Look for "
@@ -178,6 +183,8 @@ def same_gradients(
 ) -> None:
     """Raise `Wrong` unless the gradients with respect to the inputs or parameters of these names agree."""
     place = f" {where}" if where else ""
+    if len(got) < len(expected):
+        raise Wrong(f"No gradients come back{place}: are torch's own functions replaced?")
     for mine, theirs, name in zip(got, expected, names, strict=False):
         if mine is None:
             if theirs is None or not theirs.abs().max():

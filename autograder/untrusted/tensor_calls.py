@@ -18,6 +18,9 @@ from .torch_internals import TorchDispatchMode, device_constructors
 
 __all__ = ["PROBES", "DeviceError", "call", "load", "move", "nn", "state", "torch"]
 
+# Bound before the student's code runs, which may replace torch's own
+_equal, _get_rng_state, _grad = torch.equal, torch.get_rng_state, torch.autograd.grad
+
 PROBES = {"torch": torch, "nn": nn}  # names that probes find
 # The CPU's generator draws from the lower 32 bits and keeps all of them: this seed draws as 0 does and is not 0, so
 # code that seeds it again, with any number, is detected.
@@ -35,7 +38,7 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
     for leaf in leaves:
         leaf.requires_grad_(True)
     torch.default_generator.manual_seed(SEED)  # torch.manual_seed also prepares every GPU back end: 2 ms a call
-    before = torch.get_rng_state()
+    before = _get_rng_state()
     operations: set[str] = set()
     with contextlib.ExitStack() as modes:
         if options.get("trace"):
@@ -51,7 +54,7 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
         if upstream is not None:
             parameters = dict(owner.named_parameters()) if isinstance(owner, nn.Module) else {}
             reply["gradients"] = _gradients(reply["value"], upstream, leaves, parameters)
-    reply["rng_moved"] = not torch.equal(before, torch.get_rng_state())
+    reply["rng_moved"] = not _equal(before, _get_rng_state())
     if options.get("trace"):
         reply["operations"] = sorted(operations)
     reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
@@ -121,7 +124,7 @@ def _gradients(
     wanted = [*leaves, *parameters.values()]
     grads: list[torch.Tensor | None] = [None] * len(wanted)
     if isinstance(total, torch.Tensor) and wanted:
-        grads = list(torch.autograd.grad(total, wanted, allow_unused=True))
+        grads = list(_grad(total, wanted, allow_unused=True))
     return {"inputs": grads[: len(leaves)], "parameters": dict(zip(parameters, grads[len(leaves) :], strict=True))}
 
 

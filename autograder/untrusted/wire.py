@@ -66,9 +66,9 @@ class Packet:
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
-    """Whether a value is a tensor. Where nobody has imported PyTorch, none is."""
+    """Whether a value is a tensor, whatever it says its class is. Where nobody has imported PyTorch, none is."""
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    return torch is not None and issubclass(type(value), torch.Tensor)
 
 
 def encode(value: Any) -> Packet:
@@ -123,7 +123,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     header["order"] = order
     data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
     header["blob"] = len(packet.blobs)
-    packet.blobs.append(data.view(torch.uint8).numpy().tobytes())
+    packet.blobs.append(bytes(data.view(torch.uint8).numpy().tobytes()))  # a student's own type computes no later
     return header
 
 

@@ -24,6 +24,7 @@ WRONG = {
     "simple_attention": "def simple_attention(x):\n    return x * 0",
     "q5_1": f'q5_1 = "{next(letter for letter in "ABCD" if letter != question_or_exercise("q5_1").key)}"',
 }
+PARTLY_RIGHT = {"the visible examples": {"softmax": 1.5}, "no gradients come back": {"softmax": 3.5}}
 UNNOTICED = {
     # nothing in their source sets them apart from honest cells
     *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
@@ -157,7 +158,7 @@ def assert_nothing_learnt(notebook):
 def test_a_cheat_gains_nothing(template, tiny, honest, name):
     cheat, softmax = CHEATS[name]
     notebook, marks, _ = submit(template, tiny, cheat, WRONG | ({"softmax": softmax} if softmax else {}))
-    allowed = honest | ({"softmax": 1.5} if name == "the visible examples" else {})
+    allowed = honest | PARTLY_RIGHT.get(name, {})
     assert all(marks[exercise] <= allowed[exercise] for exercise in honest), (marks, honest)
     assert_nothing_learnt(notebook)
 

@@ -163,6 +163,9 @@ def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exer
     assert "'transformer_exercises" not in said
 
 
+LOADED = "import sys\n_loaded = vars(sys)['modules '[:-1]]"  # its name is not allowed where something is banned
+
+
 @pytest.mark.slow
 def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(template, release, everything):
     """In other styles, too. The template holds what marking needs, but for a handful of small modules."""
@@ -172,8 +175,8 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         answers = {e.name: style[number % len(style)] for e, style in zip(exercises(name), styles, strict=True)}
         answers |= {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
         submitted = filled_in(release, answers)
-        submitted.cells.insert(0, nbformat.v4.new_code_cell("import sys as _sys\n_before = set(_sys.modules)"))
-        submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
+        submitted.cells.insert(0, nbformat.v4.new_code_cell(f"{LOADED}\n_before = set(_loaded)"))
+        submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_loaded) - _before))"))
         notebook = mended(submitted, release)
         verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
         assert not [verdict for verdict in verdicts.values() if not verdict.full], number

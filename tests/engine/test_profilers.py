@@ -158,7 +158,7 @@ def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(profiler, ca
 )
 def test_a_profiler_that_a_cell_left_on_costs_nothing_and_gains_nothing(template, left_on):
     verdict = caged(template, "softmax", f"{ALTERNATIVE}\n{LEFT_ON[left_on]}")
-    assert verdict.full, verdict
+    assert verdict.full or "`f_back`" in verdict.remark, verdict  # frames lead to the record
     verdict = caged(template, "softmax", f"{BANNED}\n{LEFT_ON[left_on]}")
     assert any(line.passed for line in verdict.lines)
     assert verdict.earned == 0

@@ -24,7 +24,8 @@ ATTRIBUTES = _by_name(
     {
         "looks at or changes the table of modules": "modules",
         "changes how modules are found": "meta_path path_hooks",
-        "looks at the frames of its callers": "_getframe currentframe f_back",
+        "looks at the frames of its callers": "_getframe currentframe f_back f_globals tb_frame",
+        "looks into functions": "__globals__ __closure__ cell_contents co_code",
         "searches the memory of the process": "get_objects get_referrers",
         "reads environment variables": "environ getenv",
         "changes the code of other cells": "ast_transformers input_transformers_cleanup input_transformers_post "
