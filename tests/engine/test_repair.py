@@ -5,7 +5,7 @@ import json
 
 import nbformat
 import pytest
-from conftest import read
+from conftest import cell_of, read
 
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
 from autograder.sample_class import filled_in
@@ -149,6 +149,16 @@ def test_what_cannot_be_marked_is_refused_with_what_to_do(submitted, answered, t
     path.unlink()
     (tmp_path / "a.ipynb").write_text("{}")
     assert "several" in submitted(answered, name="b.ipynb").metadata[KEY]["problem"]
+
+
+@pytest.mark.parametrize(("size", "kept"), [(12, True), (9 * 2**20, False)])
+def test_a_picture_in_an_answer_stays_beside_large_outputs_if_it_is_not_large_itself(submitted, answered, size, kept):
+    picture = {"p.png": {"image/png": "A" * size}}
+    cell_of(answered, "written_scaling").update(source="![](attachment:p.png)", attachments=picture)
+    cell_of(answered, "softmax").outputs = [nbformat.v4.new_output("stream", text="x" * 9 * 2**20)]
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert (cell_of(mended, "written_scaling").get("attachments") == picture) == kept
 
 
 @pytest.mark.slow

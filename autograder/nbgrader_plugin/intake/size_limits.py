@@ -4,7 +4,7 @@ import json
 import resource
 import sys
 
-KEPT = ("cell_type", "source", "metadata")
+KEPT = ("cell_type", "source", "metadata", "attachments")
 
 
 def main() -> None:
@@ -13,19 +13,21 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     notebook = json.loads(sys.stdin.buffer.read())
-    if isinstance(notebook, dict):
-        cells = notebook.get("cells")
-        for cell in cells if isinstance(cells, list) else []:
-            if isinstance(cell, dict):
-                for key in [key for key in cell if key not in KEPT]:
-                    del cell[key]
-        for sheet in notebook.get("worksheets", []) if isinstance(notebook.get("worksheets"), list) else []:
-            for cell in sheet.get("cells", []) if isinstance(sheet, dict) else []:
+    for kept in (KEPT, KEPT[:-1]):  # pictures go too if there is no room for them
+        if isinstance(notebook, dict):
+            cells = notebook.get("cells")
+            for cell in cells if isinstance(cells, list) else []:
                 if isinstance(cell, dict):
-                    cell["outputs"] = []
-    if len(text := json.dumps(notebook).encode()) > most:
-        sys.exit(3)
-    sys.stdout.buffer.write(text)
+                    for key in [key for key in cell if key not in kept]:
+                        del cell[key]
+            for sheet in notebook.get("worksheets", []) if isinstance(notebook.get("worksheets"), list) else []:
+                for cell in sheet.get("cells", []) if isinstance(sheet, dict) else []:
+                    if isinstance(cell, dict):
+                        cell["outputs"] = []
+        if len(text := json.dumps(notebook).encode()) <= most:
+            sys.stdout.buffer.write(text)
+            return
+    sys.exit(3)
 
 
 if __name__ == "__main__":
