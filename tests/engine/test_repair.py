@@ -161,6 +161,13 @@ def test_a_picture_in_an_answer_stays_beside_large_outputs_if_it_is_not_large_it
     assert (cell_of(mended, "written_scaling").get("attachments") == picture) == kept
 
 
+@pytest.mark.parametrize("version", [4, 3])
+def test_a_notebook_is_marked_without_its_large_saved_widgets(submitted, answered, version):
+    data = json.loads(nbformat.writes(answered, version=version))
+    data["metadata"]["widgets"] = {"state": "z" * 9 * 2**20}
+    assert "problem" not in submitted(data).metadata[KEY]
+
+
 @pytest.mark.slow
 def test_a_notebook_of_200_megabytes_is_marked_without_its_outputs(submitted, answered):
     for cell in answered.cells:

@@ -15,6 +15,7 @@ def main() -> None:
     notebook = json.loads(sys.stdin.buffer.read())
     for kept in (KEPT, KEPT[:-1]):  # pictures go too if there is no room for them
         if isinstance(notebook, dict):
+            notebook["metadata"] = {}  # nobody reads it, and it may hold the state of large widgets
             cells = notebook.get("cells")
             for cell in cells if isinstance(cells, list) else []:
                 if isinstance(cell, dict):
