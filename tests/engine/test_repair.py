@@ -6,6 +6,7 @@ import json
 import nbformat
 import pytest
 from conftest import cell_of, read
+from nbgrader.utils import determine_grade
 
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
 from autograder.sample_class import filled_in
@@ -16,6 +17,7 @@ RELEASE = read("course", NAME)
 ANSWERS = {exercise.name: exercise.source for exercise in exercises(NAME)}
 EXPECTED = [grade_id(cell) for cell in RELEASE.cells if grade_id(cell)]
 EMPTY = b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'
+WRITTEN = "The variance grows."
 UNREADABLE = {  # what is said of it: what is handed in
     "empty": [b"", b"   \n"],
     "not JSON": [b"this is my homework", b'{"cells": [', b"\xff\xfe\x00 binary \x80", b"[" * 100_000],
@@ -129,6 +131,36 @@ def test_an_honest_notebook_stays_as_it_is_and_one_renamed_or_stripped_is_found(
     assert mended.cells[5].source == "my_experiment = 1"
     assert_whole(mended)
     assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
+
+
+@pytest.fixture
+def essay(answered):
+    """Return a notebook without metadata, and its written answer, which holds nothing of the release's text."""
+    written = cell_of(answered, "written_scaling")
+    written.source = WRITTEN
+    for cell in answered.cells:
+        cell.metadata.clear()
+    return answered, answered.cells.index(written)
+
+
+@pytest.mark.parametrize("texts", [[WRITTEN], ["YOUR ANSWER HERE", "", WRITTEN, "A second thought."]])
+def test_a_written_answer_is_found_in_its_place(submitted, essay, texts):
+    notebook, place = essay
+    notebook.cells[place : place + 1] = map(nbformat.v4.new_markdown_cell, texts)
+    mended = submitted(notebook)
+    assert cell_of(mended, "written_scaling").source == WRITTEN
+    assert mended.metadata[KEY]["notes"] == []
+
+
+def test_a_missing_written_answer_waits_for_a_person_only_where_another_text_may_be_it(submitted, essay):
+    notebook, place = essay
+    written = notebook.cells.pop(place)
+    assert determine_grade(cell_of(submitted(notebook), "written_scaling")) == (0, 3)
+    notebook.cells.insert(0, written)
+    mended = submitted(notebook)
+    assert_whole(mended)
+    assert determine_grade(cell_of(mended, "written_scaling")) == (None, 3)
+    assert "look for your answer" in mended.metadata[KEY]["notes"][0]["text"]
 
 
 @pytest.mark.parametrize(("content", "word"), [(one, word) for word, each in UNREADABLE.items() for one in each])

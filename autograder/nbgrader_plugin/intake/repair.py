@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -191,7 +191,7 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     cells = submitted.cells
     _cut(cells, wanted, notes)
     claimed = {cell.grade_id for cell in cells}  # texts alone prove nothing: “YOUR ANSWER HERE” stands in all notebooks
-    _restore_grade_ids(cells, wanted)
+    _restore_grade_ids(cells, release, wanted)
     about = {name: cell.metadata.nbgrader for name, cell in wanted.items()}
     decisive = {name for name, own in about.items() if own.get("grade") or own.get("solution") or own.get("task")}
     code = {name for name in decisive if wanted[name].cell_type == "code"}
@@ -240,8 +240,8 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({most}); they were cut."))
 
 
-def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
-    """Give cells without metadata their grade_id back, by their text or the names they define."""
+def _restore_grade_ids(cells: list[NotebookNode], release: NotebookNode, wanted: dict[str, NotebookNode]) -> None:
+    """Give cells without metadata their grade_id back, by their text, the names they define, or their place."""
     for cell in cells:
         if cell.grade_id not in wanted:
             cell.grade_id = None
@@ -251,6 +251,9 @@ def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode
         if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
             cell.grade_id = by_text.pop(text)
             missing.pop(cell.grade_id)
+    for name, cell in _in_place(cells, release, missing):
+        cell.grade_id = name
+        missing.pop(name)
     for name, released in missing.items():
         candidates = [cell for cell in cells if cell.grade_id is None and cell.cell_type == released.cell_type]
         if released.cell_type == "code" and is_solution(released):
@@ -260,6 +263,27 @@ def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode
             # a written answer still holds the first line of the release's text
             for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
                 cell.grade_id = name
+
+
+def _in_place(
+    cells: list[NotebookNode], release: NotebookNode, missing: Container[str]
+) -> Iterator[tuple[str, NotebookNode]]:
+    """Yield missing written answers, each the first changed text between the two cells that it had beside it."""
+    order = [grade_id(cell) or without_space(cell.source) for cell in release.cells]
+    blank = {without_space(cell.source) for cell in release.cells}
+    places = {}
+    for before, cell, after in zip(order, release.cells[1:], order[2:], strict=False):
+        if cell.cell_type == "markdown" and is_solution(cell) and grade_id(cell) in missing:
+            places[before, after] = cell.metadata.nbgrader.grade_id
+    before, between = "", list[NotebookNode]()
+    for cell in cells:
+        here = cell.grade_id or without_space(cell.source)
+        if here in order:
+            if between and (name := places.pop((before, here), None)):
+                yield name, min(between, key=lambda one: without_space(one.source) in blank)
+            before, between = here, []
+        elif cell.cell_type == "markdown" and here:
+            between.append(cell)
 
 
 def _defines(source: str) -> set[str]:
@@ -326,15 +350,22 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[N
     """Insert missing released cells, each after the released cell that precedes it."""
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
+    given = {"", *(without_space(cell.source) for cell in release.cells)}
+    texts = [cell for cell in cells if cell.cell_type == "markdown" and not grade_id(cell)]
+    own = any(without_space(cell.source) not in given for cell in texts)  # a written answer may be among them
     for released in release.cells:
         name = grade_id(released)
         if name in present:
             position = cells.index(present[name])
         elif name is not None:
             position += 1
-            blank_cell = _cell(released.cell_type, released.source, name)
+            text, source = f"The cell “{name}” was missing and has been put back.", released.source
+            if own and released.cell_type == "markdown" and is_solution(released):
+                text += " Your instructor will look for your answer in your other cells of text."
+                source = f"*{text}*"  # nbgrader gives zero for the release's text, and leaves any other to a person
+            blank_cell = _cell(released.cell_type, source, name)
             cells.insert(position, _restored_cell(blank_cell, {name: released}, set()))
-            notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
+            notes.append(Note(Kind.MISSING, text))
 
 
 def _give_ids(notebook: NotebookNode) -> None:
