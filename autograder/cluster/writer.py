@@ -78,7 +78,7 @@ class Writer:
     def reread(self, student: str) -> Submission:
         """Read a student's folder again and return the submission."""
         folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
-        found = student_folder.inspect_folder(student, folder)
+        found = self._autograde.exporter.inspect(student, folder)
         self._autograde.coursedir = self.course
         if found.troubles:
             self._autograde.exporter.show_copies([found])

@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
-from nbgrader.utils import is_grade, is_solution
+from nbgrader.utils import find_all_files, is_grade, is_solution
 from traitlets import Bool, Float, Integer, List
 
 from ..sandbox.limits import Limits, SandboxError
@@ -127,10 +127,17 @@ class SubmissionExporter(NotebookExporter):
                 if problem := student_folder.invalid_name(name):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
-                one = student_folder.inspect_folder(name, folder)
+                one = self.inspect(name, folder)
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one
+
+    def inspect(self, student: str, folder: Path) -> student_folder.Submission:
+        """Inspect a student's folder for the assignment of the folder's name."""
+        settings = self.parent.coursedir
+        source = settings.format_path(settings.source_directory, ".", folder.name)
+        own = {os.path.relpath(path, source) for path in find_all_files(source, [*settings.ignore, "*.ipynb"])}
+        return student_folder.inspect_folder(student, folder, own)
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""

@@ -35,6 +35,7 @@ OTHERWISE = {  # what lies in the folder in place of the notebook, made below
     "no-notebook": (0, "There is no notebook in what you handed in"),
     "data": (FULL, ""),
     "pipe": (FULL, ""),
+    "folders": (FULL, "attention_explorer.py” is a folder"),
     "linked-folder": (0, "only files themselves"),
     "linked-student": (0, "only files themselves"),
     "a file": (0, "only files themselves"),
@@ -57,8 +58,10 @@ def course(tmp_path_factory):
     put(classroom, "renamed", notebook(), "my homework.ipynb")
     put(classroom, "no-notebook", b"I could not export it", "homework.txt")
     submitted = classroom / "submitted"
-    for student in ("data", "pipe"):
+    for student in ("data", "pipe", "folders"):
         put(classroom, student, notebook())
+    for name in ("timestamp.txt", "attention_explorer.py"):
+        put(classroom, "folders", b"1,2", f"{name}/mine.csv")
     (submitted / "data" / NAME / "data").symlink_to(solutions)
     os.mkfifo(submitted / "pipe" / NAME / "timestamp.txt")
     for kind in OTHERWISE.keys() & KINDS.keys():

@@ -130,6 +130,15 @@ def test_a_time_stamp_that_is_none_is_left_out_and_said(folder, content):
     assert found.taken == []
 
 
+@pytest.mark.parametrize("path", ["timestamp.txt/x", "tools.py/x", "data/table.csv/x/y", "data"])
+def test_a_folder_in_the_place_of_a_file_or_a_file_in_that_of_a_folder_is_left_out_and_said(folder, path):
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text("1")
+    found = student_folder.inspect_folder("ada", folder, {"tools.py", "data/table.csv"})
+    assert found.taken == []
+    assert "only files themselves" in found.troubles[0]
+
+
 @pytest.mark.parametrize("name", ["new\nline", "\x1b[31mred", "\udcff", "{brace}"])
 def test_what_cannot_be_a_students_name_is_said_in_print(name):
     assert student_folder.invalid_name(name)

@@ -5,7 +5,7 @@ import fnmatch
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,8 +90,11 @@ def invalid_name(name: str) -> str | None:
     return "its name has a brace" if "{" in name or "}" in name else None  # nbgrader builds paths with `str.format`
 
 
-def inspect_folder(student: str, folder: Path) -> Submission:
-    """Return a student's submission with each file accepted or refused. Open no file but the time stamp."""
+def inspect_folder(student: str, folder: Path, files: Set[str] = frozenset()) -> Submission:
+    """Return a student's submission with each file accepted or refused. Open no file but the time stamp.
+
+    `files` holds the relative paths of the course's own, which nbgrader can write over a student's files only.
+    """
     found = Submission(student, folder)
     for place in (folder.parent, folder):
         about = os.lstat(place)
@@ -100,8 +103,10 @@ def inspect_folder(student: str, folder: Path) -> Submission:
             found.troubles.append(found.whole)
             return found
     total = 0
-    for relative, about in _walk(folder):
-        kind = kind_of(about)
+    for relative, about in _walk(folder, {STAMP, *files}):
+        kind = kind_of(about) or ("a folder, not a file" if stat.S_ISDIR(about.st_mode) else None)
+        if not kind and any(name.startswith(f"{relative}/") for name in files):
+            kind = "a file, not a folder"
         total += about.st_size
         if not kind and (len(found.taken) >= MAX_FILES or total > MAX_TOTAL):
             found.troubles.append(f"There are more than {MAX_FILES:,} files or {MAX_TOTAL // 2**20} MiB in it.")
@@ -119,17 +124,20 @@ def inspect_folder(student: str, folder: Path) -> Submission:
     return found
 
 
-def _walk(folder: Path, depth: int = 0, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Yield all entries but folders, as (relative path, status), notebooks first. Never enter a folder by a link."""
+def _walk(folder: Path, files: Set[str], depth: int = 0, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Yield all but folders, as (relative path, status), notebooks first, and folders in the place of `files`.
+
+    Never enter a folder by a link.
+    """
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: (not entry.name.endswith(".ipynb"), entry.name))
     for entry in inside:
         about = entry.stat(follow_symlinks=False)
-        if not stat.S_ISDIR(about.st_mode):
+        if not stat.S_ISDIR(about.st_mode) or under + entry.name in files:
             yield under + entry.name, about
         elif depth < MAX_FOLDERS:
             with contextlib.suppress(PermissionError):
-                yield from _walk(folder / entry.name, depth + 1, f"{under}{entry.name}/")
+                yield from _walk(folder / entry.name, files, depth + 1, f"{under}{entry.name}/")
 
 
 def _is_time(path: Path) -> bool:
