@@ -50,8 +50,8 @@ def put(place: Path, student: str, content: NotebookNode | bytes, name: str = f"
 
 
 def start(root: Path, classroom: Path, *command: str, **options: Any) -> subprocess.Popen:
-    """Start a command, ("nbgrader", …) or ("autograder", …), in the course; return the process."""
-    module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[command[0]]
+    """Start a command, ("nbgrader", …), ("autograder", …) or a module's, in the course; return the process."""
+    module = {"autograder": "autograder.cli"}.get(command[0], command[0])
     environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
     module = [sys.executable, "-m", module, *command[1:]]

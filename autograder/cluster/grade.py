@@ -19,7 +19,7 @@ from ..nbgrader_plugin.marking.notices import FAILED, refusal
 from ..nbgrader_plugin.report.marks import read_marks
 from . import ledger, marking
 from .pool import Cluster, Local, TaskQueue, cores
-from .tasks import Marked
+from .tasks import Marked, Submission
 from .writer import Writer
 
 
@@ -123,7 +123,7 @@ class _Run:
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
         self.bar = bar or bars.Progress(disable=True)
-        self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
+        self.marking: TaskQueue[tuple[str, list[str]], Marked] = TaskQueue(classroom.workers, marking.mark)
         self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
         self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
@@ -147,8 +147,8 @@ class _Run:
         """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
         said = self.writer.manual_digests()
-        for student in self.writer.places:
-            key = ledger.key_of(self.writer.submission(student), self.environment)
+        for student, place in self.writer.places.items():
+            key = ledger.key_of(Submission.of(place.found), self.environment)
             when = self.writer.when(student)
             record = None if force or student not in said else self.ledger.of(student, key, when)
             if record is None:
@@ -165,11 +165,20 @@ class _Run:
         known = released(self.classroom.app.coursedir.db_url, self.assignment)
         while waiting or len(self.marking):
             while waiting and not self.marking.full():
-                key, students = waiting.pop()
-                submission = self.writer.submission(students[0])
-                self.marking.put(key, known, submission, self.environment, self.classroom.caged)
-            for key, marked in self.marking.done():
-                for student in self._alike[key]:
+                planned, students = waiting.pop()
+                try:
+                    submission = self.writer.reread(students[0])
+                    key = ledger.key_of(submission, self.environment)
+                except OSError as error:  # the folder was removed
+                    self._fail(students[0], str(error))
+                    key = ""
+                if key != planned:  # changed since `_plan`: the others are marked by what one of them handed in
+                    students, others = students[:1], students[1:]
+                    waiting += [(planned, others)] if others else []
+                if key:
+                    self.marking.put((key, students), known, submission, self.environment, self.classroom.caged)
+            for (key, students), marked in self.marking.done():
+                for student in students:
                     self._write(student, key, marked)
             self._take_pages(patience=0)
 

@@ -102,9 +102,6 @@ class Writer:
         self._autograde.coursedir = place.course
         return convert(self._autograde, place.folder, list(marked.notebooks))
 
-    def submission(self, student: str) -> Submission:
-        return Submission.of(self.places[student].found)
-
     def when(self, student: str) -> str:
         """Return what decides on lateness: the text of `timestamp.txt`, if it can be read, and when it was due."""
         found = self.places[student].found

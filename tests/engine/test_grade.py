@@ -38,6 +38,22 @@ SUBMISSIONS = {
     "José 张 o'Neil": notebook(),
 }
 OURS = ("autograder", "grade", NAME, "--workers", "1")
+MEANWHILE = f"""
+import shutil
+from autograder.cli import app
+from autograder.cluster import grade
+
+def then_mark(run, mark=grade._Run._mark):
+    submitted = run.classroom.folder / "submitted"
+    shutil.copytree(submitted / "blank", submitted / "anew", dirs_exist_ok=True)
+    (submitted / "no-file/{NAME}/{NAME}.ipynb").unlink()
+    shutil.rmtree(submitted / "no-folder")
+    mark(run)
+
+if __name__ == "__main__":
+    grade._Run._mark = then_mark
+    app()
+"""
 
 
 def hand_in(classroom: Path) -> Path:
@@ -137,6 +153,18 @@ def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, ma
         [grade] = [grade for grade in book[student]["grades"] if grade[0] == "test_softmax"]
         assert grade[2:4] == (1.5, 0.5)
         assert "Seen in my office." in (marked / "feedback" / student / NAME / f"{NAME}.html").read_text("utf-8")
+
+
+def test_a_change_during_a_run_costs_nobody_else_a_mark_and_its_key_is_recorded(course, fresh):
+    for student in ("anew", "no-file", "no-folder", "twin", "twin-too"):
+        put(fresh, student, notebook())
+    put(fresh, "blank", notebook({}))
+    (course / "meanwhile.py").write_text(MEANWHILE)
+    said = run(course, fresh, "meanwhile", *OURS[1:], status=1)
+    assert "5 marked, 0 unchanged, 1 failed" in said
+    scores = {student: about["score"][0] for student, about in gradebook(fresh).items() if student != "students"}
+    assert scores == {"anew": 0, "blank": 0, "no-file": 0, "twin": FULL, "twin-too": FULL}
+    assert "0 marked, 5 unchanged, 0 failed" in run(course, fresh, *OURS)
 
 
 @in_every_way
