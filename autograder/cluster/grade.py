@@ -192,8 +192,8 @@ class _Run:
             suspects = (text for text in marked.notebooks.values() if FAILED in text)
             if any(refusal(nbformat.reads(text, as_version=4).cells) is not None for text in suspects):
                 self.outcome.unread.append(student)
-        except marking.NotConverted as error:
-            self._fail(student, str(error))
+        except Exception as error:  # one bad submission must not stop the others
+            self._fail(student, marking.reason(error))
         else:
             self._put_page(student)
 

@@ -24,6 +24,7 @@ from .tasks import Submission
 FOLDER = "marked"
 HISTORY = "history.jsonl"
 ENGINE = Path(__file__).parents[1]
+MAX_NAME = 255 - len(".4194304.part")  # bytes of a student's file without its suffix, of which this is the longest
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
 
 
@@ -128,7 +129,10 @@ class Ledger:
                 record.files[os.path.relpath(path, self.classroom)] = what
 
     def _path(self, student: str) -> Path:
-        return self.folder / (urllib.parse.quote(os.fsencode(student), safe="") + ".json")
+        name = urllib.parse.quote(os.fsencode(student), safe="")
+        if len(name) > MAX_NAME:  # no quoted name has a "+", so this one is no other student's
+            name = f"{name[: MAX_NAME - 65]}+{hashlib.sha256(name.encode()).hexdigest()}"
+        return self.folder / f"{name}.json"
 
 
 def size_and_mtime(path: Path) -> list[int] | None:

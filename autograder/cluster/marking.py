@@ -1,6 +1,7 @@
 """Mark a submission without gradebook and classroom, on any machine with the same course, and write feedback pages."""
 
 import contextlib
+import errno
 import functools
 import os
 import shutil
@@ -25,6 +26,7 @@ from ..spec.course import course
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
 SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
@@ -63,6 +65,13 @@ def set_up(converter: BaseConverter) -> None:
 
 class NotConverted(Exception):
     """Raised when nbgrader cannot convert a notebook; the text is its log."""
+
+
+def reason(error: Exception) -> str:
+    """Return why a submission could not be entered. Raise the error if no submission is to blame for it."""
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        raise error
+    return str(error) if isinstance(error, NotConverted) else "".join(traceback.format_exception(error))
 
 
 def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> list[Path]:

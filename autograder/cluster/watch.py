@@ -1,7 +1,6 @@
 """`autograder watch`: marks submissions as they arrive and releases feedback at once. May be killed at any moment."""
 
 import contextlib
-import errno
 import functools
 import itertools
 import json
@@ -9,7 +8,6 @@ import shutil
 import signal
 import tempfile
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,7 +35,6 @@ from .writer import Writer
 POLL_INTERVAL = 0.3  # seconds between two polls for new submissions
 SPARE = 2  # processes beyond the number of cores, for slow submissions
 TRIES = 2  # worker deaths after which a submission counts as failed
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
 STOP_TIMEOUT = 5.0  # seconds after which a process that does not stop is killed
 SCRATCH = "watch-"
 MAX_FAILED_STARTS = 5  # processes in a row that may end before they are ready
@@ -329,9 +326,7 @@ class Watcher:
             make_ready(writer.course.db_url, writer.course.course_id, [student])
             arrival.record = writer.enter(records, student, arrival.key, marked)
         except Exception as error:  # one bad submission must not stop the others
-            if isinstance(error, OSError) and error.errno in DISK_FULL:
-                raise
-            self._end(worker, work, str(error) if isinstance(error, marking.NotConverted) else traceback.format_exc())
+            self._end(worker, work, marking.reason(error))
             return
         self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 

@@ -14,6 +14,7 @@ from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook,
 from conftest import missing, wait_for
 from nbgrader.api import Gradebook
 
+from autograder.cluster.ledger import Ledger, Record
 from autograder.spec.course import exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
@@ -43,7 +44,7 @@ import shutil
 from autograder.cli import app
 from autograder.cluster import grade
 
-def then_mark(run, mark=grade._Run._mark):
+def mark(run, mark=grade._Run._mark):
     submitted = run.classroom.folder / "submitted"
     shutil.copytree(submitted / "blank", submitted / "anew", dirs_exist_ok=True)
     (submitted / "no-file/{NAME}/{NAME}.ipynb").unlink()
@@ -51,7 +52,18 @@ def then_mark(run, mark=grade._Run._mark):
     mark(run)
 
 if __name__ == "__main__":
-    grade._Run._mark = then_mark
+    grade._Run._mark = mark
+    app()
+"""
+FAULTY = """
+from autograder.cli import app
+from autograder.cluster.writer import Writer
+
+def write(writer, student, marked, write=Writer.write):
+    return write(writer, student, 1 / 0 if student == "faulty" else marked)
+
+if __name__ == "__main__":
+    Writer.write = write
     app()
 """
 
@@ -165,6 +177,27 @@ def test_a_change_during_a_run_costs_nobody_else_a_mark_and_its_key_is_recorded(
     scores = {student: about["score"][0] for student, about in gradebook(fresh).items() if student != "students"}
     assert scores == {"anew": 0, "blank": 0, "no-file": 0, "twin": FULL, "twin-too": FULL}
     assert "0 marked, 5 unchanged, 0 failed" in run(course, fresh, *OURS)
+
+
+def test_a_fault_with_one_student_ends_no_run(course, fresh):
+    for student in ("faulty", "twin"):
+        put(fresh, student, notebook())
+    (course / "faulty.py").write_text(FAULTY)
+    said = run(course, fresh, "faulty", *OURS[1:], status=1)
+    assert not missing(said, "1 marked, 0 unchanged, 1 failed", "ZeroDivisionError")
+    assert "1 marked, 1 unchanged, 0 failed" in run(course, fresh, *OURS)
+
+
+def test_students_with_names_too_long_for_a_file_have_records_and_logs_of_their_own(tmp_path):
+    records = Ledger(tmp_path, NAME)
+    students = ["a" * 242, "a" * 243, *(last.rjust(127, "я") for last in "abc")]
+    for student in students:
+        records.log_failure(student, "it failed")
+        record = Record(student, "", "")
+        records.add(record, [__file__])
+        records.write(student, record)
+    assert [records.of(student, student, "").key for student in students] == students
+    assert (records.folder / f"{students[0]}.json").is_file(), "a name that fits is kept"
 
 
 @in_every_way
