@@ -11,6 +11,7 @@ import time
 import traceback
 import zlib
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ class Marker:
     def __init__(self, released: bytes, caged: bool = True) -> None:
         """Set up marking in a temporary folder. `released` is the assignment's `gradebook.locking.released()`."""
         self._folder = Path(tempfile.mkdtemp(prefix="marker-"))
+        Finalize(None, shutil.rmtree, (self._folder, True), exitpriority=0)  # `atexit` is not run in a worker
         (self._folder / "gradebook.db").write_bytes(zlib.decompress(released))
         self._app = settings(str(self._folder), scratch=True)
         if not caged:

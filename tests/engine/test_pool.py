@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 
 import psutil
 import pytest
 
+from autograder.cluster.marking import Marker
 from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 
@@ -76,6 +78,19 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
     assert "7 is not for me" in str(error)
     assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(7) if n != 3}
     assert found[3] == outcome or isinstance(found[3], outcome)
+
+
+def marker_folder() -> Path:
+    return Marker(zlib.compress(b""))._folder
+
+
+def test_workers_leave_no_folder_behind():
+    with pool(workers=1) as processes:
+        line = TaskQueue(processes, marker_folder)
+        line.put(1)
+        [(_, folder)] = line
+        assert folder.is_dir()
+    assert not folder.exists()
 
 
 def test_workers_end_with_their_parent(tmp_path):
