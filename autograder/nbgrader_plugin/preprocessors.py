@@ -127,7 +127,11 @@ class SubmissionExporter(NotebookExporter):
                 if problem := student_folder.invalid_name(name):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
-                one = self.inspect(name, folder)
+                try:
+                    one = self.inspect(name, folder)
+                except OSError as error:  # it may not be read, or was removed meanwhile
+                    self.unlisted.append(f"“{name}” has no mark: {error}.")
+                    continue
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one

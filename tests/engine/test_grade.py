@@ -58,12 +58,18 @@ if __name__ == "__main__":
 FAULTY = """
 from autograder.cli import app
 from autograder.cluster.writer import Writer
+from autograder.nbgrader_plugin.intake import student_folder
+
+def inspect(student, folder, inspect=student_folder.inspect_folder):
+    if student == "locked":
+        raise PermissionError("its folder may not be read")
+    return inspect(student, folder)
 
 def write(writer, student, marked, write=Writer.write):
     return write(writer, student, 1 / 0 if student == "faulty" else marked)
 
 if __name__ == "__main__":
-    Writer.write = write
+    student_folder.inspect_folder, Writer.write = inspect, write
     app()
 """
 
@@ -180,12 +186,12 @@ def test_a_change_during_a_run_costs_nobody_else_a_mark_and_its_key_is_recorded(
 
 
 def test_a_fault_with_one_student_ends_no_run(course, fresh):
-    for student in ("faulty", "twin"):
+    for student in ("faulty", "locked", "twin"):
         put(fresh, student, notebook())
     (course / "faulty.py").write_text(FAULTY)
     said = run(course, fresh, "faulty", *OURS[1:], status=1)
-    assert not missing(said, "1 marked, 0 unchanged, 1 failed", "ZeroDivisionError")
-    assert "1 marked, 1 unchanged, 0 failed" in run(course, fresh, *OURS)
+    assert not missing(said, "1 marked, 0 unchanged, 2 failed", "ZeroDivisionError", "its folder may not be read")
+    assert "2 marked, 1 unchanged, 0 failed" in run(course, fresh, *OURS)
 
 
 def test_students_with_names_too_long_for_a_file_have_records_and_logs_of_their_own(tmp_path):
