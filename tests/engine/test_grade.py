@@ -60,10 +60,10 @@ from autograder.cli import app
 from autograder.cluster.writer import Writer
 from autograder.nbgrader_plugin.intake import student_folder
 
-def inspect(student, folder, inspect=student_folder.inspect_folder):
+def inspect(student, *rest, inspect=student_folder.inspect_folder):
     if student == "locked":
         raise PermissionError("its folder may not be read")
-    return inspect(student, folder)
+    return inspect(student, *rest)
 
 def write(writer, student, marked, write=Writer.write):
     return write(writer, student, 1 / 0 if student == "faulty" else marked)
