@@ -157,12 +157,15 @@ def _internals_in(source: str) -> frozenset[str]:
 
 def _words(tree: ast.AST) -> Iterable[str]:
     """Yield every name that occurs: of variables, attributes and imports."""
-    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    used = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}  # `model.modules()`
+    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr not in dir(dict)}
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(attr="modules") if node not in called:  # a module's own are a method
+            case ast.Attribute(attr="modules") if node not in used:  # nor `nn.modules.linear`
                 yield "sys.modules"
-            case ast.Constant(value=str(word)) if word == "modules" or word in INTERNALS:
+            case ast.Subscript(slice=ast.Constant(value="modules")):
+                yield "sys.modules"
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), *_]):
                 yield "sys.modules" if word == "modules" else word
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 yield word
@@ -174,7 +177,8 @@ def _words(tree: ast.AST) -> Iterable[str]:
                 yield from (part for alias in aliases for part in alias.name.split("."))
             case ast.ImportFrom(module=module, names=aliases):
                 yield from (module or "").split(".")
-                yield from ("sys.modules" if alias.name == "modules" else alias.name for alias in aliases)
+                yield from (alias.name for alias in aliases)
+                yield from (f"{module}.{alias.name}" for alias in aliases)
 
 
 def _computed_getattr(node: ast.AST) -> bool:
