@@ -133,6 +133,8 @@ INTERNALS = frozenset(
     *("get_referents", "cell_contents"),
 }
 
+OF_DICTIONARIES = frozenset(dir(dict))
+
 
 def suspicious_words(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
     """Return words in the source that could hide what an answer uses: access to the judge, or names built at run time.
@@ -158,7 +160,9 @@ def _internals_in(source: str) -> frozenset[str]:
 def _words(tree: ast.AST) -> Iterable[str]:
     """Yield every name that occurs: of variables, attributes and imports."""
     used = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}  # `model.modules()`
-    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr not in dir(dict)}
+    used |= {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr not in OF_DICTIONARIES
+    }
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr="modules") if node not in used:  # nor `nn.modules.linear`
