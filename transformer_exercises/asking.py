@@ -1,16 +1,28 @@
 """Ask a student's function and the reference the same: what the checks of many exercises have in common."""
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Call, ValuesDiffer
-from autograder.spec.inputs import generator_unchanged
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, sliced
 from autograder.spec.student import Student
 
-Cases = Iterator[tuple[Any, ...]]  # (arguments, where), or (arguments, where, True) for a rough comparison
+
+class Asked(NamedTuple):
+    """A student's function, and what tells whether it is right."""
+
+    name: str
+    right: Callable[..., Any]  # computes the expected result
+    same: Callable[..., None]  # raises `Wrong` unless two results agree
+
+
+Further = Callable[[Student, Asked], None]  # a case that asks for more than the value
+Cases = Iterator[tuple[Any, ...] | Further]  # (arguments, where), or (arguments, where, True) for a rough comparison
 
 
 def asks(
@@ -20,34 +32,74 @@ def asks(
 
     `by` computes that in place of the reference; `same` compares. A case's arguments are a list, a dictionary if they
     are given by name, or both. `where` says for which input, such as "for float64 scores". Inputs are made while the
-    check runs, one case after another.
+    check runs, one case after another. `behaves`, `gradients`, `device` and `slices` make cases that ask for more.
     """
 
     def check(cases: Callable[[], Cases]) -> Asking:
         @functools.wraps(cases)
         def ask(student: Student) -> None:
-            for args, where, *rough in cases():
-                if isinstance(args, dict):
-                    args = [], args
-                by_place, by_name = args if isinstance(args, tuple) else (args, {})
-                call = Call(name, by_place, by_name, by or reference(name))
+            asked = Asked(name, by or reference(name), same)
+            for case in cases():
                 with student.case():
-                    got = student.call(name, by_place, by_name, where=where)["value"]
-                    try:
-                        same(got, call.right(), "The result", where, *rough)
-                    except ValuesDiffer as wrong:
-                        wrong.call = call
-                        raise
+                    if callable(case):
+                        case(student, asked)
+                    else:
+                        _value(student, asked, *case)
 
         return ask
 
     return check
 
 
-def behaves(student: Student, name: str, args: list[Any], names: str) -> None:
-    """Raise `Wrong` if a call changes its inputs or the global generator, or answers otherwise when called again."""
-    for turn in ("", "when called a second time"):
-        answer = student.call(name, args, where=turn)
-        unchanged(answer["inputs"], args, names)
-        generator_unchanged(answer)
-        same_tensor(answer["value"], reference(name)(*args), "The result", turn)
+def _value(student: Student, asked: Asked, args: Any, where: str, *rough: bool) -> None:
+    if isinstance(args, dict):
+        args = [], args
+    by_place, by_name = args if isinstance(args, tuple) else (args, {})
+    call = Call(asked.name, by_place, by_name, asked.right)
+    got = student.call(asked.name, by_place, by_name, where=where)["value"]
+    try:
+        asked.same(got, call.right(), "The result", where, *rough)
+    except ValuesDiffer as wrong:
+        wrong.call = call
+        raise
+
+
+def behaves(args: list[Any], names: str, where: str = "") -> Further:
+    """Make a case where a call leaves its inputs and the global generator alone, and answers alike when repeated."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        for turn in (where, f"{where} when called a second time".lstrip()):
+            answer = student.call(asked.name, args, where=turn)
+            unchanged(answer["inputs"], args, names)
+            generator_unchanged(answer)
+            asked.same(answer["value"], asked.right(*args), "The result", turn)
+
+    return ask
+
+
+def gradients(
+    inputs: list[torch.Tensor], names: list[str], fixed: Sequence[Any] = (), where: str = "", rough: bool = False
+) -> Further:
+    """Make a case that compares gradients with respect to the inputs; the arguments `fixed` follow and get none."""
+    return lambda student, asked: gradients_agree(
+        student, asked.name, asked.right, inputs, names, tuple(fixed), where, rough
+    )
+
+
+def device(args: list[Any], kwargs: dict[str, Any] | None = None) -> Further:
+    """Make a case where inputs on another device give results on it."""
+    return lambda student, asked: device_is_kept(student, asked.name, args, kwargs)
+
+
+def slices(args: list[Any], kwargs: dict[str, Any] | None = None, where: str = "for slices of tensors") -> Further:
+    """Make a case whose tensors are slices of larger ones."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        def part(value: Any) -> Any:
+            return sliced(student, value) if isinstance(value, torch.Tensor) else value
+
+        given = {name: part(value) for name, value in (kwargs or {}).items()}
+        got = student.call(asked.name, list(map(part, args)), given, where)["value"]
+        asked.same(got, asked.right(*args, **(kwargs or {})), "The result", where)
+
+    return ask

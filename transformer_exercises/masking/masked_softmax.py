@@ -4,14 +4,11 @@ import math
 
 import torch
 
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
-from autograder.spec.student import Student
+from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device, gradients
 
-masked_softmax = reference("masked_softmax")
 asked = asks("masked_softmax")
 
 
@@ -69,18 +66,15 @@ def _extreme() -> Cases:
     yield [base * 1e4, mask], "for scores of ±1e4", True
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     mask = _pattern(2, 4, 5)
     empty = mask.clone()
     empty[0, 2] = empty[1, 0] = True
-    for given, dtype, where in (
-        (mask, torch.float32, "without fully blocked rows"),
-        (empty, torch.float32, "when some rows are fully blocked"),
-        (empty, torch.float64, "in float64, when some rows are fully blocked"),
-    ):
-        with student.case():
-            scores = normal(2, 4, 5, dtype=dtype)
-            gradients_agree(student, "masked_softmax", masked_softmax, [scores], ["`scores`"], (given,), where)
+    where = "when some rows are fully blocked"
+    yield gradients([normal(2, 4, 5)], ["`scores`"], [mask], "without fully blocked rows")
+    yield gradients([normal(2, 4, 5)], ["`scores`"], [empty], where)
+    yield gradients([normal(2, 4, 5, dtype=torch.float64)], ["`scores`"], [empty], f"in float64, {where}")
 
 
 @asked
@@ -91,20 +85,14 @@ def _precision() -> Cases:
 
 
 @asked
-def _layouts() -> Cases:
-    yield [normal(2, 5, 4).mT, _pattern(2, 4, 5)], "for scores that are not contiguous"
-    yield {"scores": normal(2, 4, 5), "mask": _pattern(2, 4, 5)}, "with arguments given by name"
-
-
-def _manners(student: Student) -> None:
+def _manners() -> Cases:
     mask = _pattern(2, 4, 5)
     mask[0, 2] = True
     for given in (mask, mask[0]):
-        with student.case():
-            behaves(student, "masked_softmax", [normal(2, 4, 5), given], "scores or mask")
-    _layouts(student)
-    with student.case():
-        device_is_kept(student, "masked_softmax", [normal(2, 4, 5), mask])
+        yield behaves([normal(2, 4, 5), given], "scores or mask")
+    yield [normal(2, 5, 4).mT, _pattern(2, 4, 5)], "for scores that are not contiguous"
+    yield {"scores": normal(2, 4, 5), "mask": _pattern(2, 4, 5)}, "with arguments given by name"
+    yield device([normal(2, 4, 5), mask])
 
 
 EXERCISE = Exercise(

@@ -2,13 +2,13 @@
 
 import torch
 
-from autograder.spec.compare import a_tensor, close, same_tensor, unchanged
+from autograder.spec.compare import a_tensor, close
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, sliced
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks
-from .common import HEADS, counting, heads_sizes, merge
+from ..asking import Cases, asks, behaves, device, gradients, slices
+from .common import HEADS, counting, heads_sizes
 
 asked = asks("merge_heads")
 
@@ -29,30 +29,22 @@ def _inverse(student: Student) -> None:
                 raise ValuesDiffer(f"Merging heads that were split does not give back what was split, {where}.")
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
-        with student.case():
-            x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("merge_heads", x, where=where), merge(x), "The result", where)
-            gradients_agree(student, "merge_heads", merge, [x], ["x"], (), where)
+        x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
+        yield [x], where
+        yield gradients([x], ["x"], where=where)
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    x = normal(2, 4, 3, 5)
+    yield behaves([x], "x")
     yield [normal(2, 3, 4, 2, dtype=torch.float64)], "in float64"
     yield [normal(2, 3, 5, 4).mT], "for a tensor that is not contiguous"
-
-
-def _manners(student: Student) -> None:
-    x = normal(2, 4, 3, 5)
-    answer = student.call("merge_heads", [x])
-    same_tensor(answer["value"], merge(x), "The result")
-    unchanged(answer["inputs"], [x], "x")
-    _layouts(student)
-    with student.case():
-        where = "for a slice of a tensor, given by name"
-        same_tensor(student.value("merge_heads", x=sliced(student, x), where=where), merge(x), "The result", where)
-    device_is_kept(student, "merge_heads", [x])
+    yield slices([], {"x": x}, "for a slice of a tensor, given by name")
+    yield device([x])
 
 
 EXERCISE = Exercise(
