@@ -209,8 +209,13 @@ def test_students_with_names_too_long_for_a_file_have_records_and_logs_of_their_
 @in_every_way
 def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
     (marked / "students.csv").write_text("id,first_name\n" + "".join(f"{student},\n" for student in SUBMISSIONS))
+    writes = notebook()
+    next(cell for cell in writes.cells if "written_scaling" in str(cell.metadata)).source = "Dot products grow with d_k."
+    put(marked, "José 张 o'Neil", writes)
+    said = run(course, marked, "autograder", "grade", NAME)
+    assert "1 answer waits for a person: Formgrader" in said
     said = run(course, marked, "autograder", "grade", NAME, "--student", "not-json", "--force")
-    assert not missing(said, "(the page says why): not-json", f"feedback/*/{NAME}", "for a person: Formgrader")
+    assert not missing(said, "(the page says why): not-json", f"feedback/*/{NAME}")
     assert "not in students.csv: late, no-notebook, renamed, with-data" in said
 
 
