@@ -52,10 +52,8 @@ def _versions(exercise: Exercise) -> Iterator[_Edits]:
         for version in draft.versions:
             if not version.base and all(old for old, _ in version.edits):
                 yield _Edits(draft.name, tuple(version.edits))
-    for slip in COMMON_MISTAKES:
-        if slip.name in exercise.answers.common:
-            made = exercise.slipped(slip, exercise.source)
-            yield from (_Edits(slip.name, slip=number) for number in range(len(made)))
+    for name, made in exercise.common.items():
+        yield from (_Edits(name, slip=number) for number in range(len(made)))
 
 
 def _both(exercise: Exercise, one: _Edits, other: _Edits) -> str | None:

@@ -79,7 +79,7 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
     named = next((diagnosis.mistake for diagnosis in verdict.diagnoses), "nothing")
     tried.named += named == mistake.name
     tried.apart += not others
-    made = mistake.name in declared.answers.common  # so that nobody could remove it
+    made = mistake.name in declared.common  # so that nobody could remove it
     if not made and any(other < row and signatures.names[other] == mistake.name for other in alike):
         tried.redundant.append(number)
     if others:

@@ -1,6 +1,6 @@
 """Parse the text format in which a file `NAME.answers` lists wrong and right answers to an exercise.
 
-    # Common mistakes (tensor -> number): nothing_returned, rounded
+    # Common mistakes (tensor -> number) but rounded, global_generator
     divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
     - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
     - scores.amax => scores.sum
@@ -8,19 +8,21 @@
     - return exps => assert scores.dim() ¶ … || if scores.dim() == 1: return scores ¶ …
     - | return scores / scores.sum(dim) || return scores
     - in einsum: "ij" => "ji"
+    device_not_kept: - device=scores.device =>
     # Right answers
     loop:
     - |
       several lines that are the function's body, or a whole program that defines it
 
-The first lines name the common mistakes (`common_mistakes`) that lose marks in this exercise. In parentheses stand the
-kinds of its first argument and of its result: tensor, scalar, pair, number, list, dict, or others; edits fit some only.
+The common mistakes (`common_mistakes`) can be made in any exercise. In the first line stand the kinds of its first
+argument and of its result (tensor, scalar, pair, number, list, dict, or others), since edits fit some only, and the
+mistakes that lose no marks in this one. It may be repeated for more of these.
 
 A line without indentation begins an entry: its name and the sentence that a good teacher would say. Further lines of
 the sentence are indented by four. The severity follows the name in parentheses: a `slip` is an error of somebody who
 has understood; `missed` means that the answer misses the point of the exercise, or has nothing to give marks for;
 everything else is a misconception. An entry without a sentence bears the name of a common mistake, whose sentence it
-has; without a version, too, it only sets the severity.
+has, and its first version may follow in the same line; without a version, too, it only sets the severity.
 
 Each `-` begins a version that deserves the sentence: an edit of the reference, which is the answer in the solution
 notebook. Every occurrence of the text before `=>` is replaced. In what takes its place, `…` is the text that stood
@@ -45,7 +47,7 @@ ARROW = re.compile(r" =>(?: |$)")
 SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
 HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))?: ?(.*)")
 LENGTH, WORDS = 120, 45  # of a line in characters, and of a sentence, at most
-COMMON, RIGHT = re.compile(r"# Common mistakes(?: \((\w+) -> (\w+)\))?: (.*)"), "# Right answers"
+COMMON, RIGHT = re.compile(r"# Common mistakes(?: \((\w+) -> (\w+)\))?(?: but (.+))?"), "# Right answers"
 
 
 class CatalogueError(ValueError):
@@ -95,7 +97,7 @@ class Draft:
 class Answers(NamedTuple):
     """What a file lists, without any edits applied."""
 
-    common: tuple[str, ...]
+    without: tuple[str, ...]  # the common mistakes that lose no marks
     takes: str
     gives: str
     wrong: tuple[Draft, ...]
@@ -130,7 +132,7 @@ def entries(
 
 def answers(text: str, where: str = "the catalogue") -> Answers:
     """Return what a file's text lists. Raises CatalogueError, with the number of the line, if it cannot be parsed."""
-    common: list[str] = []
+    without: list[str] = []
     takes = gives = ""
     wrong: list[Draft] = []
     right: list[Draft] = []
@@ -144,7 +146,7 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
             raise CatalogueError(f"{place}: {len(line)} characters, {LENGTH} at most: go on in a line below.")
         if listed := COMMON.fullmatch(line):
             takes, gives = listed[1] or takes, listed[2] or gives
-            common += listed[3].split(", ")
+            without += listed[3].split(", ") if listed[3] else []
         elif line == RIGHT:
             found = right
         elif not line.strip():
@@ -157,7 +159,11 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
                 raise CatalogueError(f"{place}: {head[1]}: {head[2]!r} is none of {', '.join(GRADES)}.")
             if any(draft.name == head[1] for draft in found):
                 raise CatalogueError(f"{place}: {head[1]} stands there twice; put the versions under one name.")
-            found.append(Draft(head[1], head[3].strip(), head[2] or "", number))
+            begins = head[3].startswith("- ")
+            found.append(Draft(head[1], "" if begins else head[3].strip(), head[2] or "", number))
+            if begins:
+                lines[number - 1] = head[3]
+                number = _version(found[-1].versions, lines, number, place)
         elif not found:
             raise CatalogueError(f"{place}: {line!r} stands before the first entry (`name: sentence`).")
         elif line.startswith("    ") and not found[-1].versions:
@@ -168,7 +174,7 @@ def answers(text: str, where: str = "the catalogue") -> Answers:
             number = _version(found[-1].versions, lines, number, place)
     if long := [draft for draft in wrong if len(draft.sentence.split()) > WORDS]:
         raise CatalogueError(f"{where}:{long[0].line}: {long[0].name}: its sentence has more than {WORDS} words.")
-    return Answers(tuple(common), takes, gives, tuple(wrong), tuple(right))
+    return Answers(tuple(without), takes, gives, tuple(wrong), tuple(right))
 
 
 def _version(versions: list[Version], lines: list[str], number: int, place: str) -> int:

@@ -93,12 +93,12 @@ def _wrapped(template: str, value: ast.expr) -> ast.expr:
     return ast.parse(_filled(template, "RESULT", value), mode="eval").body
 
 
-def last_return(template: str) -> Edit:
-    """Return an edit that turns the last `return` into a statement, where RESULT stands for the value."""
+def no_return(template: str, everywhere: bool = False) -> Edit:
+    """Return an edit that turns the last `return`, or all, into a statement, where RESULT stands for the value."""
 
     def edit(function: ast.FunctionDef) -> bool:
-        found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
-        for block, place, statement in found[-1:]:
+        found = [one for one in _returns(function) if everywhere or one[0] is function.body]
+        for block, place, statement in found if everywhere else found[-1:]:
             assert statement.value is not None
             block[place : place + 1] = ast.parse(_filled(template, "RESULT", statement.value)).body
         return bool(found)
@@ -186,7 +186,7 @@ COMMON_MISTAKES: tuple[CommonMistake, ...] = (
     CommonMistake(
         "nothing_returned",
         "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
-        (last_return("RESULT"), last_return("print(RESULT)")),
+        (no_return("RESULT"), no_return("print(RESULT)"), no_return("RESULT", everywhere=True)),
         grade=MISSED,  # an answer that computes nothing returns None too
     ),
     CommonMistake(

@@ -147,10 +147,15 @@ class Exercise:
         bases = {alternative.name: alternative.source for alternative in self.alternatives}
         own = catalogue.entries(self.answers.wrong, self.source, self.file, bases)
         sources = {entry.name: entry.sources for entry in own}
-        for slip in COMMON_MISTAKES:
-            if slip.name in self.answers.common:
-                sources[slip.name] = sources.get(slip.name, ()) + self.slipped(slip, self.source)
+        for name, made in self.common.items():
+            sources[name] = sources.get(name, ()) + made
         return [Mistake(name, self.sentences[name], sources[name], self.grades.get(name, "")) for name in sources]
+
+    @functools.cached_property
+    def common(self) -> dict[str, tuple[str, ...]]:
+        """Return the versions of the reference with each common mistake that fits it, by the mistake's name."""
+        fitting = (slip for slip in COMMON_MISTAKES if slip.name not in self.answers.without)
+        return {slip.name: made for slip in fitting if (made := self.slipped(slip, self.source))}
 
     def slipped(self, slip: CommonMistake, source: str) -> tuple[str, ...]:
         """Return the versions of an answer, such as the reference, with a common mistake."""
@@ -160,7 +165,8 @@ class Exercise:
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
         general = {slip.name: slip.sentence for slip in COMMON_MISTAKES} | self.shared
-        said = dict.fromkeys(self.answers.common, "") | {draft.name: draft.sentence for draft in self.answers.wrong}
+        common = (slip.name for slip in COMMON_MISTAKES if slip.name not in self.answers.without)
+        said = dict.fromkeys(common, "") | {draft.name: draft.sentence for draft in self.answers.wrong}
         if unknown := [name for name, sentence in said.items() if not sentence and name not in general]:
             raise CatalogueError(
                 f"{self.file}: {', '.join(unknown)}: give it a sentence; no common mistake has that name."

@@ -20,7 +20,7 @@ from .student import Answer, Kept, Student
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Return normally distributed numbers that depend only on the topic, earlier calls, and the arguments."""
     generator = torch.Generator().manual_seed(next_seed())
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
 
 def future(T: int) -> torch.Tensor:

@@ -49,6 +49,12 @@ def test_an_entry_has_a_name_a_sentence_and_a_version(head, name, sentence):
     assert read(f"{head}\n- x * by => x + by") == [Entry(name, sentence, (changed("x * by", "x + by"),))]
 
 
+def test_the_first_version_of_an_entry_without_a_sentence_may_stand_in_its_line():
+    [entry] = read("rounded (slip): - x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")
+    assert entry == read("rounded (slip):\n- x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")[0]
+    assert (entry.name, entry.sentence, entry.grade, len(entry.sources)) == ("rounded", "", "slip", 2)
+
+
 def test_entries_keep_their_order_and_blank_lines_between_them_mean_nothing():
     found = read("\n\none: One.\n- x * by => x + by\n\n\ntwo: Two.\n\n- x * by => x - by\n\n")
     assert [(entry.name, entry.sentence) for entry in found] == [("one", "One."), ("two", "Two.")]
@@ -153,9 +159,9 @@ def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
 
 
 def test_common_mistakes_and_right_answers_stand_apart():
-    heads = "# Common mistakes (list -> number): 1, 2\n# Common mistakes: 3"
+    heads = "# Common mistakes (list -> number) but 1, 2\n# Common mistakes but 3"
     listed = answers(f"{heads}\nfour: 4.\n- x => y\n# Right answers\n5:\n- y => x")
-    assert (listed.common, listed.takes, listed.gives) == (("1", "2", "3"), "list", "number")
+    assert (listed.without, listed.takes, listed.gives) == (("1", "2", "3"), "list", "number")
     assert [[draft.name for draft in part] for part in (listed.wrong, listed.right)] == [["four"], ["5"]]
 
 

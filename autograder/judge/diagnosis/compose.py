@@ -65,8 +65,7 @@ def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
     return {
         source: (slip, number)
         for slip in COMMON_MISTAKES
-        if slip.name in declared.answers.common
-        for number, source in enumerate(declared.slipped(slip, declared.source))
+        for number, source in enumerate(declared.common.get(slip.name, ()))
     }
 
 
