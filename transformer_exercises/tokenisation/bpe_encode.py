@@ -5,19 +5,17 @@ from autograder.spec.exercise import Check, Exercise
 
 from .common import STORY, Asked, weighted
 
-Merges = list[tuple[str, ...]]
 
-
-def _merges(text: str) -> Merges:
+def _merges(text: str) -> list[tuple[str, ...]]:
     return [tuple(pair.split("+")) for pair in text.split()]
 
 
-def _cases(*rows: tuple[str, Merges]) -> list[tuple[str, Merges]]:
+def _cases(*rows: tuple[str, list]) -> list[tuple[str, list]]:
     """Return a case for each word of each row."""
     return [(word, merges) for words, merges in rows for word in words.split()]
 
 
-def _where(word: str, merges: Merges) -> str:
+def _where(word: str, merges: list) -> str:
     known = ", ".join(map("+".join, merges[:6])) or "(none)"
     return f"for the word {word!r} and the merges {known}{' …' * (len(merges) > 6)}"
 

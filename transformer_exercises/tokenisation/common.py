@@ -17,25 +17,28 @@ Refusal = tuple[list, Any]  # arguments, and the character or the id that is unk
 
 
 class Asked:
-    """Makes checks of a function whose result is a string or a sequence: it should be what the reference gives.
+    """Makes checks of a function whose result, a string or a sequence, should be what the reference gives.
 
-    `what` is the result in words; `where` says of a call's arguments for which input it is.
+    `what` is the result in words; `where` says of a call's arguments for which input it is; `same` compares.
     """
 
-    def __init__(self, name: str, what: str, where: Callable[..., str]) -> None:
-        self.name, self.what, self.where = name, what, where
+    def __init__(self, name: str, what: str, where: Callable[..., str], same: Callable[..., None] | None = None):
+        self.name, self.what, self.where, self.same = name, what, where, same or same_sequence
 
-    def __call__(self, *cases: Sequence[Any], changes: str = "") -> Asking:
-        """Ask each case. With `changes`, what a call might change, types are compared and arguments must stay."""
+    def __call__(self, *cases: Any, changes: str = "") -> Asking:
+        """Ask each case: arguments in a sequence, or a single one. With `changes`, what a call might change, types
+        are compared and arguments must stay.
+        """
 
         def ask(student: Student) -> None:
-            for args in cases:
+            for case in cases:
                 with student.case():
+                    args = list(case) if isinstance(case, (tuple, list)) else [case]
                     where = self.where(*args)
-                    answer = student.call(self.name, list(args), where=where, after=bool(changes))
-                    same_sequence(answer["value"], reference(self.name)(*args), self.what, where, bool(changes))
+                    answer = student.call(self.name, args, where=where, after=bool(changes))
+                    self.same(answer["value"], reference(self.name)(*args), self.what, where, bool(changes))
                     if changes:
-                        as_before(answer["after"], list(args), changes)
+                        as_before(answer["after"], args, changes)
 
         return ask
 
@@ -52,8 +55,7 @@ class Asked:
             with student.case():
                 texts = {_names(student, self.name, *case, "for one input and other tables") for case in alike}
                 if len(texts) < len(alike):
-                    what = "The ValueError says the same whichever part of an input is unknown"
-                    raise Wrong(f"{what}: name that part alone.", "not_named")
+                    raise Wrong("The ValueError is the same whichever part is unknown: name that part.", "not_named")
 
         return ask
 
@@ -95,11 +97,9 @@ def _difference(got: Any, expected: Any) -> str:
 
 def as_before(after: list, sent: list, names: str) -> None:
     """Raise `Wrong` if lists or dictionaries were changed; `after` comes from `call(..., after=True)`."""
-    for got, original in zip(after, sent, strict=False):
-        order = list if isinstance(original, (list, dict)) else repr  # dictionaries are equal in any order
-        if type(got) is not type(original) or got != original or order(got) != order(original):
-            what = f"Your code changes its input ({names})"
-            raise Wrong(f"{what}: the caller's object is different afterwards. Work on a copy.", "input_changed")
+    if list(map(repr, after)) != list(map(repr, sent)):  # dictionaries are equal in any order
+        what = f"Your code changes its input ({names})"
+        raise Wrong(f"{what}: the caller's object is different afterwards. Work on a copy.", "input_changed")
 
 
 def value_error(student: Student, name: str, args: list, where: str, what: str, hidden: str) -> str:
@@ -124,13 +124,12 @@ def _names(student: Student, name: str, args: list, culprit: Any, where: str) ->
     what = "character" if isinstance(culprit, str) else "id"
     asked = f"An unknown {what} ({where}) should be a ValueError that names it"
     text = value_error(student, name, args, where, asked, "no_error")
+    named = rf"(?<!\d){culprit}(?!\d)"
     if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
-        code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
-        named = culprit in text or bool(re.search(code, text.lower())) or unicodedata.name(culprit) in text.upper()
-    else:
-        named = re.search(rf"(?<!\d){culprit}(?!\d)", text) is not None
-    if not named:
-        raise Wrong(f"The ValueError {where} does not say which {what} is unknown: name it.", "not_named") from None
+        code = f"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
+        named = f"{culprit}|(?i:{code}|{unicodedata.name(culprit)})"
+    if not re.search(named, text):
+        raise Wrong(f"The ValueError {where} does not say which {what} is unknown: name it.", "not_named")
     return text
 
 
@@ -138,9 +137,9 @@ SENTENCE = "To be, or not to be, that is the question."
 ODD_VOCAB = {"b": 4, "a": 9, " ": 2, "n": 0, "é": 17, "B": 5, "🙂": 3, "\n": 8, "র": 11, "\u09be": 6}
 
 
-def spelt(text: str, end: str = "") -> dict[tuple[str, ...], int]:
+def spelt(text: str, *end: str) -> dict[tuple[str, ...], int]:
     """Return the words of a text, spelt in characters, with their frequencies; `end` is a last symbol of every word."""
-    return dict(Counter((*word, end) if end else tuple(word) for word in text.split()))
+    return dict(Counter((*word, *end) for word in text.split()))
 
 
 def of(**words: int) -> dict[tuple[str, ...], int]:
@@ -162,10 +161,9 @@ STORY = (
 )
 
 
-def weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int]:
+def weighted(text: str, factor: int, *end: str) -> dict[tuple[str, ...], int]:
     """Return a text's words with frequencies so uneven that the first dozen merges meet no tie."""
-    names = dict.fromkeys(text.split())
-    return {(*word, end) if end else tuple(word): 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(names)}
+    return {word: 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(spelt(text, *end))}
 
 
 # --- a tokeniser from end to end: ids in place of symbols -------------------------------------------------------------
@@ -181,25 +179,18 @@ def cases(*given: Any, merges: dict | None = None, special: dict | None = None, 
     return [[one, list(byte_ids), dict(merges or {}), dict(special or {})] for one in given]
 
 
+def told(given: Any, _: Any, merges: dict, special: dict) -> str:
+    """Say for which text or ids, and how much stands in the tables."""
+    return f"for {given!r}, {len(merges)} merges and {len(special)} special tokens"
+
+
 def id_merges(text: str, byte_ids: list[int], count: int) -> dict[tuple[int, int], int]:
     """Return merges learnt from a text's words, a space before each; their order in the dictionary says nothing."""
-    words = [[byte_ids[byte] for byte in f" {word}".encode()] for word in text.split()]
-    learnt: list[tuple[tuple[int, int], int]] = []
+    merges: dict[tuple[int, int], int] = {}
     for rank in range(count):
+        words = [reference("text_to_ids")(f" {word}", byte_ids, merges, {}) for word in text.split()]
         counts = Counter(pair for word in words for pair in itertools.pairwise(word))
         if not counts:
             break
-        best, new = max(counts, key=lambda pair: (counts[pair], pair)), 300 + 3 * rank
-        learnt.append((best, new))
-        words = [_joined(word, best, new) for word in words]
-    return dict(sorted(learnt, key=lambda entry: entry[1] * 37 % 101))
-
-
-def _joined(word: list[int], pair: tuple[int, int], new: int) -> list[int]:
-    row: list[int] = []
-    for symbol in word:
-        if row and (row[-1], symbol) == pair:
-            row[-1] = new
-        else:
-            row.append(symbol)
-    return row
+        merges[max(counts, key=lambda pair: (counts[pair], pair))] = 300 + 3 * rank
+    return dict(sorted(merges.items(), key=lambda entry: entry[1] * 37 % 101))

@@ -1,44 +1,29 @@
 """`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter."""
 
+from collections import Counter
+from typing import Any
+
 from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 
-from .common import LOWER, STORY, as_before, listed, of, spelt
-
-count_pairs = reference("count_pairs")
+from .common import LOWER, STORY, Asked, listed, of, spelt
 
 
-def _counts(*cases: dict) -> Asking:
-    def ask(student: Student) -> None:
-        for words in cases:
-            with student.case():
-                where, expected = listed(words), count_pairs(words)
-                got = student.value("count_pairs", words, where=where)
-                if not isinstance(got, dict):
-                    raise Wrong(f"A dictionary from pairs to numbers is asked for {where}; yours is {kind(got)}.")
-                got = {pair: n for pair, n in got.items() if n != 0}  # a Counter says 0 for what it does not hold
-                if any(type(pair) is not tuple or len(pair) != 2 for pair in got):
-                    raise Wrong(f"The keys should be pairs of symbols, tuples of two strings {where}.")
-                if set(expected) - set(got):
-                    raise ValuesDiffer(f"Pairs that stand side by side are missing {where}.")
-                if set(got) - set(expected):
-                    raise ValuesDiffer(f"Pairs are counted that do not stand side by side {where}.")
-                if got != dict(expected):
-                    raise ValuesDiffer(f"The pairs are right {where}, but not all of the counts.")
-
-    return ask
+def _same_counts(got: Any, expected: Counter, _: str, where: str, _exactly: bool) -> None:
+    if not isinstance(got, dict):
+        raise Wrong(f"A dictionary from pairs to numbers is asked for {where}; yours is {kind(got)}.")
+    got = {pair: n for pair, n in got.items() if n != 0}  # a Counter says 0 for what it does not hold
+    if any(type(pair) is not tuple or len(pair) != 2 for pair in got):
+        raise Wrong(f"The keys should be pairs of symbols, tuples of two strings {where}.")
+    if set(expected) - set(got):
+        raise ValuesDiffer(f"Pairs that stand side by side are missing {where}.")
+    if set(got) - set(expected):
+        raise ValuesDiffer(f"Pairs are counted that do not stand side by side {where}.")
+    if got != expected:
+        raise ValuesDiffer(f"The pairs are right {where}, but not all of the counts.")
 
 
-def _manners(student: Student) -> None:
-    for words in ({}, {("a",): 4}, {("a",): 4, (): 2, ("a", "b"): 1}, dict(LOWER)):
-        with student.case():
-            answer = student.call("count_pairs", [words], where=listed(words), after=True)
-            if answer["value"] != dict(count_pairs(words)):
-                raise ValuesDiffer(f"The counts {listed(words)} are not right.")
-            as_before(answer["after"], [words], "words")
-
+asked = Asked("count_pairs", "The counts", listed, _same_counts)
 
 VALUES = (LOWER, of(aba=3, ab=2), spelt(STORY), of(banana=2, anna=7), of(abc=1))
 
@@ -48,10 +33,11 @@ SYMBOLS = (
 )
 
 REPEATED = (of(aaa=1), of(aaaa=3, aa=2), of(abab=2, baab=5), {("ab", "ab", "ab"): 4})
+SHORT: Any = ({}, {("a",): 4}, {("a",): 4, (): 2, ("a", "b"): 1}, LOWER)
 
 EXERCISE = Exercise(
-    Check("adjacent pairs, weighted by the frequency of their word", 1.0, _counts(*VALUES)),
-    Check("symbols of several characters", 0.4, _counts(*SYMBOLS), further=True),
-    Check("pairs that occur several times in a word", 0.4, _counts(*REPEATED), further=True),
-    Check("no words, very short words, input unchanged", 0.2, _manners, further=True),
+    Check("adjacent pairs, weighted by the frequency of their word", 1.0, asked(*VALUES)),
+    Check("symbols of several characters", 0.4, asked(*SYMBOLS), further=True),
+    Check("pairs that occur several times in a word", 0.4, asked(*REPEATED), further=True),
+    Check("no words, very short words, input unchanged", 0.2, asked(*SHORT, changes="words"), further=True),
 )

@@ -14,8 +14,6 @@ from autograder.spec.student import Student
 
 from .common import as_before, value_error
 
-fertility = reference("fertility")
-
 
 # Their source is sent, so what they need is imported inside.
 def make_bytes():
@@ -66,9 +64,9 @@ WHITE_SPACE = (
 TWO = {"English": "the dog", "Igbo": "nkịta"}
 
 
-def _rated(student: Student, make: Callable, texts: dict[str, str]) -> Any:
-    """Ask for the numbers of some texts; raise `Wrong` unless they are right; return the answer."""
-    where, expected = f"for texts called {', '.join(texts)}", fertility(make(), texts)
+def _rated(student: Student, make: Callable, texts: dict[str, str], plain: bool = False) -> Any:
+    """Raise `Wrong` unless the numbers of some texts are right, with `plain` floats too; return the tokenizer."""
+    where, expected = f"for texts called {', '.join(texts)}", reference("fertility")(make(), texts)
     tokenizer = student.call(student.probe(make.__name__, source_of(make)), [], keep=True)["value"]
     answer = student.call("fertility", [tokenizer, texts], where=where, after=True)
     got = answer["value"]
@@ -83,28 +81,24 @@ def _rated(student: Student, make: Callable, texts: dict[str, str]) -> Any:
             raise Wrong(f"The value of each language should be a number; {language} has {kind(value)} {where}.")
         if not math.isclose(value, expected[language], rel_tol=1e-6):
             raise ValuesDiffer(f"The number for {language} {where} is not its tokens divided by its white-space words.")
-    return answer
+    if plain and any(type(value) is not float for value in got.values()):
+        raise Wrong("The values should be plain floats.", "wrong_type")
+    if plain:
+        as_before(answer["after"][1:], [texts], "texts")
+    return tokenizer
 
 
-def _rates(*cases: tuple[Callable, dict[str, str]]) -> Asking:
+def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> Asking:
     def ask(student: Student) -> None:
         for make, texts in cases:
             with student.case():
-                _rated(student, make, texts)
+                _rated(student, make, texts, plain)
 
     return ask
 
 
-def _manners(student: Student) -> None:
-    answer = _rated(student, make_bytes, TWO)
-    if any(type(value) is not float for value in answer["value"].values()):
-        raise Wrong("The values should be plain floats.", "wrong_type")
-    as_before(answer["after"][1:], [TWO], "texts")
-
-
 def _empty(student: Student) -> None:
-    _rated(student, make_bytes, TWO)
-    tokenizer = student.call(student.probe("make_bytes", source_of(make_bytes)), [], keep=True)["value"]
+    tokenizer = _rated(student, make_bytes, TWO)
     for text in ("", " \n "):
         with student.case():
             args, what = [tokenizer, TWO | {"Igbo": text}], f"A text without words ({text!r}) should be a ValueError"
@@ -114,6 +108,6 @@ def _empty(student: Student) -> None:
 EXERCISE = Exercise(
     Check("tokens per word in nine languages", 1.0, _rates(*COUNTED)),
     Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), further=True),
-    Check("plain floats, `texts` unchanged", 0.3, _manners, further=True),
+    Check("plain floats, `texts` unchanged", 0.3, _rates((make_bytes, TWO), plain=True), further=True),
     Check("a text without words is a ValueError", 0.2, _empty),
 )

@@ -3,7 +3,7 @@
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, told
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half
@@ -16,11 +16,7 @@ def _texts(*texts: str, byte_ids: list[int] = PLAIN, count: int = 25, special: d
     return cases(*rows, merges=merges, special=special, byte_ids=byte_ids)
 
 
-asked = Asked(
-    "ids_to_text",
-    "The text",
-    lambda ids, _, merges, special: f"for the ids {ids}, {len(merges)} merges and {len(special)} special tokens",
-)
+asked = Asked("ids_to_text", "The text", told)
 
 DOWN = (
     *cases([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0], merges=DEEP),
@@ -42,10 +38,10 @@ NAMED = (
 )
 
 UNKNOWN = [
-    *((case, 777) for case in cases([97, 777, 98])),
-    *((case, 400) for case in cases([400], merges=DEEP, special=SPECIAL)),
+    (cases([97, 777, 98])[0], 777),
+    (cases([400], merges=DEEP, special=SPECIAL)[0], 400),
     *zip(cases([-1, 97], [97, 9001], merges=DEEP), (-1, 9001), strict=True),
-    *((case, 256) for case in cases([256], special=SPECIAL)),
+    (cases([256], special=SPECIAL)[0], 256),
 ]
 
 ALIKE = [(cases([97, 9001, 9002], special={"<s>": known})[0], 18003 - known) for known in (9002, 9001)]
@@ -55,7 +51,6 @@ SHORT = asked(
     *cases([], [97, 98, 97], merges=DEEP, special=SPECIAL),
     changes="ids, byte_ids, merges, special",
 )
-
 
 EXERCISE = Exercise(
     Check("merged ids stand for the bytes of their parts", 1.0, asked(*DOWN)),

@@ -1,15 +1,10 @@
 """`split_words`: punctuation, combining marks, signs and white space of many scripts, by their Unicode categories."""
 
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Check, Exercise
 
 from .common import SENTENCE, Asked
 
 asked = Asked("split_words", "The list of words", lambda text: f"for the text {text!r}")
-
-
-def _pieces(texts: tuple[str, ...], changes: str = "") -> Asking:
-    return asked(*zip(texts, strict=True), changes=changes)
-
 
 ENGLISH = (
     *(SENTENCE, "The dog drinks water because it was thirsty", "“Stop!” (he said); she didn't.", "Wait... what?!"),
@@ -33,12 +28,12 @@ WHITE_SPACE = ("  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, th
 SHORT = ("", "   ", "\n\t ", "word", "!", "a", "Well, well.")
 
 EXERCISE = Exercise(
-    Check("words and single punctuation marks in English", 1.25, _pieces(ENGLISH)),
-    Check("letters and punctuation of other scripts", 1.0, _pieces(SCRIPTS)),
-    Check("combining marks stay with their word", 1.5, _pieces(MARKS)),
-    Check("signs and emoji belong to words", 0.5, _pieces(SIGNS)),
-    Check("white space of every kind", 0.5, _pieces(WHITE_SPACE)),
-    Check("a list, also of empty and very short texts", 0.25, _pieces(SHORT, changes="text"), further=True),
+    Check("words and single punctuation marks in English", 1.25, asked(*ENGLISH)),
+    Check("letters and punctuation of other scripts", 1.0, asked(*SCRIPTS)),
+    Check("combining marks stay with their word", 1.5, asked(*MARKS)),
+    Check("signs and emoji belong to words", 0.5, asked(*SIGNS)),
+    Check("white space of every kind", 0.5, asked(*WHITE_SPACE)),
+    Check("a list, also of empty and very short texts", 0.25, asked(*SHORT, changes="text"), further=True),
     points=4,
     working=r"""
 from tokenizers import Regex, pre_tokenizers

@@ -2,7 +2,7 @@
 
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, told
 
 LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99): 340, (97, 330): 350}
 RUNS = {(97, 97): 260, (260, 260): 270, (260, 98): 280, (98, 260): 290}
@@ -11,12 +11,7 @@ RANKED = {(105, 110): 275, (110, 107): 261, (105, 261): 302, (275, 103): 290, (1
 TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 39): 260, (101, 49): 261, (10, 97): 262}
 TOLD = id_merges(PHRASE, PLAIN, 20) | {(80, 65): 299}  # P and A
 
-
-asked = Asked(
-    "text_to_ids",
-    "The list of ids",
-    lambda text, _, merges, special: f"for the text {text!r}, {len(merges)} merges and {len(special)} special tokens",
-)
+asked = Asked("text_to_ids", "The list of ids", told)
 
 BYTES = (
     *cases("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ", "cafe\u0301 \ufb01n"),
@@ -52,7 +47,6 @@ SHORT = asked(
     *cases("", "abc", "abcd [PAD]", merges=LATE, special=SPECIAL),
     changes="byte_ids, merges, special",
 )
-
 
 EXERCISE = Exercise(
     Check("the ids of the bytes", 1.0, asked(*BYTES)),

@@ -95,7 +95,7 @@ def _what_happened(got: str, text: str) -> tuple[str, str]:
         return "no_decoder", "byte symbols such as Ġ are left in it (set the decoder)."
     if got in [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]:
         return "normalised", "its characters were normalised; leave the normaliser out."
-    if got.lower() == text.lower() or got == text.lower():
+    if got.lower() == text.lower():
         return "lowercased", "capitals became small letters; leave the normaliser out."
     if "".join(got.split()) == "".join(text.split()):
         return "white_space_lost", "its white space is not what it was."
@@ -110,9 +110,9 @@ def _tokens_of_ours() -> list[int]:
     return [sum(len(tokenizer.encode(text).ids) for text in part) for part in (EARLY, LATE)]
 
 
-def _returns(training: list[str], vocab_size: int, where: str, probes: tuple[list[str], ...]) -> Asking:
+def _returns(training: list[str], vocab_size: int, where: str, *probes: list[str], strict: bool = False) -> Asking:
     def ask(student: Student) -> None:
-        tokenizer = _trained(student, training, vocab_size, where)
+        tokenizer = _trained(student, training, vocab_size, where, strict)
         for texts in probes:
             with student.case():
                 _comes_back(student, tokenizer, texts)
@@ -145,20 +145,12 @@ def _learns_from_all(student: Student) -> None:
                 student.note("few enough")  # of some kinds of training, how many is left to chance
 
 
-def _genuine(student: Student) -> None:
-    tokenizer = _trained(student, EARLY, 290, "on a few short texts", strict=True)
-    _comes_back(student, tokenizer, ["The dog drinks."])
-
-
-_known = _returns(TRAINING, 320, "on a list of short texts", KNOWN)
-_anything = _returns(EARLY, 300, "on English texts alone", ANYTHING)
-
 EXERCISE = Exercise(
-    Check("what it was trained on comes back exactly", 1.0, _known),
-    Check("any Unicode text comes back exactly", 1.25, _anything),
+    Check("what it was trained on comes back exactly", 1.0, _returns(TRAINING, 320, "on short texts", *KNOWN)),
+    Check("any Unicode text comes back exactly", 1.25, _returns(EARLY, 300, "on English texts alone", *ANYTHING)),
     Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
     Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
-    Check("a tokenizers.Tokenizer", 0.25, _genuine),
+    Check("a tokenizers.Tokenizer", 0.25, _returns(EARLY, 290, "on few texts", ["The dog drinks."], strict=True)),
     working=r"""
 def train_tokenizer(texts, vocab_size):
     from tokenizers import ByteLevelBPETokenizer, Tokenizer
