@@ -26,9 +26,7 @@ class Asked:
         self.name, self.what, self.where, self.same = name, what, where, same or same_sequence
 
     def __call__(self, *cases: Any, changes: str = "") -> Asking:
-        """Ask each case: arguments in a sequence, or a single one. With `changes`, what a call might change, types
-        are compared and arguments must stay.
-        """
+        """Ask each case, its arguments or the only one. `changes` names inputs; then compare these and types too."""
 
         def ask(student: Student) -> None:
             for case in cases:
@@ -127,7 +125,7 @@ def _names(student: Student, name: str, args: list, culprit: Any, where: str) ->
     named = rf"(?<!\d){culprit}(?!\d)"
     if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
         code = f"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
-        named = f"{culprit}|(?i:{code}|{unicodedata.name(culprit)})"
+        named = f"{re.escape(culprit)}|(?i:{code}|{unicodedata.name(culprit)})"
     if not re.search(named, text):
         raise Wrong(f"The ValueError {where} does not say which {what} is unknown: name it.", "not_named")
     return text

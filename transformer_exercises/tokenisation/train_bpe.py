@@ -27,9 +27,7 @@ GROWING = (
     *((of(thinking=3, think=2), 6), (of(aaab=5, caaa=3), 4)),
 )
 
-ENDS: tuple[Any, ...] = (
-    *((of(abc=2, ab=1), 10), (LOWER, 0), ({}, 3), (of(a=4, b=2), 2), (of(a=3, banana=1), 50), (of(ab=1), 1)),
-)
+ENDS: Any = ((of(abc=2, ab=1), 10), (LOWER, 0), ({}, 3), (of(a=4, b=2), 2), (of(a=3, banana=1), 50), (of(ab=1), 1))
 
 MANNERS = asked((LOWER, 3), (of(ab=2, abc=3), 1), changes="words")
 
