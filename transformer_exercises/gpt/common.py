@@ -1,5 +1,6 @@
 """What the checks of this notebook share."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,10 +8,11 @@ import torch
 
 from autograder.spec.compare import a_tensor, kind, same_tensor
 from autograder.spec.course import exercise, given
-from autograder.spec.exercise import Wrong
+from autograder.spec.exercise import Asking, ValuesDiffer, Wrong
 from autograder.spec.student import Kept, Student
 
 GPTConfig = given("GPTConfig", __name__)
+GPT2 = GPTConfig(50257, 1024, 12, 12, 768)
 Config = Any  # one of these: the notebook holds the class, which no type checker reads
 
 
@@ -26,6 +28,26 @@ def sizes_of(config: Config) -> str:
     return text + "".join(f", {name}=False" for name in ("bias", "tie_weights") if not getattr(config, name))
 
 
+def each(*cases: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Asking]:
+    """Make a check of a function that asks about one case, given the student and what stands in the case."""
+
+    def check(ask_one: Callable[..., Any]) -> Asking:
+        @functools.wraps(ask_one)
+        def ask(student: Student) -> None:
+            for case in cases:
+                with student.case():
+                    ask_one(student, *case)
+
+        return ask
+
+    return check
+
+
+def there(student: Student, source: str, name: str, *args: Any, keep: bool = False) -> Any:
+    """Call one of the judge's own functions in the student's process. What is kept there is not recorded."""
+    return student.call(student.probe(name, source), list(args), keep=keep, record=not keep)["value"]
+
+
 def refusing(name: str) -> Callable[..., None]:
     """Make a function that raises `Wrong` if something is wrong, with the exercise's own sentence for the mistake.
 
@@ -39,6 +61,12 @@ def refusing(name: str) -> Callable[..., None]:
     return refuse
 
 
+def differ(wrong: Any, sentence: str) -> None:
+    """Raise `ValuesDiffer` if something is wrong."""
+    if wrong:
+        raise ValuesDiffer(sentence)
+
+
 def a_number(got: Any, what: str, where: str) -> float:
     """Return a number, however it is wrapped; whether it is a plain float has a check of its own."""
     if isinstance(got, torch.Tensor) and got.numel() == 1:
@@ -48,13 +76,16 @@ def a_number(got: Any, what: str, where: str) -> float:
     return float(got)
 
 
-GPT2 = GPTConfig(50257, 1024, 12, 12, 768)
+def of_shape(got: Any, what: str, shape: tuple[int, ...], where: str) -> torch.Tensor:
+    """Return a tensor of this shape, whatever its numbers."""
+    got = a_tensor(got, f"{what} {where}")
+    if got.shape != shape:
+        same_tensor(got, torch.zeros(shape, dtype=got.dtype), what, where)  # raises, with a hint
+    return got
 
 
 def ids_of_shape(got: Any, what: str, shape: tuple[int, ...], where: str) -> torch.Tensor:
-    got = a_tensor(got, f"{what} {where}")
-    if tuple(got.shape) != shape:
-        same_tensor(got, torch.zeros(shape, dtype=got.dtype), what, where)  # raises, with a hint about the shape
+    got = of_shape(got, what, shape, where)
     if got.is_floating_point() or got.dtype == torch.bool:
         raise Wrong(f"{what} should hold ids, that is whole numbers, {where}; yours is {kind(got)}.", "wrong_dtype")
     return got

@@ -7,11 +7,12 @@ import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, raises_error
+from autograder.spec.exercise import Check, Exercise
+from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import Asked, Cases, asks, behaves, device, gradients
+from .common import differ
 
 next_token_distribution = reference("next_token_distribution")
 
@@ -40,11 +41,11 @@ def _same(got: Any, expected: torch.Tensor, what: str, where: str, rough: bool =
     got = a_tensor(got, what)
     if (got.shape, got.dtype) == (expected.shape, expected.dtype) and not got.isnan().any():
         kept, wanted = (got != 0).sum(-1), (expected != 0).sum(-1)
-        if not torch.equal(kept, wanted) and ((expected == 0).any() or (expected > 1e-20).all()):
+        if (expected == 0).any() or (expected > 1e-20).all():
             many = "many" if (kept > wanted).any() else "few"
-            raise ValuesDiffer(f"Too {many} tokens have a probability above 0 {where}.")
-        if not close(got.sum(-1), expected.sum(-1)):
-            raise ValuesDiffer(f"The probabilities of a row do not sum to 1 {where}: normalise what is left.")
+            differ(not torch.equal(kept, wanted), f"Too {many} tokens have a probability above 0 {where}.")
+        said = f"The probabilities of a row do not sum to 1 {where}: normalise what is left."
+        differ(not close(got.sum(-1), expected.sum(-1)), said)
     same_tensor(got, expected, what, where, rough)
 
 
@@ -63,53 +64,47 @@ def _shaped(*shape: int, **kwargs: Any) -> tuple[Any, str]:
 @asked
 def _temperature() -> Cases:
     yield _shaped(4, 7)
-    for shape, temperature in (
-        *(((5,), 0.5), ((3, 6), 2.0), ((2, 3, 4), 0.7), ((2, 1, 3, 5), 10.0), ((4, 4), 0.1), ((1,), 3)),
-    ):
+    for temperature, *shape in ((0.5, 5), (2.0, 3, 6), (0.7, 2, 3, 4), (10.0, 2, 1, 3, 5), (0.1, 4, 4), (3, 1)):
         yield _shaped(*shape, temperature=temperature)
 
 
+def _several_likeliest(student: Student, asked: Asked) -> None:
+    """Where several tokens are the likeliest, nobody says which of them it is, but no other has any probability."""
+    logits = torch.tensor([[2.0, 5.0, -1.0, 5.0], [3.0, 3.0, 3.0, 3.0], [0.5, 0.25, -1.0, 0.0]])
+    where = "where several tokens are the likeliest, with temperature = 0"
+    got = a_tensor(student.value(asked.name, logits, temperature=0, where=where), "The result")
+    if got.shape != logits.shape or got.dtype != logits.dtype:
+        same_tensor(got, torch.zeros_like(logits), "The result", where)  # raises, with a hint
+    wrong = not close(got.sum(-1), torch.ones(3)) or got[logits < logits.amax(-1, keepdim=True)].any()
+    differ(wrong, f"A row should sum to 1, all of it on the likeliest, {where}.")
+
+
 @asked
-def _one_likeliest() -> Cases:
+def _greedy() -> Cases:
     for shape in ((6,), (3, 5), (2, 3, 4), (1, 1), (4, 4)):
         yield _shaped(*shape, temperature=0)
     close_by = torch.tensor([[1.0, 1.001, 0.999, 1.0005], [-3.0, -3.001, -2.999, -4.0]])
     yield _case("logits close to each other", close_by, temperature=0.0)
     yield _case("logits of 10,000 and −∞", torch.tensor([1e4, -math.inf, 1.1e4, -1e4]), temperature=0)
     yield _shaped(3, 5, temperature=0, top_k=3, top_p=0.9)
-
-
-def _greedy(student: Student) -> None:
-    """Where several tokens are the likeliest, nobody says which of them it is, but no other has any probability."""
-    _one_likeliest(student)
-    with student.case():
-        logits = torch.tensor([[2.0, 5.0, -1.0, 5.0], [3.0, 3.0, 3.0, 3.0], [0.5, 0.25, -1.0, 0.0]])
-        where = "where several tokens are the likeliest, with temperature = 0"
-        got = a_tensor(student.value("next_token_distribution", logits, temperature=0, where=where), "The result")
-        if got.shape != logits.shape or got.dtype != logits.dtype:
-            same_tensor(got, torch.zeros_like(logits), "The result", where)  # raises, with a hint
-        if not close(got.sum(-1), torch.ones(3)) or got[logits < logits.amax(-1, keepdim=True)].any():
-            raise ValuesDiffer(f"A row should sum to 1, all of it on the likeliest, {where}.")
+    yield _several_likeliest
 
 
 @asked
 def _top_k() -> Cases:
-    for shape, top_k in (
-        *(((7,), 3), ((4, 6), 2), ((2, 3, 5), 4), ((3, 4), 1), ((5, 5), 2), ((2, 1, 2, 6), 3)),
-        *(((3, 5), 5), ((3, 5), 8), ((6,), 1000), ((1,), 1)),  # all stay
-    ):
+    all_stay = (5, 3, 5), (8, 3, 5), (1000, 6), (1, 1)
+    for top_k, *shape in ((3, 7), (2, 4, 6), (4, 2, 3, 5), (1, 3, 4), (2, 5, 5), (3, 2, 1, 2, 6), *all_stay):
         yield _shaped(*shape, top_k=top_k)
     yield _case("GPT-2's 50,257 tokens", _many(50_257), top_k=40)
 
 
 @asked
 def _top_p() -> Cases:
-    for shape, near in (
-        *(((7,), 0.8), ((4, 6), 0.6), ((2, 3, 5), 0.9), ((5, 5), 0.75), ((2, 1, 2, 6), 0.5), ((3, 40), 0.95)),
-        *(((3, 4), 1e-3), ((6,), 0.02)),  # less than the likeliest token has: it stays nevertheless
-    ):
+    usual = (0.8, 7), (0.6, 4, 6), (0.9, 2, 3, 5), (0.75, 5, 5), (0.5, 2, 1, 2, 6), (0.95, 3, 40)
+    tiny = (1e-3, 3, 4), (0.02, 6)  # less than the likeliest token has: it stays nevertheless
+    for near, *shape in (*usual, *tiny):
         logits = _apart(*shape)
-        yield _case(f"logits of shape {shape}", logits, top_p=_p_between(logits, near))
+        yield _case(f"logits of shape {tuple(shape)}", logits, top_p=_p_between(logits, near))
     for p in (1.0, 1e-6):  # all stay, and one stays
         yield _shaped(3, 6, top_p=p)
     skewed = torch.tensor([[0.02, 0.9, 0.05, 0.03], [0.3, 0.25, 0.24, 0.21]]).log()
@@ -147,38 +142,29 @@ def _extreme() -> Cases:
             yield *_case(what, logits, **kwargs), True
 
 
-_OPTIONS = [(0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)]  # temperature, top_k and top_p, by position
-
-
 @asked
-def _turned() -> Cases:
+def _manners() -> Cases:
+    for options in ((0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)):  # temperature, top_k, top_p
+        for dtype in (torch.float32, torch.float64):
+            yield behaves([_apart(3, 6, dtype=dtype), *options], "logits")
     yield _case("logits that are not contiguous (a transpose)", _apart(4, 3, 6).transpose(0, 1), top_k=4, top_p=0.8)
 
 
-def _manners(student: Student) -> None:
-    for options in _OPTIONS:
-        for dtype in (torch.float32, torch.float64):
-            with student.case():
-                behaves(student, "next_token_distribution", [_apart(3, 6, dtype=dtype), *options], "logits")
-    _turned(student)
-
-
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for temperature, top_k, near in ((0.7, None, None), (1.0, 3, None), (1.0, None, 0.8)):
-        with student.case():
-            logits = _apart(2, 5)
-            fixed = (temperature, top_k, near and _p_between(logits, near))
-            where = "with temperature = {}, top_k = {} and top_p = {}".format(*fixed)
-            name = "next_token_distribution"
-            gradients_agree(student, name, next_token_distribution, [logits], ["logits"], fixed, where)
+        logits = _apart(2, 5)
+        fixed = temperature, top_k, near and _p_between(logits, near)
+        where = "with temperature = {}, top_k = {} and top_p = {}".format(*fixed)
+        yield gradients([logits], ["logits"], fixed, where)
 
 
-def _device(student: Student) -> None:
+@asked
+def _device() -> Cases:
     for options in ((0.5, 3, 0.8), (0,)):
-        with student.case():
-            args = [_apart(3, 6), *options]
-            same_tensor(student.value("next_token_distribution", *args), next_token_distribution(*args), "The result")
-            device_is_kept(student, "next_token_distribution", args)
+        args = [_apart(3, 6), *options]
+        yield args, f"with temperature = {options[0]}"
+        yield device(args)
 
 
 @asked
