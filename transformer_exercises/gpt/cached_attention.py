@@ -1,5 +1,6 @@
 """`cached_attention`: new tokens against kept keys and values, in one piece or many."""
 
+import functools
 from typing import Any
 
 import torch
@@ -7,11 +8,14 @@ from torch import nn
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, normal
 from autograder.spec.student import Answer, Student
 
+from .common import each, refusing, there
+
 cached_attention = reference("cached_attention")
+refuse = refusing("cached_attention")
 
 # Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them,
 # in no attribute of a layer, which could be set back.
@@ -36,9 +40,6 @@ def make(weights, biases):
         layer.place = name
         setattr(attention, name, layer)
     return attention
-
-def rows(attention):
-    return attention.counted()
 """
 
 
@@ -62,8 +63,7 @@ class _Text:
 
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
         """Return what the call for the T tokens after the first S is given."""
-        making = student.probe("make", _ATTENTION)
-        attention = student.call(making, [self.weights, self.biases], keep=True, record=False)["value"]
+        attention = there(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
         cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
         return [attention, self.x[:, S : S + T].contiguous(), self.H, *([cache] if S else [])]
 
@@ -83,35 +83,29 @@ def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) 
     return arguments, answer
 
 
-def _same_cache(cache: Any, text: _Text, S: int, T: int) -> None:
-    if not isinstance(cache, (tuple, list)) or len(cache) != 2:
-        raise Wrong(f"The cache that is returned should be the pair (keys, values) {_words(S, T)}.", "form")
-    for got, expected, name in zip(cache, (text.keys, text.values), ("keys", "values"), strict=True):
-        same_tensor(got, expected[:, :, : S + T], f"In the cache that is returned, {name}", _words(S, T))
+def _piece(
+    student: Student, sizes: tuple[Any, ...], S: int, T: int, out_too: bool = True, cache_too: bool = False
+) -> None:
+    """Ask about a piece of a text: (B, T, C, H), perhaps how loud the weights are, dtype; tokens kept, new ones."""
+    text = _Text(*sizes)
+    cache = _asked(student, text, S, T, out_too)[1]["value"][1]
+    if cache_too:
+        pair = isinstance(cache, (tuple, list)) and len(cache) == 2
+        refuse(not pair, "form", f"The cache that is returned should be the pair (keys, values) {_words(S, T)}.")
+        for got, expected, name in zip(cache, (text.keys, text.values), ("keys", "values"), strict=True):
+            same_tensor(got, expected[:, :, : S + T], f"In the cache that is returned, {name}", _words(S, T))
 
 
-def _pieces(*pieces: tuple[tuple[Any, ...], int, int], out: bool = True, cache: bool = False) -> Asking:
-    """Make a check of pieces of texts: (B, T, C, H), perhaps how loud the weights are, dtype; tokens kept, new ones."""
-
-    def ask(student: Student) -> None:
-        for sizes, S, T in pieces:
-            with student.case():
-                text = _Text(*sizes)
-                _, answer = _asked(student, text, S, T, out)
-                if cache:
-                    _same_cache(answer["value"][1], text, S, T)
-
-    return ask
-
-
-_without_cache = _pieces(((2, 5, 12, 3), 0, 5), ((3, 1, 8, 2), 0, 1), ((1, 7, 6, 1, 3.0), 0, 7))
-_one_token = _pieces(((2, 6, 12, 3), 5, 1), ((3, 2, 8, 4), 1, 1), ((1, 9, 10, 2, 3.0), 8, 1))
-_several_tokens = _pieces(
+_without_cache = each(((2, 5, 12, 3), 0, 5), ((3, 1, 8, 2), 0, 1), ((1, 7, 6, 1, 3.0), 0, 7))(_piece)
+_one_token = each(((2, 6, 12, 3), 5, 1), ((3, 2, 8, 4), 1, 1), ((1, 9, 10, 2, 3.0), 8, 1))(_piece)
+_several_tokens = each(
     *(((2, 9, 12, 4), 4, 3), ((2, 9, 12, 4), 2, 7), ((3, 6, 10, 2), 3, 2), ((1, 7, 6, 3, 3.0), 1, 5)),
     ((1, 1030, 4, 2), 1027, 3),  # as long as real texts are
+)(_piece)
+_what_is_kept = each(((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4), 2, 4))(
+    functools.partial(_piece, out_too=False, cache_too=True)
 )
-_what_is_kept = _pieces(((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4), 2, 4), out=False, cache=True)
-_double = _pieces(*(((2, 5, 8, 2, 1.0, torch.float64), S, T) for S, T in ((0, 4), (3, 2))), cache=True)
+_double = each(*(((2, 5, 8, 2, 1.0, torch.float64), S, T, True, True) for S, T in ((0, 4), (3, 2))))(_piece)
 
 
 def _work(student: Student) -> None:
@@ -120,13 +114,9 @@ def _work(student: Student) -> None:
             text = _Text(*sizes)
             arguments, answer = _asked(student, text, S, T)
             unchanged(answer["inputs"], [arguments[1], *(arguments[3] if S else ())], "x, cache")
-            rows = student.value(student.probe("rows", _ATTENTION), arguments[0])
-            if any(row > len(text.x) * T for row in rows):
-                raise Wrong(
-                    "More goes through the projections than the new tokens: what was computed before is computed "
-                    "again, which is what the cache is there to save.",
-                    "computed_again",
-                )
+            again = any(row > len(text.x) * T for row in student.value((arguments[0], "counted")))
+            said = "More goes through the projections than the new tokens: what was computed before is computed again, "
+            refuse(again, "computed_again", f"{said}which is what the cache is there to save.")
     text = _Text(2, 6, 8, 2)
     mine = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
     for S, T in ((0, 4), (3, 2)):
@@ -140,12 +130,11 @@ def _work(student: Student) -> None:
             same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
 
 
-def _device(student: Student) -> None:
+@each((0, 4), (3, 2), (5, 1))
+def _device(student: Student, S: int, T: int) -> None:
     text = _Text(2, 6, 8, 2)
-    for S, T in ((0, 4), (3, 2), (5, 1)):
-        with student.case():
-            _asked(student, text, S, T)  # a value first: an error is no merit
-            device_is_kept(student, "cached_attention", text.arguments(student, S, T))
+    _asked(student, text, S, T)  # a value first: an error is no merit
+    device_is_kept(student, "cached_attention", text.arguments(student, S, T))
 
 
 EXERCISE = Exercise(

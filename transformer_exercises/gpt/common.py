@@ -28,15 +28,15 @@ def sizes_of(config: Config) -> str:
     return text + "".join(f", {name}=False" for name in ("bias", "tie_weights") if not getattr(config, name))
 
 
-def each(*cases: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Asking]:
-    """Make a check of a function that asks about one case, given the student and what stands in the case."""
+def each(*cases: Any) -> Callable[[Callable[..., Any]], Asking]:
+    """Make a check of a function that asks about one case: its arguments are the student, and the case or its parts."""
 
     def check(ask_one: Callable[..., Any]) -> Asking:
         @functools.wraps(ask_one)
         def ask(student: Student) -> None:
             for case in cases:
                 with student.case():
-                    ask_one(student, *case)
+                    ask_one(student, *(case if isinstance(case, tuple) else [case]))
 
         return ask
 

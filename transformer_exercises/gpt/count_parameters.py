@@ -5,58 +5,45 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind, same_count
-from autograder.spec.course import exercise, reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.course import reference
+from autograder.spec.exercise import Check, Exercise
+from autograder.spec.student import Answer, Student
 
-from .common import GPT2, Config, GPTConfig, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, differ, each, refusing, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
+refuse = refusing("count_parameters")
 
 _SMALL, _WIDE, _NARROW, _MANY = (11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)
 
 
-def _count(student: Student, config: Config, **options: Any) -> Any:
+def _count(student: Student, config: Config, **options: Any) -> Answer:
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)
     if type(got) is not float:
         same_count(got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got, expected, where)
-    if got != expected:
-        raise ValuesDiffer(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
-    if type(got) is not int:
-        raise Wrong(f"A whole number (an int) is asked for; yours is {kind(got)}.", "not_an_int")
+    differ(got != expected, f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
+    refuse(type(got) is not int, "not_an_int", f"A whole number (an int) is asked for; yours is {kind(got)}.")
     return answer
 
 
-def _counts(*configs: Config) -> Asking:
-    def ask(student: Student) -> None:
-        for config in configs:
-            with student.case():
-                _count(student, config)
-
-    return ask
-
-
-_counted = _counts(GPTConfig(*_SMALL), GPT2, *(GPTConfig(*sizes) for sizes in (_NARROW, _MANY, _WIDE)))
-_switched = _counts(
+_counted = each(GPTConfig(*_SMALL), GPT2, *(GPTConfig(*sizes) for sizes in (_NARROW, _MANY, _WIDE)))(_count)
+_switched = each(
     *(
         GPTConfig(*sizes, bias=bias, tie_weights=tie_weights)
         for bias, tie_weights in ((False, True), (True, False), (False, False))
         for sizes in (_SMALL, _WIDE, _NARROW, _MANY)
     ),
     GPTConfig(*_SMALL, dropout=0.3),
-)
+)(_count)
 
 
-def _by_arithmetic(student: Student) -> None:
-    with student.case():
-        operations = _count(student, GPTConfig(*_SMALL), trace=True)["operations"]
-        if not {"empty", "normal_", "uniform_", "fill_", "zero_"}.isdisjoint(operations):
-            raise Wrong(exercise("count_parameters").sentences["model_built"], "model_built")
-    with student.case():
-        # too large for floats, and for any layer to be built
-        _count(student, GPTConfig(2**38 + 7, 2**36 + 3, 4, 1, 2**21 + 1))
+# The second is too large for floats, and for any layer to be built.
+@each(GPTConfig(*_SMALL), GPTConfig(2**38 + 7, 2**36 + 3, 4, 1, 2**21 + 1))
+def _by_arithmetic(student: Student, config: Config) -> None:
+    operations = _count(student, config, trace=True)["operations"]
+    refuse(not {"empty", "normal_", "uniform_", "fill_", "zero_"}.isdisjoint(operations), "model_built")
 
 
 EXERCISE = Exercise(

@@ -6,13 +6,14 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise
 from autograder.spec.inputs import note_rounded
 from autograder.spec.student import Student
 
-from .common import a_number
+from .common import a_number, differ, each, refusing
 
 learning_rate = reference("learning_rate")
+refuse = refusing("learning_rate")
 
 # max_steps, warmup, peak, floor: the fourth as GPT-2's size is trained; the last has no warm-up
 _SCHEDULES = (
@@ -21,26 +22,19 @@ _SCHEDULES = (
 )
 
 
-def _rates(steps: Callable[[int, int], Iterable[int]]) -> Asking:
-    """Make a check of the steps that `steps` chooses for max_steps and warmup."""
-
-    def ask(student: Student) -> None:
-        for schedule in _SCHEDULES:
-            for step in steps(*schedule[:2]):
-                with student.case():
-                    _rate(student, step, *schedule)
-
-    return ask
-
-
 def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float, floor: float) -> Any:
     where = f"at step {step} with max_steps = {max_steps}, warmup = {warmup}, peak = {peak}, floor = {floor}"
     got = student.value("learning_rate", step, max_steps, warmup, peak, floor, where=where)
     note_rounded(student, got)
     number, expected = a_number(got, "The rate", where), learning_rate(step, max_steps, warmup, peak, floor)
-    if math.isnan(number) or not math.isclose(number, expected, rel_tol=1e-5, abs_tol=1e-6 * peak):
-        raise ValuesDiffer(f"The rate is too {'high' if number > expected else 'low'} {where}.")
+    wrong = math.isnan(number) or not math.isclose(number, expected, rel_tol=1e-5, abs_tol=1e-6 * peak)
+    differ(wrong, f"The rate is too {'high' if number > expected else 'low'} {where}.")
     return got
+
+
+def _rates(steps: Callable[[int, int], Iterable[int]]) -> Asking:
+    """Make a check of the steps that `steps` chooses for max_steps and warmup."""
+    return each(*((step, *schedule) for schedule in _SCHEDULES for step in steps(*schedule[:2])))(_rate)
 
 
 _warmup = _rates(lambda end, warmup: range(0, warmup + bool(warmup), max(1, warmup // 10)))
@@ -48,15 +42,13 @@ _cosine = _rates(lambda end, warmup: (*range(warmup + 1, end, max(3, end // 30))
 _after = _rates(lambda end, warmup: (end, end + 1, 2 * end - warmup, 5 * end, 10**7))
 
 
-def _edges(student: Student) -> None:
-    for step, max_steps, warmup in (
-        *((0, 12, 0), (1, 12, 0), (0, 12, 1), (1, 12, 1), (2, 12, 1), (12, 12, 0)),  # no warm-up, or one step of it
-        *((7, 8, 7), (0, 1, 0), (1, 1, 0)),  # a single step after warm-up, or at all
-    ):
-        with student.case():
-            got = _rate(student, step, max_steps, warmup, 0.5, 0.125)
-            if type(got) is not float:
-                raise Wrong(f"The rate should be a plain float; yours is {kind(got)}.", "not_a_float")
+@each(
+    *((0, 12, 0), (1, 12, 0), (0, 12, 1), (1, 12, 1), (2, 12, 1), (12, 12, 0)),  # no warm-up, or one step of it
+    *((7, 8, 7), (0, 1, 0), (1, 1, 0)),  # a single step after warm-up, or at all
+)
+def _edges(student: Student, step: int, max_steps: int, warmup: int) -> None:
+    got = _rate(student, step, max_steps, warmup, 0.5, 0.125)
+    refuse(type(got) is not float, "not_a_float", f"The rate should be a plain float; yours is {kind(got)}.")
 
 
 EXERCISE = Exercise(

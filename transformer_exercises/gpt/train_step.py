@@ -1,21 +1,21 @@
 """`train_step`: parameters after each step of a small model, against ours with the same optimiser."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
-from autograder.spec.course import exercise, reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.course import reference
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
 from autograder.spec.student import Answer, Student
 
-from .common import a_number
+from .common import a_number, differ, each, refusing, there
 
 train_step = reference("train_step")
+refuse = refusing("train_step")
 
 # A model small enough to follow: the logits are a row of a table plus a bias, so the loss is GPT's and the gradients
 # are those of a softmax. It stands in for GPT in the student's process, and in the judge's.
@@ -79,49 +79,35 @@ class _Run:
 
 def _trained(
     student: Student, run: _Run, values: bool = True, notes: bool = False
-) -> Iterator[tuple[Answer, float, list[torch.Tensor]]]:
-    """Take the steps, and compare the parameters after each. Gives each step's answer, loss and batch."""
-    tables = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype)]
-    probes = {name: student.probe(name, _TOY) for name in ("make", "part", "stale", "happened", "numbers")}
-    given = [*tables, run.scale, run.optimiser]
+) -> list[tuple[Answer, float, list[torch.Tensor]]]:
+    """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
+    given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     mine, my_optimiser = define_in_judge(_TOY, "make")(*given, dict(run.options))
-    both = student.call(probes["make"], [*given, run.options], keep=True)["value"]
-    model, optimiser = (student.call(probes["part"], [both, i], keep=True, record=False)["value"] for i in (0, 1))
+    both = there(student, _TOY, "make", *given, run.options, keep=True)
+    model, optimiser = (there(student, _TOY, "part", both, i, keep=True) for i in (0, 1))
     if run.stale:
-        student.call(probes["stale"], [model, run.stale])
-    kwargs = {} if run.max_norm is None else {"max_norm": run.max_norm}
+        there(student, _TOY, "stale", model, run.stale)
+    kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []
     for step in range(run.steps):
         batch = [(normal(*run.shape).abs() * 2.3).long() % run.V for _ in range(2)]
         expected = train_step(mine, my_optimiser, *batch, **kwargs)
         answer = student.call("train_step", [model, optimiser, *batch], kwargs, where=run.where)
         note_rounded(student, answer["value"])
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
-            happened = student.value(probes["happened"], model, optimiser)
-            if not happened["training"]:
-                raise Wrong(exercise("train_step").sentences["eval_mode"], "eval_mode")
+            refuse(not there(student, _TOY, "happened", model, optimiser)["training"], "eval_mode")
         if values:
-            for got, own in zip(student.value(probes["numbers"], model), mine.parameters(), strict=True):
+            for got, own in zip(there(student, _TOY, "numbers", model), mine.parameters(), strict=True):
                 same_tensor(got, own.detach(), "A parameter", f"after step {step + 1} {run.where}")
-        yield answer, expected, batch
+        taken.append((answer, expected, batch))
+    return taken
 
 
-def _parameters(*runs: _Run) -> Asking:
-    """Make a check of the parameters after each step."""
-
-    def ask(student: Student) -> None:
-        for run in runs:
-            with student.case():
-                list(_trained(student, run))
-
-    return ask
-
-
-_update = _parameters(
+_update = each(
     _Run("with SGD"),
     _Run("with SGD and momentum", V=7, shape=(1, 6), options={"lr": 0.03, "momentum": 0.9}, steps=3),
     _Run("with AdamW", V=4, shape=(5, 1), optimiser="AdamW", options={"lr": 0.02}, steps=3),
-)
-_clipped = _parameters(
+)(_trained)
+_clipped = each(
     _Run("when the gradients are large, with the default max_norm = 1", scale=40.0),
     _Run("when the gradients are large, with max_norm = 0.25", scale=9.0, max_norm=0.25, V=6),
     _Run("when the gradients are large, with max_norm = 3", scale=40.0, max_norm=3.0),
@@ -129,38 +115,33 @@ _clipped = _parameters(
     _Run("when the gradients are large, but below max_norm", scale=40.0, max_norm=1e6),
     _Run("when the optimiser holds its parameters in two groups", scale=40.0, options={"lr": 0.1, "groups": True}),
     _Run("in three steps with large gradients", scale=12.0, steps=3, options={"lr": 0.5}),
-)
-_stale = _parameters(
+)(_trained)
+_stale = each(
     _Run("when gradients of an earlier backward() are still there", stale=0.3),
     _Run("when large gradients of an earlier backward() are still there", stale=50.0, scale=20.0),
     _Run("one after the other", steps=4, max_norm=1e6),
+)(_trained)
+
+
+@each(
+    _Run("of one step", options={"lr": 5.0}),
+    _Run("of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7)),
 )
+def _loss(student: Student, run: _Run) -> None:
+    for answer, expected, _ in _trained(student, run, values=False):
+        got = answer["value"]
+        right = math.isclose(a_number(got, "The loss", run.where), expected, rel_tol=1e-4, abs_tol=1e-6)
+        said = f"The number that is returned {run.where} is not the loss of this batch before the update (mean "
+        differ(not right, f"{said}cross-entropy, as the model returns it).")
+        said = f"A plain float is asked for; yours is {kind(got)}: `loss.item()`."
+        refuse(type(got) is not float, "not_a_float", said)
 
 
-def _loss(student: Student) -> None:
-    for run in (
-        _Run("of one step", options={"lr": 5.0}),
-        _Run("of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7)),
-    ):
-        with student.case():
-            for answer, expected, _ in list(_trained(student, run, values=False)):
-                got = answer["value"]
-                if not math.isclose(a_number(got, "The loss", run.where), expected, rel_tol=1e-4, abs_tol=1e-6):
-                    raise ValuesDiffer(
-                        f"The number that is returned {run.where} is not the loss of this batch before the update "
-                        "(mean cross-entropy, as the model returns it)."
-                    )
-                if type(got) is not float:
-                    raise Wrong(f"A plain float is asked for; yours is {kind(got)}: `loss.item()`.", "not_a_float")
-
-
-def _manners(student: Student) -> None:
-    for dtype, where in ((torch.float32, "in float32"), (torch.float64, "in float64")):
-        with student.case():
-            run = _Run(where, dtype=dtype, steps=2, V=6)
-            for answer, _, batch in list(_trained(student, run, notes=True)):
-                unchanged(answer["inputs"], batch, "x, y")
-                generator_unchanged(answer)
+@each((torch.float32, "in float32"), (torch.float64, "in float64"))
+def _manners(student: Student, dtype: torch.dtype, where: str) -> None:
+    for answer, _, batch in _trained(student, _Run(where, dtype=dtype, steps=2, V=6), notes=True):
+        unchanged(answer["inputs"], batch, "x, y")
+        generator_unchanged(answer)
 
 
 EXERCISE = Exercise(
