@@ -6,11 +6,11 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, normal, their_generator
 from autograder.spec.student import Student
 
-from .common import ids_of_shape, refusing
+from .common import differ, each, ids_of_shape, refusing, there
 
 next_token_distribution = reference("next_token_distribution")
 refuse = refusing("generate")
@@ -46,9 +46,6 @@ class Draws(Follows):
 def notes(model):
     return {"calls": list(model.notes), "afterwards": [model.training, model.inner.training]}
 
-def mode(model, training):
-    model.train(training)
-
 def gradients_back():
     on = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
@@ -57,10 +54,6 @@ def gradients_back():
 _ANYTHING = {"temperature": 1.0, "top_k": None, "top_p": None}
 
 Rule = tuple[int, ...]  # V, block_size, and the factors of the first and the last token, and what is added
-
-
-def _probe(student: Student, name: str, *args: Any, keep: bool = False) -> Any:
-    return student.call(student.probe(name, _PROBES), list(args), keep=keep)["value"]
 
 
 def _generated(
@@ -74,7 +67,7 @@ def _generated(
     try:
         answer = student.call("generate", args, kwargs, where=where)
     finally:  # whoever leaves gradients off is told so once, by _modes
-        gradients_on = _probe(student, "gradients_back")
+        gradients_on = there(student, _PROBES, "gradients_back")
     got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
     refuse(not torch.equal(got[:, : ids.shape[1]].long(), ids), "prompt_changed")
     said = "Without a generator nothing is drawn from PyTorch's global one: hand on None."
@@ -83,23 +76,23 @@ def _generated(
 
 
 def _certain(
-    student: Student, rule: Rule, B: int, T: int, new: int, said: str = "", training: bool = True, **how: Any
+    student: Student, rule: Rule, B: int, T: int, new: int, how: Any = None, said: str = "", training: bool = True
 ) -> dict:
     """Ask for tokens that are certain. The answer has the prompt too, what is expected, and what the model noted."""
     V, block_size, first, last, offset = rule
     where = f"{said or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
-    model = _probe(student, "Follows", *rule, keep=True)
-    _probe(student, "mode", model, training)
+    model = there(student, _PROBES, "Follows", *rule, keep=True)
+    student.call((model, "train"), [training], keep=True, record=False)
     ids = expected = (normal(B, T).abs() * 1000).long() % V
-    answer = _generated(student, model, ids, new, where, **how)
-    notes = _probe(student, "notes", model)
+    answer = _generated(student, model, ids, new, where, **(how or {}))
+    notes = there(student, _PROBES, "notes", model)
     refuse(any(call[0] > block_size for call in notes["calls"]), "not_cropped")
     for _ in range(new):
         seen = expected[:, -block_size:]
         expected = torch.cat([expected, (first * seen[:, :1] + last * seen[:, -1:] + offset) % V], 1)
-    if not torch.equal(answer["value"].long(), expected):
-        said = "each is drawn from the logits of the last position, and appended before the next is asked for."
-        raise ValuesDiffer(f"The new tokens are not those that the model makes certain {where}: {said}")
+    said = "each is drawn from the logits of the last position, and appended before the next is asked for."
+    wrong = not torch.equal(answer["value"].long(), expected)
+    differ(wrong, f"The new tokens are not those that the model makes certain {where}: {said}")
     return answer | notes | {"ids": ids, "expected": expected}
 
 
@@ -112,85 +105,76 @@ _TABLE = [
 ]
 
 
-def _one_by_one(student: Student) -> None:
-    for rule, B, T, new, how in (
-        ((11, 40, 0, 3, 1), 1, 4, 6, {}),
-        ((7, 30, 2, 3, 1), 3, 5, 9, {"temperature": 0.8}),
-        ((13, 25, 1, 5, 2), 2, 1, 12, {"temperature": 0}),
-        ((9, 20, 3, 1, 4), 3, 3, 1, {"top_k": 4}),
-        ((17, 32, 1, 1, 1), 2, 6, 4, {"top_p": 0.9, "temperature": 1.3}),
-    ):
-        with student.case():
-            _certain(student, rule, B, T, new, **how)
+_one_by_one = each(
+    *(((11, 40, 0, 3, 1), 1, 4, 6), ((7, 30, 2, 3, 1), 3, 5, 9, {"temperature": 0.8})),
+    *(((13, 25, 1, 5, 2), 2, 1, 12, {"temperature": 0}), ((9, 20, 3, 1, 4), 3, 3, 1, {"top_k": 4})),
+    ((17, 32, 1, 1, 1), 2, 6, 4, {"top_p": 0.9, "temperature": 1.3}),
+)(_certain)
+_cropped = each(
+    ((11, 5, 2, 3, 1), 2, 3, 9),  # the prompt fits, the text outgrows the block
+    ((7, 4, 1, 2, 1), 3, 9, 5),  # the prompt is too long already
+    ((13, 6, 3, 1, 2), 1, 6, 3),  # the prompt just fits
+    ((9, 1, 0, 2, 1), 2, 2, 6),  # a model that sees one token
+    ((11, 40, 2, 3, 1), 2, 33, 12),
+    ((11, 1024, 2, 3, 1), 1, 1030, 2),  # GPT-2's block
+)(_certain)
 
 
-def _cropped(student: Student) -> None:
-    for rule, B, T, new in (
-        ((11, 5, 2, 3, 1), 2, 3, 9),  # the prompt fits, the text outgrows the block
-        ((7, 4, 1, 2, 1), 3, 9, 5),  # the prompt is too long already
-        ((13, 6, 3, 1, 2), 1, 6, 3),  # the prompt just fits
-        ((9, 1, 0, 2, 1), 2, 2, 6),  # a model that sees one token
-        ((11, 40, 2, 3, 1), 2, 33, 12),
-        ((11, 1024, 2, 3, 1), 1, 1030, 2),  # GPT-2's block
-    ):
-        with student.case():
-            _certain(student, rule, B, T, new)
-
-
-def _drawn(student: Student) -> None:
+@each(
+    ("wrong_frequencies", _ANYTHING),
+    ("other_defaults", None),  # only now: whoever draws wrongly with the defaults written out has another mistake
+    *(("temperature_ignored", {"temperature": 0.5}), ("temperature_ignored", {"temperature": 3.0})),
+    *(("top_k_ignored", {"top_k": 2}), ("top_p_ignored", {"top_p": 0.6})),
+    ("wrong_frequencies", {"temperature": 2.0, "top_k": 4, "top_p": 0.7}),
+)
+def _shares(student: Student, symptom: str, how: dict[str, Any] | None) -> None:
     """Ask for each transition of 1,200 rows or more as often as it should be, up to six standard deviations.
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
     """
-    table, ids = torch.tensor(_TABLE), (torch.arange(1200) % 5)[:, None]
-    for symptom, how in (
-        ("wrong_frequencies", {"temperature": 1.0, "top_k": None, "top_p": None}),
-        ("other_defaults", None),  # only now: whoever draws wrongly with the defaults written out has another mistake
-        *(("temperature_ignored", {"temperature": 0.5}), ("temperature_ignored", {"temperature": 3.0})),
-        *(("top_k_ignored", {"top_k": 2}), ("top_p_ignored", {"top_p": 0.6})),
-        ("wrong_frequencies", {"temperature": 2.0, "top_k": 4, "top_p": 0.7}),
-    ):
-        with student.case():
-            said = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
-            rows = ids.repeat(5, 1) if how is None else ids
-            options = {"generator": None} if how is None else {"generator": 17, **how}
-            model = _probe(student, "Draws", table, 8, keep=True)
-            got = _generated(student, model, rows, 2, f"{said}, for {len(rows):,} rows", **options)["value"].long()
-            refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
-            counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
-            probs = next_token_distribution(table, **(how or {}))
-            refuse(counts[probs == 0].any(), symptom, f"Tokens are drawn {said} that this excludes.")
-            expected = counts.sum(1, keepdim=True) * probs
-            wrong = ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any()
-            refuse(wrong, symptom, f"The new tokens are not drawn as often as they should be {said}.")
+    table, rows = torch.tensor(_TABLE), (torch.arange(1200 if how else 6000) % 5)[:, None]
+    said = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
+    options = {"generator": 17, **how} if how else {"generator": None}
+    model = there(student, _PROBES, "Draws", table, 8, keep=True)
+    got = _generated(student, model, rows, 2, f"{said}, for {len(rows):,} rows", **options)["value"].long()
+    refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
+    counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
+    probs = next_token_distribution(table, **(how or {}))
+    refuse(counts[probs == 0].any(), symptom, f"Tokens are drawn {said} that this excludes.")
+    expected = counts.sum(1, keepdim=True) * probs
+    wrong = ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any()
+    refuse(wrong, symptom, f"The new tokens are not drawn as often as they should be {said}.")
+
+
+def _drawn(student: Student) -> None:
+    _shares(student)
     for generator, symptom in ((17, "wrong_frequencies"), (None, "other_defaults")):
         with student.case():  # fewer than 200 of 300 by chance: below 1e-6
-            model = _probe(student, "Draws", torch.linspace(0, 0.01, 300).repeat(300, 1), 8, keep=True)
+            model = there(student, _PROBES, "Draws", torch.linspace(0, 0.01, 300).repeat(300, 1), 8, keep=True)
             got = _generated(student, model, torch.zeros(600, 1).long(), 1, "for 300 tokens", generator)["value"]
             said = "Of 300 tokens, about equally likely, some are never drawn: without top_k and top_p each may be."
             refuse(len(got[:, 1].unique()) < 200, symptom, said)
 
 
 def _rows(student: Student) -> None:
-    model = _probe(student, "Draws", torch.zeros(9, 9), 50, keep=True)
+    model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
     got = _generated(student, model, torch.full((5, 3), 4), 20, "for equal prompts", 23)["value"]
     refuse(len({tuple(row) for row in got.tolist()}) < 5, "rows_alike")  # by chance once in 9 ** 20 / 10
 
 
-def _modes(student: Student) -> None:
-    for training, said in ((True, "training"), (False, "eval")):
-        for new in (4, 1):
-            with student.case():
-                answer = _certain(student, (11, 6, 2, 3, 1), 2, 3, new, f"for a model in {said} mode", training)
-                for place, name in enumerate(("training_mode", "training_flag", "gradients_on"), 1):
-                    refuse(any(call[place] for call in answer["calls"]), name)
-                refuse(not answer["gradients_on"], "gradients_off_for_good")
-                refuse(answer["afterwards"] != [training, training], "mode_not_restored")
+@each(*((training, new) for training in (True, False) for new in (4, 1)))
+def _modes(student: Student, training: bool, new: int) -> None:
+    said = f"for a model in {'training' if training else 'eval'} mode"
+    answer = _certain(student, (11, 6, 2, 3, 1), 2, 3, new, None, said, training)
+    for place, name in enumerate(("training_mode", "training_flag", "gradients_on"), 1):
+        refuse(any(call[place] for call in answer["calls"]), name)
+    refuse(not answer["gradients_on"], "gradients_off_for_good")
+    refuse(answer["afterwards"] != [training, training], "mode_not_restored")
 
 
 def _chance(student: Student) -> None:
     ids, where = torch.tensor([[1, 2], [3, 4]]), "when all tokens are equally likely"
-    model = _probe(student, "Draws", torch.zeros(9, 9), 50, keep=True)
+    model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
 
     def text(generator: Any) -> list:  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
         answer = _generated(student, model, ids, 30, where, generator)
@@ -213,12 +197,12 @@ def _manners(student: Student) -> None:
             unchanged(answer["inputs"][:1], [answer["ids"]], "ids")
             same_tensor(answer["value"], answer["expected"], "The result", f"for T = {T} and max_new_tokens = {new}")
             refuse(answer["afterwards"] != [True, True], "mode_not_restored")
-    model = _probe(student, "Follows", *rule, keep=True)
+    model = there(student, _PROBES, "Follows", *rule, keep=True)
     kwargs = {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)}
     try:
         device_is_kept(student, "generate", [model, (normal(2, 3).abs() * 1000).long() % 11], kwargs)
     finally:
-        _probe(student, "gradients_back")
+        there(student, _PROBES, "gradients_back")
 
 
 EXERCISE = Exercise(

@@ -6,11 +6,11 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
 from autograder.spec.student import Answer, Student
 
-from .common import ids_of_shape, refusing
+from .common import differ, each, ids_of_shape, refusing, there
 
 refuse = refusing("get_batch")
 
@@ -39,12 +39,10 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     starts = []
     for row, following in zip(x.tolist(), y.tolist(), strict=True):
         start = place.get(row[0], -1)
-        if start < 0 or data[start : start + len(row)].tolist() != row:
-            raise ValuesDiffer(
-                "A row of x is not a piece of the text: it should be block_size tokens that follow each other there."
-            )
-        if data[start + 1 : start + 1 + len(row)].tolist() != following:
-            raise ValuesDiffer("A row of y is not the row of x moved on by one token of the text.")
+        said = "A row of x is not a piece of the text: it should be block_size tokens that follow each other there."
+        differ(start < 0 or data[start : start + len(row)].tolist() != row, said)
+        moved = data[start + 1 : start + 1 + len(row)].tolist()
+        differ(moved != following, "A row of y is not the row of x moved on by one token of the text.")
         starts.append(start)
     return starts
 
@@ -55,24 +53,22 @@ def _drawn(student: Student, n: int, block_size: int, batch_size: int, seed: int
     return _starts(_tokens(n), x, y), answer
 
 
-def _of_one_window(student: Student) -> None:
+@each((5, 3), (1, 2), (8, 1), (2, 40), (64, 2))
+def _of_one_window(student: Student, block_size: int, batch_size: int) -> None:
     """Ask of a text of block_size + 1 tokens: it has one window only, so that chance plays no part."""
-    for block_size, batch_size in ((5, 3), (1, 2), (8, 1), (2, 40), (64, 2)):
-        with student.case():
-            n, data = block_size + 1, _tokens(block_size + 1)
-            where = f"when the text has exactly one window (N = {n}, block_size = {block_size})"
-            x, y, _ = _batch(student, data, n, block_size, batch_size, seed=3)
-            same_tensor(x.long(), data[:-1].expand(batch_size, -1), "x", where)
-            same_tensor(y.long(), data[1:].expand(batch_size, -1), "y", where)
+    n, data = block_size + 1, _tokens(block_size + 1)
+    where = f"when the text has exactly one window (N = {n}, block_size = {block_size})"
+    x, y, _ = _batch(student, data, n, block_size, batch_size, seed=3)
+    same_tensor(x.long(), data[:-1].expand(batch_size, -1), "x", where)
+    same_tensor(y.long(), data[1:].expand(batch_size, -1), "y", where)
 
 
-def _windows(student: Student) -> None:
-    for n, block_size, batch_size in ((40, 6, 9), (300, 7, 30), (12, 10, 5), (200, 1, 4), (50, 20, 1)):
-        with student.case():
-            starts, _ = _drawn(student, n, block_size, batch_size, seed=n)
-            if batch_size == 30:  # all of them agree by chance once in 293 ** 29
-                refuse(len(set(starts)) == 1, "same_start")
-                refuse(len({b - a for a, b in itertools.pairwise(starts)}) < 3, "rows_in_a_row")
+@each((40, 6, 9), (300, 7, 30), (12, 10, 5), (200, 1, 4), (50, 20, 1))
+def _windows(student: Student, n: int, block_size: int, batch_size: int) -> None:
+    starts, _ = _drawn(student, n, block_size, batch_size, seed=n)
+    if batch_size == 30:  # all of them agree by chance once in 293 ** 29
+        refuse(len(set(starts)) == 1, "same_start")
+        refuse(len({b - a for a, b in itertools.pairwise(starts)}) < 3, "rows_in_a_row")
 
 
 def _reach(student: Student) -> None:
@@ -88,10 +84,9 @@ def _reach(student: Student) -> None:
     refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
     # In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large. Sixty starts are all even by
     # chance once in 2 ** 60.
-    text = student.call(student.probe("long_text", _LONG), [2**25], keep=True, record=False)["value"]
-    x, y, _ = _batch(student, text, 2**25, 1, 60, seed=7)
-    if not torch.equal(x + y, torch.ones_like(x)):
-        raise ValuesDiffer("In a text of 33 million tokens, y is not x moved on by one token of the text.")
+    x, y, _ = _batch(student, there(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, seed=7)
+    unmoved = not torch.equal(x + y, torch.ones_like(x))
+    differ(unmoved, "In a text of 33 million tokens, y is not x moved on by one token of the text.")
     refuse(x.unique().numel() == 1, "starts_too_coarse")
 
 

@@ -12,7 +12,7 @@ from autograder.spec.exercise import Check, Exercise, Problem
 from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 from autograder.spec.student import Student
 
-from .common import GPT2, GPTConfig, refusing, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, each, refusing, sizes_of, their_config
 from .known_weights import TheirGPT, canonical
 
 count_parameters = reference("count_parameters")
@@ -37,33 +37,32 @@ def _blocks_of_their_own(gpt: TheirGPT) -> None:
     refuse(gpt.seen["shared"], "one_block_shared")
 
 
-def _parts(student: Student) -> None:
-    for config in (*_SHAPES, GPTConfig(11, 7, 3, 1, 12, dropout=0.2)):
-        with student.case():
-            where, V, C = f"with {sizes_of(config)}", config.vocab_size, config.n_embd
-            gpt = TheirGPT(student, config)
-            seen, shapes = gpt.seen, gpt.seen["parameters"]
-            refuse(seen["missing"], "", f"The model has no part of the name `{', '.join(seen['missing'])}`.")
-            refuse(not seen["config"], "config_not_kept")
-            asked = {"token_embedding": [V, C], "position_embedding": [config.block_size, C], "final_norm": [C]}
-            for part, shape in (asked | {"lm_head": [V, C]}).items():
-                name = f"{part}.weight"
-                refuse(name not in shapes, "", f"There is no parameter `{name}` {where}.")
-                said = f"`{name}` should have shape {tuple(shape)} {where}; yours has {tuple(shapes[name])}."
-                refuse(shapes[name] != shape, "", said)
-            frozen = "".join(seen["frozen"][:1])
-            refuse(frozen, "", f"`{frozen}` is frozen (requires_grad=False), so it cannot be trained.")
-            refuse("lm_head.bias" in shapes, "head_bias")
-            said = f"`final_norm` should have {'a' if config.bias else 'no'} bias {where}."
-            refuse(config.bias != ("final_norm.bias" in shapes), "", said)
-            biases = [name for name in shapes if name.endswith("bias")]
-            said = f"With bias=False no layer has a bias, but there is `{biases and biases[0]}`."
-            refuse(biases and not config.bias, "bias_ignored", said)
-            refuse(config.tie_weights != seen["tied"], "not_tied" if config.tie_weights else "always_tied")
-            _blocks_of_their_own(gpt)
-            more = "more" if seen["count"] > count_parameters(config) else "fewer"
-            said = f"The model has {more} parameters than count_parameters says, {where}."
-            refuse(seen["count"] != count_parameters(config), "other_count", said)
+@each(*_SHAPES, GPTConfig(11, 7, 3, 1, 12, dropout=0.2))
+def _parts(student: Student, config: Config) -> None:
+    where, V, C = f"with {sizes_of(config)}", config.vocab_size, config.n_embd
+    gpt = TheirGPT(student, config)
+    seen, shapes = gpt.seen, gpt.seen["parameters"]
+    refuse(seen["missing"], "", f"The model has no part of the name `{', '.join(seen['missing'])}`.")
+    refuse(not seen["config"], "config_not_kept")
+    asked = {"token_embedding": [V, C], "position_embedding": [config.block_size, C], "final_norm": [C]}
+    for part, shape in (asked | {"lm_head": [V, C]}).items():
+        name = f"{part}.weight"
+        refuse(name not in shapes, "", f"There is no parameter `{name}` {where}.")
+        said = f"`{name}` should have shape {tuple(shape)} {where}; yours has {tuple(shapes[name])}."
+        refuse(shapes[name] != shape, "", said)
+    frozen = "".join(seen["frozen"][:1])
+    refuse(frozen, "", f"`{frozen}` is frozen (requires_grad=False), so it cannot be trained.")
+    refuse("lm_head.bias" in shapes, "head_bias")
+    said = f"`final_norm` should have {'a' if config.bias else 'no'} bias {where}."
+    refuse(config.bias != ("final_norm.bias" in shapes), "", said)
+    biases = [name for name in shapes if name.endswith("bias")]
+    said = f"With bias=False no layer has a bias, but there is `{biases and biases[0]}`."
+    refuse(biases and not config.bias, "bias_ignored", said)
+    refuse(config.tie_weights != seen["tied"], "not_tied" if config.tie_weights else "always_tied")
+    _blocks_of_their_own(gpt)
+    more = "more" if seen["count"] > count_parameters(config) else "fewer"
+    said = f"The model has {more} parameters than count_parameters says, {where}."
+    refuse(seen["count"] != count_parameters(config), "other_count", said)
 
 
 def _own_blocks(gpt: TheirGPT, ids: torch.Tensor, got: torch.Tensor, where: str) -> None:
@@ -104,16 +103,14 @@ def _published(student: Student) -> None:
             gpt = TheirGPT(student, config, seed)
             ids = gpt.some_ids(B, T)
             got = gpt.logits(ids, where)
-            if gpt.of_pytorch:
-                gpt.same_logits(got, ids, f"{where}, compared with Hugging Face's GPT-2 with the same weights,")
-            else:
+            gpt.same_logits(got, ids, f"{where}, compared with Hugging Face's GPT-2 with the same weights,")
+            if not gpt.of_pytorch:
                 _own_blocks(gpt, ids, got, where)
     with student.case():
         gpt = TheirGPT(student, _SHAPES[0], 0)
         ids = gpt.some_ids(3, 8)
         got = a_tensor(gpt.probe("quiet", ids), "The logits under no_grad")
-        if gpt.of_pytorch:
-            gpt.same_logits(got, ids, "under torch.no_grad() in eval mode")
+        gpt.same_logits(got, ids, "under torch.no_grad() in eval mode")
 
 
 def _moved(gpt: TheirGPT, T: int, training: bool, where: str) -> torch.Tensor:
@@ -144,17 +141,16 @@ def _causal(student: Student) -> None:
         refuse(_moved(gpt, 9, False, where).tril(-1).any(), "finite_mask")
 
 
-def _rows(student: Student) -> None:
+@each(6, 3)
+def _rows(student: Student, T: int) -> None:
     gpt = TheirGPT(student, GPTConfig(13, 9, 2, 2, 16), 20)
-    for T in (6, 3):
-        with student.case():
-            ids, where = gpt.some_ids(3, T), f"for B = 3 and T = {T}"
-            whole = gpt.logits(ids, where)
-            for b in range(3):
-                alone = gpt.logits(ids[b : b + 1], "for B = 1")
-                said = "A row's logits depend on other rows of the batch: is one dimension taken for another "
-                mixed = not torch.allclose(_finite(whole, where)[b], alone[0], atol=1e-4)
-                refuse(mixed, "rows_mixed", f"{said}(batch_first=True)?")
+    ids, where = gpt.some_ids(3, T), f"for B = 3 and T = {T}"
+    whole = gpt.logits(ids, where)
+    for b in range(3):
+        alone = gpt.logits(ids[b : b + 1], "for B = 1")
+        said = "A row's logits depend on other rows of the batch: is one dimension taken for another "
+        mixed = not torch.allclose(_finite(whole, where)[b], alone[0], atol=1e-4)
+        refuse(mixed, "rows_mixed", f"{said}(batch_first=True)?")
 
 
 def _another_loss(loss: Any, logits: torch.Tensor, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -174,27 +170,31 @@ def _another_loss(loss: Any, logits: torch.Tensor, ids: torch.Tensor, targets: t
     return right
 
 
-def _loss(student: Student) -> None:
-    sizes = zip((*_SHAPES, *_SHAPES[:2], _SHAPES[1]), (2, 3, 1, 2, 1, 4, 3), (5, 1, 12, 4, 1, 6, 5), strict=True)
-    for seed, (config, B, T) in enumerate(sizes):
-        with student.case():
-            where = f"for B = {B} and T = {T}{('', ', with targets by position', ', transposed')[max(0, seed - 4)]}"
-            gpt = TheirGPT(student, config, 30 + seed)
-            ids, targets = (gpt.some_ids(T, B).T if seed == 6 else gpt.some_ids(B, T) for _ in range(2))
-            if T > 1:
-                targets[0, -1] = 0  # token 0 is a token like any other
-            plain = a_pair(student.value(gpt.model, ids, where=f"without targets, {where}"), "(logits, loss)")
-            refuse(plain[1] is not None, "loss_without_targets")
-            args, kwargs = ([ids], {"targets": targets}) if seed < 5 else ([ids, targets], {})
-            answer = student.call(gpt.model, args, kwargs, where=f"with targets, {where}")
-            logits, loss = gpt.logits_of(answer, ids, "with targets"), answer["value"][1]
-            said = f"with targets, against those without, {where},"
-            same_tensor(logits, a_tensor(plain[0], "The logits"), "The logits", said)
-            one = isinstance(loss, torch.Tensor) and loss.dim() and loss.numel() == 1
-            refuse(one, "", f"The loss should be a scalar tensor, without dimensions; yours is {kind(loss)}.")
-            expected = _another_loss(loss, logits, ids, targets)
-            same_tensor(loss, expected, "The loss", f"against the mean cross-entropy of all positions, {where},")
-            refuse(not loss.was_differentiable, "loss_cut_off")
+_BY_POSITION, _TRANSPOSED = ", with targets by position", ", transposed"
+
+
+@each(
+    *((_SHAPES[0], 2, 5), (_SHAPES[1], 3, 1), (_SHAPES[2], 1, 12), (_SHAPES[3], 2, 4), (_SHAPES[0], 1, 1)),
+    *((_SHAPES[1], 4, 6, _BY_POSITION), (_SHAPES[1], 3, 5, _TRANSPOSED)),
+)
+def _loss(student: Student, config: Config, B: int, T: int, asked: str = "") -> None:
+    where = f"for B = {B} and T = {T}{asked}"
+    gpt = TheirGPT(student, config, 30)
+    ids, targets = (gpt.some_ids(T, B).T if asked == _TRANSPOSED else gpt.some_ids(B, T) for _ in range(2))
+    if T > 1:
+        targets[0, -1] = 0  # token 0 is a token like any other
+    plain = a_pair(student.value(gpt.model, ids, where=f"without targets, {where}"), "(logits, loss)")
+    refuse(plain[1] is not None, "loss_without_targets")
+    args, kwargs = ([ids, targets], {}) if asked else ([ids], {"targets": targets})
+    answer = student.call(gpt.model, args, kwargs, where=f"with targets, {where}")
+    logits, loss = gpt.logits_of(answer, ids, "with targets"), answer["value"][1]
+    said = f"with targets, against those without, {where},"
+    same_tensor(logits, a_tensor(plain[0], "The logits"), "The logits", said)
+    one = isinstance(loss, torch.Tensor) and loss.dim() and loss.numel() == 1
+    refuse(one, "", f"The loss should be a scalar tensor, without dimensions; yours is {kind(loss)}.")
+    expected = _another_loss(loss, logits, ids, targets)
+    same_tensor(loss, expected, "The loss", f"against the mean cross-entropy of all positions, {where},")
+    refuse(not loss.was_differentiable, "loss_cut_off")
 
 
 def _lengths(student: Student) -> None:
@@ -216,58 +216,54 @@ def _lengths(student: Student) -> None:
             student.call(gpt.model, [gpt.some_ids(B, T)] * given)
 
 
-def _gradients(student: Student) -> None:
-    sizes = GPTConfig(13, 6, 2, 2, 8), GPTConfig(12, 5, 1, 2, 8, bias=False, tie_weights=False)
-    for seed, config in enumerate(sizes):
-        with student.case():
-            where = f"with tie_weights={config.tie_weights}"
-            gpt = TheirGPT(student, config, 50 + seed)
-            if gpt.seen["shared"]:  # their gradients come under one name only
-                _blocks_of_their_own(gpt)
-            ids, targets = gpt.some_ids(2, config.block_size) % 7, gpt.some_ids(2, config.block_size) % 7
-            answer = student.call(gpt.model, [ids, targets], where=where, upstream=[None, torch.tensor(1.0)])
-            a_pair(answer["value"], "(logits, loss)")
-            grads = answer["gradients"].get("parameters", {})
-            mine: dict[str, Any] = {canonical(name): value for name, value in grads.items()}
-            if config.tie_weights:  # one parameter, which PyTorch lists under the name that was given first
-                mine.setdefault("token_embedding.weight", mine.get("lm_head.weight"))
-            if gpt.of_pytorch:
-                gpt.same_gradients(mine, ids, targets, where)
-            for name in gpt.seen["parameters"]:
-                if config.tie_weights and name == "lm_head.weight":
-                    continue
-                grad = mine.get(canonical(name))
-                size = grad.abs().max() if isinstance(grad, torch.Tensor) else 0
-                refuse(not math.isfinite(size), "not_finite", f"The gradient of `{name}` is not finite {where}.")
-                said = f"No gradient reaches `{name}` {where}, so it would never be trained."
-                refuse(not size, "gradient_cut_off", said)
-            tokens = mine.get("token_embedding.weight")  # and the rows of those that are not in the input
-            refuse(config.tie_weights and (tokens is None or not tokens[7:].abs().max()), "not_tied")
+@each(GPTConfig(13, 6, 2, 2, 8), GPTConfig(12, 5, 1, 2, 8, bias=False, tie_weights=False))
+def _gradients(student: Student, config: Config) -> None:
+    where = f"with tie_weights={config.tie_weights}"
+    gpt = TheirGPT(student, config, 50)
+    if gpt.seen["shared"]:  # their gradients come under one name only
+        _blocks_of_their_own(gpt)
+    ids, targets = gpt.some_ids(2, config.block_size) % 7, gpt.some_ids(2, config.block_size) % 7
+    answer = student.call(gpt.model, [ids, targets], where=where, upstream=[None, torch.tensor(1.0)])
+    a_pair(answer["value"], "(logits, loss)")
+    grads = answer["gradients"].get("parameters", {})
+    mine: dict[str, Any] = {canonical(name): value for name, value in grads.items()}
+    if config.tie_weights:  # one parameter, which PyTorch lists under the name that was given first
+        mine.setdefault("token_embedding.weight", mine.get("lm_head.weight"))
+    gpt.same_gradients(mine, ids, targets, where)
+    for name in gpt.seen["parameters"]:
+        if config.tie_weights and name == "lm_head.weight":
+            continue
+        grad = mine.get(canonical(name))
+        size = grad.abs().max() if isinstance(grad, torch.Tensor) else 0
+        refuse(not math.isfinite(size), "not_finite", f"The gradient of `{name}` is not finite {where}.")
+        said = f"No gradient reaches `{name}` {where}, so it would never be trained."
+        refuse(not size, "gradient_cut_off", said)
+    tokens = mine.get("token_embedding.weight")  # and the rows of those that are not in the input
+    refuse(config.tie_weights and (tokens is None or not tokens[7:].abs().max()), "not_tied")
 
 
-def _start(student: Student) -> None:
+@each(GPTConfig(97, 40, 6, 4, 48), GPTConfig(97, 40, 6, 4, 48, tie_weights=False))
+def _start(student: Student, config: Config) -> None:
     """Ask for standard deviations within ten per cent or so, over five of their errors, and a loss near ln V."""
-    for config in (GPTConfig(97, 40, 6, 4, 48), GPTConfig(97, 40, 6, 4, 48, tie_weights=False)):
-        with student.case():
-            gpt = TheirGPT(student, config)
-            found = gpt.probe("start", gpt.some_ids(8, 40), gpt.some_ids(8, 40), math.log(config.vocab_size))
-            said = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
-            said += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
-            refuse(not abs(found["loss"]) < 0.15, "first_loss", said)
-            for name in ("token_embedding.weight", "position_embedding.weight", "lm_head.weight"):
-                right = 0.85 < found["spread"].get(name, 0) < 1.15 and abs(found["middle"].get(name, 1)) <= 0.1
-                said = f"`{name}` should start as normal numbers with mean 0 and standard deviation 0.02."
-                refuse(not right, "embeddings_start", said)
-            blocks = {canonical(name): size for name, size in found["spread"].items() if name.startswith("blocks.")}
-            scaled = [name for name, size in blocks.items() if size == 0.3]  # 1 / √12 = 0.29
-            odd = "".join([name for name, size in blocks.items() if size != 0.3 and not 0.75 < size < 1.25][:1])
-            said = f"`{odd}` should start with a standard deviation of 0.02, or, if it is the last before a residual "
-            refuse(odd, "", f"{said}sum, of 0.02 / √(2 · n_layer).")
-            last = [name for name in blocks if name.endswith(("out_proj.weight", "linear2.weight"))]
-            wrong = sorted(scaled) != sorted(last) if gpt.of_pytorch else len(scaled) < 2 * config.n_layer
-            refuse(wrong, "residuals_not_scaled")
-            refuse(any(found["norms"].values()), "norms_zeroed")
-            refuse(any(found["biases"].values()), "biases_not_zero")
+    gpt = TheirGPT(student, config)
+    found = gpt.probe("start", gpt.some_ids(8, 40), gpt.some_ids(8, 40), math.log(config.vocab_size))
+    said = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
+    said += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
+    refuse(not abs(found["loss"]) < 0.15, "first_loss", said)
+    for name in ("token_embedding.weight", "position_embedding.weight", "lm_head.weight"):
+        right = 0.85 < found["spread"].get(name, 0) < 1.15 and abs(found["middle"].get(name, 1)) <= 0.1
+        said = f"`{name}` should start as normal numbers with mean 0 and standard deviation 0.02."
+        refuse(not right, "embeddings_start", said)
+    blocks = {canonical(name): size for name, size in found["spread"].items() if name.startswith("blocks.")}
+    scaled = [name for name, size in blocks.items() if size == 0.3]  # 1 / √12 = 0.29
+    odd = "".join([name for name, size in blocks.items() if size != 0.3 and not 0.75 < size < 1.25][:1])
+    said = f"`{odd}` should start with a standard deviation of 0.02, or, if it is the last before a residual "
+    refuse(odd, "", f"{said}sum, of 0.02 / √(2 · n_layer).")
+    last = [name for name in blocks if name.endswith(("out_proj.weight", "linear2.weight"))]
+    wrong = sorted(scaled) != sorted(last) if gpt.of_pytorch else len(scaled) < 2 * config.n_layer
+    refuse(wrong, "residuals_not_scaled")
+    refuse(any(found["norms"].values()), "norms_zeroed")
+    refuse(any(found["biases"].values()), "biases_not_zero")
 
 
 def _dropout(student: Student) -> None:
@@ -327,8 +323,7 @@ def _manners(student: Student) -> None:
         got = gpt.logits_of(answer, ids, "in float64")
         unchanged(answer["inputs"], [ids], "ids")
         refuse(got.dtype != torch.float64, "single_precision")
-        if gpt.of_pytorch:
-            gpt.same_logits(got, ids, "in float64")
+        gpt.same_logits(got, ids, "in float64")
     with student.case():
         for config in _SHAPES[:2]:  # sizes must not be kept from one model to the next
             first = TheirGPT(student, config, 71)

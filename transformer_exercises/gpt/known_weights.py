@@ -8,13 +8,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor
+from autograder.spec.compare import a_pair, same_gradients, same_tensor
 from autograder.spec.course import reference
 from autograder.spec.exercise import Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from .common import Config, GPTConfig, their_config
+from .common import Config, GPTConfig, of_shape, their_config, there
 
 GPT = reference("GPT")
 
@@ -82,9 +82,8 @@ def chance(model, ids, inside):
     return found
 
 def quiet(model, ids):
-    model.eval()
     with torch.no_grad():
-        return model(ids)[0]
+        return model.eval()(ids)[0]
 
 class NoNumbers(torch.overrides.TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -136,9 +135,9 @@ class TheirGPT:
         self.student, self.config = student, config
         self.key = tuple(vars(config).values()), seed, torch.float64 if double else torch.float32
         self.state = _weights(*self.key)
-        there = their_config(student, config)
-        self.model = student.build("GPT", there)
-        self.seen = self.probe("look", there, _PARTS)
+        theirs = their_config(student, config)
+        self.model = student.build("GPT", theirs)
+        self.seen = self.probe("look", theirs, _PARTS)
         if not isinstance(self.seen, dict):
             raise Wrong("The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?")
         if double:
@@ -152,7 +151,7 @@ class TheirGPT:
         student.load(self.model, own)
 
     def probe(self, name: str, *args: Any) -> Any:
-        return self.student.value(self.student.probe(name, _PROBES), self.model, *args)
+        return there(self.student, _PROBES, name, self.model, *args)
 
     @property
     def of_pytorch(self) -> bool:
@@ -168,17 +167,18 @@ class TheirGPT:
         return self.logits_of(self.student.call(self.model, [ids], where=where, training=training), ids, where)
 
     def logits_of(self, answer: dict, ids: torch.Tensor, where: str = "") -> torch.Tensor:
-        got = a_tensor(a_pair(answer["value"], "(logits, loss)")[0], f"The first of the results, the logits, {where}")
-        shape = (*ids.shape, self.config.vocab_size)
-        if got.shape != shape:
-            same_tensor(got, torch.zeros(shape, dtype=got.dtype), "The logits", where)  # raises, with a hint
-        return got
+        got = a_pair(answer["value"], "(logits, loss)")[0]
+        return of_shape(got, "The logits, the first of the results,", (*ids.shape, self.config.vocab_size), where)
 
     def as_published(self, compare: Callable[[Any, Weights], None]) -> None:
-        """Call `compare` with Hugging Face's GPT-2 and its parameters: GELU may be exact or its tanh form."""
-        with contextlib.suppress(Wrong):
-            return compare(*_published(*self.key, "gelu"))
-        compare(*_published(*self.key, "gelu_new"))
+        """Call `compare` with Hugging Face's GPT-2 and its parameters, if the blocks are of its kind.
+
+        GELU may be exact or its tanh form.
+        """
+        if self.of_pytorch:
+            with contextlib.suppress(Wrong):
+                return compare(*_published(*self.key, "gelu"))
+            compare(*_published(*self.key, "gelu_new"))
 
     def same_logits(self, got: torch.Tensor, ids: torch.Tensor, where: str) -> None:
         self.as_published(lambda theirs, _: same_tensor(got, theirs(ids).logits.detach(), "The logits", where))

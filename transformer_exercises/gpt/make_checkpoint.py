@@ -1,9 +1,12 @@
 """`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot."""
 
-from autograder.spec.course import exercise
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Kept, Student
+
+from .common import differ, each, refusing, there
+
+refuse = refusing("make_checkpoint")
 
 # A run of training whose every part matters: what is learned and what is counted in a buffer, the optimiser's memory,
 # the rate, and the batches that are drawn. `resume` goes on from a checkpoint as the notebook describes it.
@@ -26,9 +29,6 @@ def begin(optimiser, seed, dtype="float32"):
     steps = getattr(torch.optim, optimiser)(model.parameters(), **options)
     rates = torch.optim.lr_scheduler.LambdaLR(steps, lambda step: 1 / (1 + step % 7))
     return [model, steps, rates, torch.Generator().manual_seed(5 + seed)]
-
-def part(run, number):
-    return run[number]
 
 def train(run, steps):
     model, optimiser, rates, generator = run
@@ -73,78 +73,67 @@ CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))  # the optimiser, step
 
 
 def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32") -> Kept:
-    return student.call(student.probe("begin", RUN), [optimiser, seed, dtype], keep=True, record=False)["value"]
+    return there(student, RUN, "begin", optimiser, seed, dtype, keep=True)
 
 
 def parts(student: Student, run: Kept) -> list[Kept]:
     """Return the model, the optimiser, the scheduler and the generator of a run."""
-    part = student.probe("part", RUN)
-    return [student.call(part, [run, number], keep=True, record=False)["value"] for number in range(4)]
+    return [student.call((run, "__getitem__"), [i], keep=True, record=False)["value"] for i in range(4)]
 
 
-def trained(student: Student, run: Kept, steps: int) -> list[float]:
-    return student.value(student.probe("train", RUN), run, steps)
-
-
-def undisturbed(losses: list[float], optimiser: str, before: int, sentence: str) -> None:
-    """Raise `ValuesDiffer` unless these are the losses after `before` steps of a run that nobody stops."""
-    run = define_in_judge(RUN, "begin")(optimiser, 0)
-    expected = define_in_judge(RUN, "train")(run, before + len(losses))[before:]
-    if not all(abs(a - b) < 1e-5 for a, b in zip(losses, expected, strict=True)):
-        raise ValuesDiffer(sentence)
+def undisturbed(student: Student, run: Kept, optimiser: str, before: int, after: int, sentence: str) -> None:
+    """Raise `ValuesDiffer` unless a run goes on with the losses after `before` steps of one that nobody stops."""
+    losses = there(student, RUN, "train", run, after)
+    expected = define_in_judge(RUN, "train")(define_in_judge(RUN, "begin")(optimiser, 0), before + after)[before:]
+    differ(not all(abs(a - b) < 1e-5 for a, b in zip(losses, expected, strict=True)), sentence)
 
 
 def _kept(student: Student, optimiser: str, before: int, step: int, dtype: str = "float32") -> tuple[Kept, Kept]:
     """Return a run after some steps, and the checkpoint that is made of it."""
     run = begun(student, optimiser, dtype=dtype)
-    trained(student, run, before)
+    there(student, RUN, "train", run, before)
     return run, student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
 
 
 def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32") -> tuple[Kept, dict]:
     """Return a run that goes on from a checkpoint, and what was found in it."""
     fresh = begun(student, optimiser, seed=1, dtype=dtype)
-    found = student.value(student.probe("resume", RUN), fresh, kept)
-    if "kind" in found:
-        raise Wrong(f"A dictionary is asked for; yours gives something else (a {found['kind']}).")
+    found = there(student, RUN, "resume", fresh, kept)
+    refuse("kind" in found, "", f"A dictionary is asked for; yours gives something else (a {found.get('kind')}).")
     names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
-    if "missing" in found:
-        raise Wrong(f"The checkpoint has no {names}.", "key_missing")
-    if names:
-        raise Wrong(f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
+    refuse("missing" in found, "key_missing", f"The checkpoint has no {names}.")
+    refuse(names, "", f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
     return fresh, found
 
 
-def _goes_on(student: Student) -> None:
-    for optimiser, before, after in CASES:
-        with student.case():
-            fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
-            sentence = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
-            undisturbed(trained(student, fresh, after), optimiser, before, sentence)
+@each(*CASES)
+def _goes_on(student: Student, optimiser: str, before: int, after: int) -> None:
+    fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
+    said = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
+    undisturbed(student, fresh, optimiser, before, after, said)
 
 
-def _snapshot(student: Student) -> None:
-    for optimiser, before, after in CASES:
-        with student.case():
-            run, kept = _kept(student, optimiser, before, before)
-            fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
-            early, losses = trained(student, fresh, after), trained(student, run, after)
-            disturbed = "Training itself is disturbed: after the checkpoint it goes on with other losses."
-            undisturbed(losses, optimiser, before, disturbed)
-            undisturbed(early, optimiser, before, "A run that goes on from the checkpoint at once has other losses.")
-            late = trained(student, _resumed(student, kept, optimiser)[0], after)
-            undisturbed(late, optimiser, before, f"The checkpoint changed while training went on for {after} steps.")
+@each(*CASES)
+def _snapshot(student: Student, optimiser: str, before: int, after: int) -> None:
+    run, kept = _kept(student, optimiser, before, before)
+    fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
+    said = "Training itself is disturbed: after the checkpoint it goes on with other losses."
+    undisturbed(student, run, optimiser, before, after, said)
+    said = "A run that goes on from the checkpoint at once has other losses."
+    undisturbed(student, fresh, optimiser, before, after, said)
+    late, said = (
+        _resumed(student, kept, optimiser)[0],
+        f"The checkpoint changed while training went on for {after} steps.",
+    )
+    undisturbed(student, late, optimiser, before, after, said)
 
 
-def _form(student: Student) -> None:
-    for optimiser, step in (("AdamW", 4), ("SGD", 117)):
-        with student.case():
-            _, kept = _kept(student, optimiser, 2, step, "float64")
-            _, found = _resumed(student, kept, optimiser, "float64")
-            if found["step"] != step:
-                raise ValuesDiffer('"step" should be the number that was passed.')
-            if not found["plain"]:
-                raise Wrong(exercise("make_checkpoint").sentences["objects_kept"], "objects_kept")
+@each(("AdamW", 4), ("SGD", 117))
+def _form(student: Student, optimiser: str, step: int) -> None:
+    _, kept = _kept(student, optimiser, 2, step, "float64")
+    _, found = _resumed(student, kept, optimiser, "float64")
+    differ(found["step"] != step, '"step" should be the number that was passed.')
+    refuse(not found["plain"], "objects_kept")
 
 
 EXERCISE = Exercise(

@@ -3,11 +3,14 @@
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Student
 
+from .common import differ, each, refusing, there
+
 parameter_groups = reference("parameter_groups")
+refuse = refusing("parameter_groups")
 
 # Models whose parts and names tell nothing that the kind of a parameter does not tell.
 _MODELS = """
@@ -78,18 +81,18 @@ _PLAIN, _SHARED = (list(define_in_judge(_MODELS, name)) for name in ("PLAIN", "S
 # What came back, in words (parameters by the first of their names), what AdamW makes of it, and the model's state.
 _LOOK = """
 def look(model, groups):
+    kind = type(groups).__name__
     if not isinstance(groups, (list, tuple)) or not all(isinstance(g, dict) for g in groups):
-        return {"groups": None, "kind": type(groups).__name__}
+        return {"groups": None, "kind": kind}
     names = {id(p): name for name, p in model.named_parameters()}
     found = []
     for group in groups:
-        held = group.get("params")
-        listed = held if isinstance(held, (list, tuple)) else None
-        called = None if listed is None else [names.get(id(p), "?" + type(p).__name__) for p in listed]
-        decay = group.get("weight_decay")
-        found.append({"decay": float(decay) if isinstance(decay, (int, float)) else None, "params": called,
-                      "held": type(held).__name__})
-    return {"groups": found, "kind": type(groups).__name__}
+        held, decay = group.get("params"), group.get("weight_decay")
+        listed = isinstance(held, (list, tuple))
+        called = [names.get(id(p), "?" + type(p).__name__) for p in held] if listed else None
+        decay = float(decay) if isinstance(decay, (int, float)) else None
+        found.append({"decay": decay, "params": called, "held": type(held).__name__})
+    return {"groups": found, "kind": kind}
 
 def state(model):
     named = model.named_parameters()
@@ -101,75 +104,57 @@ def taken(groups):
 """
 
 
-def _made(student: Student, kind: str) -> Any:
-    return student.call(student.probe("make", _MODELS), [kind], keep=True, record=False)["value"]
-
-
 def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
     """Return the model over there, the groups over there, and what is to be seen of them."""
-    model = _made(student, kind)
+    model = there(student, _MODELS, "make", kind, keep=True)
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
-    seen = student.value(student.probe("look", _LOOK), model, kept)
-    groups = seen["groups"]
-    if groups is None:
-        raise Wrong(f"A list of two dictionaries is asked for; yours gives something else (a {seen['kind']}).", "form")
-    if len(groups) != 2:
-        raise Wrong("Two groups are asked for: what decays, and what does not.", "form")
-    if any(group["params"] is None for group in groups):
-        raise Wrong('Each group holds its parameters as a list, under "params".', "form")
+    seen = there(student, _LOOK, "look", model, kept)
+    groups, other = seen["groups"], f"yours gives something else (a {seen['kind']})"
+    refuse(groups is None, "form", f"A list of two dictionaries is asked for; {other}.")
+    refuse(len(groups) != 2, "form", "Two groups are asked for: what decays, and what does not.")
+    unlisted = any(group["params"] is None for group in groups)
+    refuse(unlisted, "form", 'Each group holds its parameters as a list, under "params".')
     return model, kept, groups
 
 
-def _sorts(kinds: list[str]) -> Asking:
-    """Make a check of models of these kinds: does every parameter stand where it belongs?"""
-
-    def ask(student: Student) -> None:
-        for kind in kinds:
-            with student.case():
-                first, second = (group["params"] for group in _asked(student, kind, 0.1)[2])
-                model, found = define_in_judge(_MODELS, "make")(kind), [*first, *second]
-                names = {id(p): name for name, p in model.named_parameters()}
-                decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
-                if any(name.startswith("?") for name in found):
-                    raise Wrong(
-                        "The groups hold other things than the model's own parameters (names, copies?).", "form"
-                    )
-                for wrong, sentence in (
-                    (len(found) - len(set(found)), "of the parameters stand in the groups twice"),
-                    (len(set(found) - decay - rest), "parameters with requires_grad=False stand in a group"),
-                    (len((decay | rest) - set(found)), "of the parameters stand in neither group"),
-                    (len(set(first) - decay), "of the parameters decay and should not"),
-                    (len(decay - set(first)), "of the parameters should decay and do not"),
-                ):
-                    if wrong:
-                        raise ValuesDiffer(f"{wrong} {sentence} {kind}.")
-
-    return ask
+def _sorts(student: Student, kind: str) -> None:
+    """Ask whether every parameter of a model of this kind stands where it belongs."""
+    first, second = (group["params"] for group in _asked(student, kind, 0.1)[2])
+    model, found = define_in_judge(_MODELS, "make")(kind), [*first, *second]
+    names = {id(p): name for name, p in model.named_parameters()}
+    decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
+    others = any(name.startswith("?") for name in found)
+    refuse(others, "form", "The groups hold other things than the model's own parameters (names, copies?).")
+    for wrong, sentence in (
+        (len(found) - len(set(found)), "of the parameters stand in the groups twice"),
+        (len(set(found) - decay - rest), "parameters with requires_grad=False stand in a group"),
+        (len((decay | rest) - set(found)), "of the parameters stand in neither group"),
+        (len(set(first) - decay), "of the parameters decay and should not"),
+        (len(decay - set(first)), "of the parameters should decay and do not"),
+    ):
+        differ(wrong, f"{wrong} {sentence} {kind}.")
 
 
-def _form(student: Student) -> None:
-    state, taken = student.probe("state", _LOOK), student.probe("taken", _LOOK)
-    for kind, weight_decay in ((_PLAIN[0], 0.1), (_PLAIN[1], 0.37), (_PLAIN[3], 0.0), (_SHARED[0], 2)):
-        with student.case():
-            model, kept, groups = _asked(student, kind, weight_decay)
-            first, second = (group["decay"] for group in groups)
-            if first is None or second is None:
-                raise ValuesDiffer('Each group needs a "weight_decay", the second too: without it AdamW takes 0.01.')
-            if first != weight_decay:
-                raise ValuesDiffer("The first group should decay by weight_decay, the number that is passed.")
-            if second != 0:
-                raise ValuesDiffer('The second group should not decay: its "weight_decay" is 0.0.')
-            if any(rate != 0.1 for _, rate in student.value(taken, kept)):
-                raise ValuesDiffer("The groups change the learning rate: only the decay differs between them.")
-            before = student.value(state, model)
-            student.call("parameter_groups", [model, weight_decay], keep=True)
-            untouched, after = student.value(state, _made(student, kind)), student.value(state, model)
-            if after != before or [row[:3] for row in after] != [row[:3] for row in untouched]:
-                raise Wrong("The model is changed (requires_grad, gradients or numbers): only sort.", "model_changed")
+@each((_PLAIN[0], 0.1), (_PLAIN[1], 0.37), (_PLAIN[3], 0.0), (_SHARED[0], 2))
+def _form(student: Student, kind: str, weight_decay: float) -> None:
+    model, kept, groups = _asked(student, kind, weight_decay)
+    first, second = (group["decay"] for group in groups)
+    missing = first is None or second is None
+    differ(missing, 'Each group needs a "weight_decay", the second too: without it AdamW takes 0.01.')
+    differ(first != weight_decay, "The first group should decay by weight_decay, the number that is passed.")
+    differ(second != 0, 'The second group should not decay: its "weight_decay" is 0.0.')
+    changed = any(rate != 0.1 for _, rate in there(student, _LOOK, "taken", kept))
+    differ(changed, "The groups change the learning rate: only the decay differs between them.")
+    before = there(student, _LOOK, "state", model)
+    student.call("parameter_groups", [model, weight_decay], keep=True)
+    untouched = there(student, _LOOK, "state", there(student, _MODELS, "make", kind, keep=True))
+    after = there(student, _LOOK, "state", model)
+    changed = after != before or [row[:3] for row in after] != [row[:3] for row in untouched]
+    refuse(changed, "model_changed", "The model is changed (requires_grad, gradients or numbers): only sort.")
 
 
 EXERCISE = Exercise(
-    Check("what decays, and what does not", 1.5, _sorts(_PLAIN)),
-    Check("shared and frozen parameters", 1.0, _sorts(_SHARED)),
+    Check("what decays, and what does not", 1.5, each(*_PLAIN)(_sorts)),
+    Check("shared and frozen parameters", 1.0, each(*_SHARED)(_sorts)),
     Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
 )

@@ -3,11 +3,12 @@
 from typing import Any
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import note_rounded
 from autograder.spec.student import Kept, Student
 
-from .make_checkpoint import CASES, RUN, begun, parts, trained, undisturbed
+from .common import differ, each, there
+from .make_checkpoint import CASES, RUN, begun, parts, undisturbed
 
 # A checkpoint as the notebook describes it, made over there without the student's help.
 _STATES = """
@@ -22,8 +23,8 @@ def states(run, step):
 
 def _checkpoint(student: Student, optimiser: str, steps: int, step: int, dtype: str = "float32") -> Kept:
     run = begun(student, optimiser, dtype=dtype)
-    student.call(student.probe("train", RUN), [run, steps], record=False)
-    return student.call(student.probe("states", _STATES), [run, step], keep=True, record=False)["value"]
+    there(student, RUN, "train", run, steps)
+    return there(student, _STATES, "states", run, step, keep=True)
 
 
 def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
@@ -32,38 +33,34 @@ def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
     return got
 
 
-def _goes_on(student: Student) -> None:
-    for optimiser, before, after in CASES:
-        with student.case():
-            # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
-            checkpoint = _checkpoint(student, optimiser, before, before + 100)
-            fresh = begun(student, optimiser, seed=1)
-            student.call(student.probe("train", RUN), [fresh, 2], record=False)  # so that everything has to be set back
-            _restored(student, checkpoint, fresh)
-            sentence = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
-            undisturbed(trained(student, fresh, after), optimiser, before, sentence)
+@each(*CASES)
+def _goes_on(student: Student, optimiser: str, before: int, after: int) -> None:
+    # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
+    checkpoint = _checkpoint(student, optimiser, before, before + 100)
+    fresh = begun(student, optimiser, seed=1)
+    there(student, RUN, "train", fresh, 2)  # so that everything has to be set back
+    _restored(student, checkpoint, fresh)
+    said = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
+    undisturbed(student, fresh, optimiser, before, after, said)
 
 
-def _twice(student: Student) -> None:
-    for optimiser, before, after in CASES:
-        with student.case():
-            checkpoint = _checkpoint(student, optimiser, before, before)
-            for turn in ("first", "second"):
-                fresh = begun(student, optimiser, seed=1)
-                _restored(student, checkpoint, fresh)
-                sentence = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
-                undisturbed(trained(student, fresh, after), optimiser, before, sentence)
+@each(*CASES)
+def _twice(student: Student, optimiser: str, before: int, after: int) -> None:
+    checkpoint = _checkpoint(student, optimiser, before, before)
+    for turn in ("first", "second"):
+        fresh = begun(student, optimiser, seed=1)
+        _restored(student, checkpoint, fresh)
+        said = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
+        undisturbed(student, fresh, optimiser, before, after, said)
 
 
-def _step(student: Student) -> None:
-    for optimiser, step, dtype in (("AdamW", 3, "float64"), ("SGD", 7, "float32")):
-        with student.case():
-            checkpoint = _checkpoint(student, optimiser, step, step, dtype)
-            got = _restored(student, checkpoint, begun(student, optimiser, seed=1, dtype=dtype))
-            if type(got) is not int:
-                raise Wrong(f"The step should be an int, as it is in the checkpoint; yours is {kind(got)}.")
-            if got != step:
-                raise ValuesDiffer('The number that is returned should be the "step" of the checkpoint.')
+@each(("AdamW", 3, "float64"), ("SGD", 7, "float32"))
+def _step(student: Student, optimiser: str, step: int, dtype: str) -> None:
+    checkpoint = _checkpoint(student, optimiser, step, step, dtype)
+    got = _restored(student, checkpoint, begun(student, optimiser, seed=1, dtype=dtype))
+    if type(got) is not int:
+        raise Wrong(f"The step should be an int, as it is in the checkpoint; yours is {kind(got)}.")
+    differ(got != step, 'The number that is returned should be the "step" of the checkpoint.')
 
 
 EXERCISE = Exercise(

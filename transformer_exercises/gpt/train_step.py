@@ -44,9 +44,6 @@ def make(table, bias, scale, name, options):
     made.register_step_pre_hook(lambda *args: made.steps.append(1))
     return model, made
 
-def part(run, number):
-    return run[number]
-
 def stale(model, size):
     for p in model.parameters():
         p.grad = torch.full_like(p, size)
@@ -84,7 +81,7 @@ def _trained(
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     mine, my_optimiser = define_in_judge(_TOY, "make")(*given, dict(run.options))
     both = there(student, _TOY, "make", *given, run.options, keep=True)
-    model, optimiser = (there(student, _TOY, "part", both, i, keep=True) for i in (0, 1))
+    model, optimiser = (student.call((both, "__getitem__"), [i], keep=True)["value"] for i in (0, 1))
     if run.stale:
         there(student, _TOY, "stale", model, run.stale)
     kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []
