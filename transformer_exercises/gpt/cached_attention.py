@@ -108,26 +108,19 @@ _what_is_kept = each(((2, 5, 12, 3), 0, 5), ((2, 6, 12, 2), 5, 1), ((3, 9, 8, 4)
 _double = each(*(((2, 5, 8, 2, 1.0, torch.float64), S, T, True, True) for S, T in ((0, 4), (3, 2))))(_piece)
 
 
-def _work(student: Student) -> None:
-    for sizes, S, T in (((2, 7, 12, 3), 0, 4), ((2, 7, 12, 3), 6, 1), ((3, 8, 8, 2), 4, 3)):
-        with student.case():
-            text = _Text(*sizes)
-            arguments, answer = _asked(student, text, S, T)
-            unchanged(answer["inputs"], [arguments[1], *(arguments[3] if S else ())], "x, cache")
-            again = any(row > len(text.x) * T for row in student.value((arguments[0], "counted")))
-            said = "More goes through the projections than the new tokens: what was computed before is computed again, "
-            refuse(again, "computed_again", f"{said}which is what the cache is there to save.")
-    text = _Text(2, 6, 8, 2)
+@each(((2, 7, 12, 3), 0, 4), ((2, 7, 12, 3), 6, 1), ((3, 8, 8, 2), 4, 3))
+def _work(student: Student, sizes: tuple[Any, ...], S: int, T: int) -> None:
+    text, names = _Text(*sizes), ["x", "the kept keys", "the kept values"]
+    arguments, answer = _asked(student, text, S, T)
+    inputs = [arguments[1], *(arguments[3] if S else ())]
+    unchanged(answer["inputs"], inputs, "x, cache")
+    again = any(row > len(text.x) * T for row in student.value((arguments[0], "counted")))
+    said = "More goes through the projections than the new tokens: what was computed before is computed again, which "
+    refuse(again, "computed_again", f"{said}is what the cache is there to save.")
     mine = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
-    for S, T in ((0, 4), (3, 2)):
-        with student.case():
-            arguments, names = text.arguments(student, S, T), ["x", "the kept keys", "the kept values"]
-            inputs = [arguments[1], *(arguments[3] if S else ())]
-            expected, upstream = gradients_of(
-                lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs
-            )
-            answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
-            same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
+    expected, upstream = gradients_of(lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs)
+    answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
+    same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
 
 
 @each((0, 4), (3, 2), (5, 1))

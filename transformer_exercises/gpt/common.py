@@ -9,6 +9,7 @@ import torch
 from autograder.spec.compare import a_tensor, kind, same_tensor
 from autograder.spec.course import exercise, given
 from autograder.spec.exercise import Asking, ValuesDiffer, Wrong
+from autograder.spec.inputs import their_generator
 from autograder.spec.student import Kept, Student
 
 GPTConfig = given("GPTConfig", __name__)
@@ -65,6 +66,19 @@ def differ(wrong: Any, sentence: str) -> None:
     """Raise `ValuesDiffer` if something is wrong."""
     if wrong:
         raise ValuesDiffer(sentence)
+
+
+def from_the_generator_alone(student: Student, name: str, draw: Callable[[Kept], list], what: str) -> None:
+    """Ask that `draw`, which uses a generator, gives what depends on that, and goes on from where it stands.
+
+    Two of its results should agree by chance practically never; `what` names one.
+    """
+    refuse, generator = refusing(name), their_generator(student, 11)
+    one, again, second, third = (draw(their_generator(student, seed)) for seed in (11, 11, 12, 13))
+    refuse(one != again, "other_source")
+    refuse(one == second == third, "generator_ignored")
+    said = f"Two calls with one generator give the same {what}: draw from it as it comes, and seed nothing anew."
+    refuse(draw(generator) == draw(generator), "seeded_anew", said)
 
 
 def a_number(got: Any, what: str, where: str) -> float:

@@ -8,9 +8,9 @@ from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, normal, their_generator
-from autograder.spec.student import Student
+from autograder.spec.student import Kept, Student
 
-from .common import differ, each, ids_of_shape, refusing, there
+from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 next_token_distribution = reference("next_token_distribution")
 refuse = refusing("generate")
@@ -176,17 +176,12 @@ def _chance(student: Student) -> None:
     ids, where = torch.tensor([[1, 2], [3, 4]]), "when all tokens are equally likely"
     model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
 
-    def text(generator: Any) -> list:  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
+    def text(generator: Kept) -> list:  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
         answer = _generated(student, model, ids, 30, where, generator)
         refuse(answer["rng_moved"], "global_generator")
         return answer["value"].tolist()
 
-    one, again, second, third = (text(seed) for seed in (11, 11, 12, 13))
-    refuse(one != again, "other_source")
-    refuse(one == second == third, "generator_ignored")
-    generator = their_generator(student, 11)
-    said = "Two calls with one generator give the same text: draw from it as it comes, and seed nothing anew."
-    refuse(text(generator) == text(generator), "seeded_anew", said)
+    from_the_generator_alone(student, "generate", text, "text")
 
 
 def _manners(student: Student) -> None:

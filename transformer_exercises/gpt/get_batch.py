@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
+from autograder.spec.compare import a_pair, dtype_name, kind, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
-from autograder.spec.student import Answer, Student
+from autograder.spec.student import Answer, Kept, Student
 
-from .common import differ, each, ids_of_shape, refusing, there
+from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 refuse = refusing("get_batch")
 
@@ -21,11 +21,13 @@ def _tokens(n: int) -> torch.Tensor:
 
 
 def _batch(
-    student: Student, data: Any, n: int, block_size: int, batch_size: int, seed: int = 5
+    student: Student, data: Any, n: int, block_size: int, batch_size: int, generator: Any = 5
 ) -> tuple[torch.Tensor, torch.Tensor, Answer]:
-    """Return the two tensors [batch_size, block_size] of ids that come back, and the whole answer."""
+    """Ask with a generator, or with its seed. Return the two tensors of ids that come back, and the whole answer."""
     where = f"for N = {n}, block_size = {block_size}, batch_size = {batch_size}"
-    answer = student.call("get_batch", [data, block_size, batch_size, their_generator(student, seed)], where=where)
+    if isinstance(generator, int):
+        generator = their_generator(student, generator)
+    answer = student.call("get_batch", [data, block_size, batch_size, generator], where=where)
     x, y = (
         ids_of_shape(got, name, (batch_size, block_size), where)
         for got, name in zip(a_pair(answer["value"], "(x, y)"), "xy", strict=True)
@@ -47,9 +49,9 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     return starts
 
 
-def _drawn(student: Student, n: int, block_size: int, batch_size: int, seed: int) -> tuple[list[int], Answer]:
+def _drawn(student: Student, n: int, block_size: int, batch_size: int, generator: Any) -> tuple[list[int], Answer]:
     """Return the starts of a batch from a text of n different tokens, and the whole answer."""
-    x, y, answer = _batch(student, _tokens(n), n, block_size, batch_size, seed)
+    x, y, answer = _batch(student, _tokens(n), n, block_size, batch_size, generator)
     return _starts(_tokens(n), x, y), answer
 
 
@@ -58,14 +60,14 @@ def _of_one_window(student: Student, block_size: int, batch_size: int) -> None:
     """Ask of a text of block_size + 1 tokens: it has one window only, so that chance plays no part."""
     n, data = block_size + 1, _tokens(block_size + 1)
     where = f"when the text has exactly one window (N = {n}, block_size = {block_size})"
-    x, y, _ = _batch(student, data, n, block_size, batch_size, seed=3)
+    x, y, _ = _batch(student, data, n, block_size, batch_size, 3)
     same_tensor(x.long(), data[:-1].expand(batch_size, -1), "x", where)
     same_tensor(y.long(), data[1:].expand(batch_size, -1), "y", where)
 
 
 @each((40, 6, 9), (300, 7, 30), (12, 10, 5), (200, 1, 4), (50, 20, 1))
 def _windows(student: Student, n: int, block_size: int, batch_size: int) -> None:
-    starts, _ = _drawn(student, n, block_size, batch_size, seed=n)
+    starts, _ = _drawn(student, n, block_size, batch_size, n)
     if batch_size == 30:  # all of them agree by chance once in 293 ** 29
         refuse(len(set(starts)) == 1, "same_start")
         refuse(len({b - a for a, b in itertools.pairwise(starts)}) < 3, "rows_in_a_row")
@@ -84,7 +86,7 @@ def _reach(student: Student) -> None:
     refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
     # In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large. Sixty starts are all even by
     # chance once in 2 ** 60.
-    x, y, _ = _batch(student, there(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, seed=7)
+    x, y, _ = _batch(student, there(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, 7)
     unmoved = not torch.equal(x + y, torch.ones_like(x))
     differ(unmoved, "In a text of 33 million tokens, y is not x moved on by one token of the text.")
     refuse(x.unique().numel() == 1, "starts_too_coarse")
@@ -97,23 +99,16 @@ def long_text(n):
 
 
 def _chance(student: Student) -> None:
-    """Eight starts in a text of 5,000 tokens, which agree by chance once in 5000 ** 8."""
-    seen = []
-    for seed in (11, 11, 12, 13):
-        starts, answer = _drawn(student, 5000, 6, 8, seed)
-        seen.append(starts)
+    def starts(generator: Kept) -> list[int]:  # eight in a text of 5,000 tokens, which agree once in 5000 ** 8
+        found, answer = _drawn(student, 5000, 6, 8, generator)
         generator_unchanged(answer)
-    refuse(seen[0] != seen[1], "other_source")
-    refuse(seen[0] == seen[2] == seen[3], "generator_ignored")
-    generator = their_generator(student, 11)
-    first, second = (student.value("get_batch", _tokens(5000), 6, 8, generator) for _ in range(2))
-    same = torch.equal(a_tensor(a_pair(first, "(x, y)")[0], "x"), a_tensor(a_pair(second, "(x, y)")[0], "x"))
-    said = "Two calls with one generator give the same batch: draw from it as it comes, and do not seed it anew."
-    refuse(same, "seeded_anew", said)
+        return found
+
+    from_the_generator_alone(student, "get_batch", starts, "batch")
 
 
 def _short(student: Student) -> None:
-    _batch(student, _tokens(7), 7, 6, 2, seed=1)
+    _batch(student, _tokens(7), 7, 6, 2, 1)
     for n, block_size in ((6, 6), (4, 6), (1, 1), (3, 40)):
         what = f"A text of {n} tokens with block_size = {block_size} has no window with a target for each token: it"
         with student.case(), raises_error(what):

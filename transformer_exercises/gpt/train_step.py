@@ -74,9 +74,7 @@ class _Run:
     shape: tuple[int, int] = (3, 4)
 
 
-def _trained(
-    student: Student, run: _Run, values: bool = True, notes: bool = False
-) -> list[tuple[Answer, float, list[torch.Tensor]]]:
+def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[tuple[Answer, float, Any]]:
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     mine, my_optimiser = define_in_judge(_TOY, "make")(*given, dict(run.options))
