@@ -121,10 +121,8 @@ def _snapshot(student: Student, optimiser: str, before: int, after: int) -> None
     undisturbed(student, run, optimiser, before, after, said)
     said = "A run that goes on from the checkpoint at once has other losses."
     undisturbed(student, fresh, optimiser, before, after, said)
-    late, said = (
-        _resumed(student, kept, optimiser)[0],
-        f"The checkpoint changed while training went on for {after} steps.",
-    )
+    late, _ = _resumed(student, kept, optimiser)
+    said = f"The checkpoint changed while training went on for {after} steps."
     undisturbed(student, late, optimiser, before, after, said)
 
 
