@@ -4,24 +4,25 @@ from typing import Any
 
 import torch
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import define_in_judge, raises_error
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
-from .common import SCRIPTED, decoded, id_list, ids_differ, manners, their_scripted
-
-beam_search = reference("beam_search")
+from ..asking import Asked, Cases, Further, asks
+from .common import SCRIPTED, Facts, decodes, ids_differ, manners, scripted
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
 # Its logits are the logarithms, shifted from position to position, which means nothing once the softmax is taken.
 _TREE = (
     SCRIPTED
     + """
-class Tree(Scripted):
-    def __init__(self, rules, V, bos_id, eos_id):
+class Scripted(Scripted):
+    def __init__(self, V, bos_id, eos_id, letters, text):
         super().__init__(V, bos_id, eos_id, 0.0, 0)
-        self.rules = {tuple(prefix): dict(zip(tokens, probs)) for prefix, tokens, probs in rules}
+        self.rules = {}
+        for prefix, row in (rule.split(":") for rule in text.split("|")):
+            tokens, probs = map(letters.index, row.split()[::2]), map(float, row.split()[1::2])
+            self.rules[tuple(map(letters.index, prefix.split()))] = dict(zip(tokens, probs))
 
     def row(self, prefix):
         otherwise = {self.V - 1: 0.9, self.eos_id: 0.1} if self.eos_id in prefix else {self.eos_id: 1.0}
@@ -37,25 +38,12 @@ class Tree(Scripted):
             after_bos = tokens[1:] if tokens[0] == self.bos_id else [self.V, *tokens]  # nothing else may stand first
             rows.append(torch.stack([self.row(tuple(after_bos[:t])) for t in range(len(after_bos) + 1)]))
         return torch.stack(rows)[:, : target_ids.shape[1]] + self.anchor
-
-def tree(*args):
-    return Tree(*args)
 """
 )
 
 _LETTERS = "PBEabcde"  # padding, bos, eos, and five words
 
-
-def _rules(text: str) -> list[Any]:
-    """Return a table of probabilities: what has been written, a colon, tokens with theirs, and a stroke."""
-    rules = []
-    for line in text.split("|"):
-        prefix, row = line.split(":")
-        tokens, probs = row.split()[::2], [float(number) for number in row.split()[1::2]]
-        rules.append([[_LETTERS.index(x) for x in prefix.split()], [_LETTERS.index(x) for x in tokens], probs])
-    return rules
-
-
+# Tables of probabilities: what has been written, a colon, tokens with theirs, and a stroke.
 # Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none,
 # that may be pushed out; stopping with the first beam_size of them or at max_len.
 _GARDEN_PATH = ": a .55 b .45 | a: c .4 d .35 e .25 | b: c .95 d .05"
@@ -88,120 +76,112 @@ _TOO_MANY_HEIRS = (  # the second token's third heir wins, but is beyond two bea
 )
 
 
-def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> None:
-    ids_differ(id_list(got, where), expected, bos_id, eos_id, max_len, where)
-    if got != expected:
-        raise ValuesDiffer(f"Another sentence should win {where}.")
+def _best(got: Any, expected: list[int], *limits: Any) -> None:
+    if ids_differ(got, expected, *limits):
+        raise ValuesDiffer(f"Another sentence should win {limits[-1]}.")
 
 
-def _tree(
-    student: Student, text: str, beam_size: int, words: str, what: str, penalty: float | None = None, max_len: int = 10
-) -> None:
-    args, source = [_rules(text), len(_LETTERS), 1, 2], torch.tensor([[4, 3, 5]])
-    how = {} if penalty is None else {"length_penalty": penalty}
-    model = student.call(student.probe("tree", _TREE), args, keep=True)["value"]
-    where = f"with beam_size = {beam_size}{''.join(f' and {name} = {value}' for name, value in how.items())}, {what}"
-    got = student.call("beam_search", [model, source, 1, 2, beam_size, max_len], how, where=where)["value"]
-    expected = beam_search(define_in_judge(_TREE, "Tree")(*args), source, 1, 2, beam_size, max_len, **how)
-    assert expected == [_LETTERS.index(x) for x in words], f"{what}: {expected}"
-    _best(got, expected, 1, 2, max_len, where)
+asked = asks("beam_search", same=_best)
 
 
-def _scripted(
-    student: Student, args: tuple[Any, ...], source: list[int], beam_size: int, max_len: int, what: str, *penalty: float
-) -> None:
-    V, bos_id, eos_id = args[:3]
-    where = f"with beam_size = {beam_size}, max_len = {max_len}, V = {V}, bos_id = {bos_id}, eos_id = {eos_id}, {what}"
-    rest = [torch.tensor([source]), beam_size, max_len, *penalty]
-    answer, _, expected = decoded(student, "beam_search", args, *rest, where=where)
-    _best(answer["value"], expected, bos_id, eos_id, max_len, where)
+def _scripted(args: Facts, source: list[int], what: str, *numbers: float, **tree: Any) -> Further:
+    named: dict[str, Any] = dict(zip(("beam_size", "max_len", "length_penalty"), numbers, strict=False))
+    facts = {"bos_id": args[1], "eos_id": args[2], **named}
+    where = f"with {', '.join(f'{name} = {value}' for name, value in facts.items())}, {what}"
+    return decodes(args, torch.tensor([source]), where, **named, **tree)
 
 
-def _asked(*cases: tuple[Any, ...]) -> Asking:
-    """Make a check of rows of arguments: of `_tree`, which begin with a text, and of `_scripted`."""
-
-    def ask(student: Student) -> None:
-        for case in cases:
-            with student.case():
-                (_tree if isinstance(case[0], str) else _scripted)(student, *case)
-
-    return ask
+def _tree(text: str, words: str, what: str, *numbers: float) -> Further:
+    right = [_LETTERS.index(x) for x in words]
+    return _scripted((len(_LETTERS), 1, 2, _LETTERS, text), [4, 3, 5], what, *numbers, code=_TREE, right=right)
 
 
-_greedy = _asked(
-    *(
-        ((V, 1, 2, bonus, seed), source, 1, max_len, "as in greedy decoding")
-        for V, bonus, seed, source, max_len in (
-            *((9, 1.0, 3, [4, 9, 17], 12), (12, 0.5, 8, [11], 15), (9, -40.0, 5, [5, 12, 3, 8], 7)),
-            *((7, 2.0, 6, [19, 3, 4, 14, 6], 10), (20, 1.5, 2, [6, 7], 9)),
-        )
-    )
-)
-_finds = _asked(
-    *((_GARDEN_PATH, n, "bc", "when the likeliest first token leads nowhere") for n in (2, 4)),
-    (_THIRD_WINS, 2, "ade", "when the best sentence begins with the third likeliest token"),
-    (_THIRD_WINS, 3, "cd", "when the best sentence begins with the third likeliest token"),
-    (_SIBLINGS, 2, "ade", "when the two best beginnings are continuations of one beam"),
-    *(
-        ((V, 1, 2, -40.0, seed), source, beam_size, max_len, "when no sentence ends before max_len")
-        for V, beam_size, max_len, seed, source in (
-            *((9, 2, 6, 103, [17, 18, 8, 9]), (9, 2, 6, 138, [17, 3, 7]), (8, 4, 5, 146, [17, 15, 11, 6, 5])),
-            *((8, 4, 5, 111, [14, 13, 12]), (8, 3, 7, 118, [6, 6, 10, 14]), (12, 5, 9, 377, [8, 11])),
-        )
-    ),
-)
-_finished = _asked(
-    *((_SHORT_WINS, n, "a", "when the best sentence is the first to end", *p) for n, *p in ((2, 0.0), (3, 0.0), (2,))),
-    *((_AT_ONCE, n, "", "when the best sentence is empty") for n in (2, 3)),
-    (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end"),
-    (_LONG_AT_06, 2, "a", "when one that has not ended by max_len would score higher", 3.0, 3),
-    (_TOO_MANY_HEIRS, 2, "", "when one sentence ends at once and leaves its place to no more than one other", 4.0, 3),
-    *(  # found by trial, as the trees are written: all ways of pruning and stopping agree on these
-        ((V, 1, 2, bonus, seed), source, beam_size, max_len, f"length_penalty = {p}, when sentences end in turn", p)
-        for V, beam_size, bonus, p, max_len, seed, source in (
-            *((9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]), (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5])),
-            *((9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]), (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6])),
-            *((10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]), (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17])),
-            *((8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]), (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7])),
-            *((6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]), (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5])),
-        )
-    ),
-)
-_penalty = _asked(
-    *(
-        (text, beam_size, words, "for a short sentence against a long one", *how)
-        for text, beam_size, words, *how in (
-            *((_LONG_AT_06, 2, "a", 0.0), (_LONG_AT_06, 2, "bcde", 0.6), (_LONG_AT_06, 2, "bcde")),
-            *((_LONG_AT_06, 3, "bcde", 1.0), (_LONG_ALWAYS, 2, "bcde", 2.0), (_LONG_ALWAYS, 2, "bcde", 0.0)),
-            *((_LONG_AT_1, 2, "a"), (_LONG_AT_1, 2, "a", 0.6), (_LONG_AT_1, 2, "bcde", 1.0)),
-            *((_LONG_AT_1, 2, "bcde", 2.0), (_LONG_AT_1, 3, "bcde", 1.0)),
-            *((_LONG_BY_A_TOKEN, 2, "bcde", 3.0, 5), (_SHORT_BY_A_TOKEN, 2, "a", 3.0, 5)),
-        )
-    )
-)
-_limits = _asked(
-    *(
-        ((V, bos_id, eos_id, -40.0, seed), [4, 9, 17], beam_size, max_len, "when no sentence ends before")
-        for V, bos_id, eos_id, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5))
-        for max_len in (5, 1)
-    ),
-    ((9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, "for nothing new"),
-)
-_extremes = _asked(
-    ((300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, "for a long sentence (its probability is below 1e-45)"),
-    *((_GARDEN_PATH, n, "bc", "more than there are tokens") for n in (9, 40)),
-)
+@asked
+def _greedy() -> Cases:
+    for V, bonus, seed, source, max_len in (
+        *((9, 1.0, 3, [4, 9, 17], 12), (12, 0.5, 8, [11], 15), (9, -40.0, 5, [5, 12, 3, 8], 7)),
+        *((7, 2.0, 6, [19, 3, 4, 14, 6], 10), (20, 1.5, 2, [6, 7], 9)),
+    ):
+        yield _scripted((V, 1, 2, bonus, seed), source, "as in greedy decoding", 1, max_len)
 
 
-def _manners(student: Student) -> None:
-    def same(got: Any, expected: Any, where: str) -> None:
-        _best(got, expected, 1, 2, 10, where)
+@asked
+def _finds() -> Cases:
+    third = "when the best sentence begins with the third likeliest token"
+    for text, words, what, beam_size in (
+        *((_GARDEN_PATH, "bc", "when the likeliest first token leads nowhere", n) for n in (2, 4)),
+        *((_THIRD_WINS, "ade", third, 2), (_THIRD_WINS, "cd", third, 3)),
+        (_SIBLINGS, "ade", "when the two best beginnings are continuations of one beam", 2),
+    ):
+        yield _tree(text, words, what, beam_size, 10)
+    for V, beam_size, max_len, seed, source in (
+        *((9, 2, 6, 103, [17, 18, 8, 9]), (9, 2, 6, 138, [17, 3, 7]), (8, 4, 5, 146, [17, 15, 11, 6, 5])),
+        *((8, 4, 5, 111, [14, 13, 12]), (8, 3, 7, 118, [6, 6, 10, 14]), (12, 5, 9, 377, [8, 11])),
+    ):
+        yield _scripted((V, 1, 2, -40.0, seed), source, "when no sentence ends before max_len", beam_size, max_len)
 
-    args, source = (9, 1, 2, 0.5, 175), torch.tensor([[15, 15, 12, 8]])
-    manners(student, "beam_search", args, source, same, beam_size=2, max_len=10, length_penalty=0.6)
+
+@asked
+def _finished() -> Cases:
+    for numbers in ((2, 10, 0.0), (3, 10, 0.0), (2, 10)):
+        yield _tree(_SHORT_WINS, "a", "when the best sentence is the first to end", *numbers)
+    for beam_size in (2, 3):
+        yield _tree(_AT_ONCE, "", "when the best sentence is empty", beam_size, 10)
+    yield _tree(_LONG_AT_06, "bcde", "when the best sentence is not the first to end", 2, 10)
+    yield _tree(_LONG_AT_06, "a", "when one that has not ended by max_len would score higher", 2, 3, 3.0)
+    what = "when one sentence ends at once and leaves its place to no more than one other"
+    yield _tree(_TOO_MANY_HEIRS, "", what, 2, 3, 4.0)
+    # Found by trial, as the trees are written: all ways of pruning and stopping agree on these.
+    for V, beam_size, bonus, penalty, max_len, seed, source in (
+        *((9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]), (9, 2, 0.5, 0.6, 10, 287, [7, 15, 5, 17, 5])),
+        *((9, 2, 0.5, 0.6, 10, 329, [16, 15, 4, 12, 11]), (9, 2, 0.5, 0.6, 10, 350, [9, 7, 16, 9, 6])),
+        *((10, 3, 0.5, 0.0, 9, 353, [7, 14, 19, 6, 10]), (10, 3, 0.5, 0.0, 9, 297, [6, 18, 17])),
+        *((8, 3, 1.0, 0.6, 8, 204, [11, 14, 11]), (7, 4, 1.5, 0.6, 12, 191, [9, 14, 16, 19, 7])),
+        *((6, 5, 1.0, 1.0, 7, 263, [9, 11, 18, 4, 6]), (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5])),
+    ):
+        yield _scripted((V, 1, 2, bonus, seed), source, "when sentences end in turn", beam_size, max_len, penalty)
+
+
+@asked
+def _penalty() -> Cases:
+    for text, words, *numbers in (
+        *((_LONG_AT_06, "a", 2, 10, 0.0), (_LONG_AT_06, "bcde", 2, 10, 0.6), (_LONG_AT_06, "bcde", 2, 10)),
+        *((_LONG_AT_06, "bcde", 3, 10, 1.0), (_LONG_ALWAYS, "bcde", 2, 10, 2.0), (_LONG_ALWAYS, "bcde", 2, 10, 0.0)),
+        *((_LONG_AT_1, "a", 2, 10), (_LONG_AT_1, "a", 2, 10, 0.6), (_LONG_AT_1, "bcde", 2, 10, 1.0)),
+        *((_LONG_AT_1, "bcde", 2, 10, 2.0), (_LONG_AT_1, "bcde", 3, 10, 1.0)),
+        *((_LONG_BY_A_TOKEN, "bcde", 2, 5, 3.0), (_SHORT_BY_A_TOKEN, "a", 2, 5, 3.0)),
+    ):
+        yield _tree(text, words, "for a short sentence against a long one", *numbers)
+
+
+@asked
+def _limits() -> Cases:
+    for *ids, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
+        for max_len in (5, 1):
+            yield _scripted((*ids, -40.0, seed), [4, 9, 17], "when no sentence ends before", beam_size, max_len)
+    yield _scripted((9, 1, 2, -40.0, 3), [4, 9, 17], "for nothing new", 2, 0)
+
+
+@asked
+def _extremes() -> Cases:
+    what = "for a long sentence (its probability is below 1e-45)"
+    yield _scripted((300, 1, 2, -40.0, 12), [4, 9, 17], what, 2, 45)
+    for beam_size in (9, 40):
+        yield _tree(_GARDEN_PATH, "bc", "more than there are tokens", beam_size, 10)
+
+
+def _refused(student: Student, asked: Asked) -> None:
     for beam_size in (0, -1):
         with student.case(), raises_error(f"beam_size = {beam_size}"):
-            student.call("beam_search", [their_scripted(student, args), torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
+            model = scripted(student, (9, 1, 2, 0.5, 175))
+            student.call(asked.name, [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
+
+
+@asked
+def _manners() -> Cases:
+    source = torch.tensor([[15, 15, 12, 8]])
+    yield from manners((9, 1, 2, 0.5, 175), source, beam_size=2, max_len=10, length_penalty=0.6)
+    yield _refused
 
 
 EXERCISE = Exercise(

@@ -1,18 +1,14 @@
 """`bleu`: as sacrebleu counts, smooths and penalises, for sentences, corpora, and texts in which nothing matches."""
 
-from collections.abc import Callable, Iterator
+from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.inputs import normal
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import normal, raises_error
-from autograder.spec.student import Student
+from ..asking import Cases, Further, asks
+from .common import gives_float, keeps_names, refuses
 
-from .common import float_answered, names_kept
-
-bleu = reference("bleu")
+asked = asks("bleu")
 
 Sentences = list[list[str]]
-Cases = Iterator[tuple[Sentences, Sentences, str]]  # hypotheses, references, and for what
 
 _WORDS = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
 
@@ -29,18 +25,8 @@ def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
     return worse + ["again"] * longer if longer >= 0 else worse[:longer]
 
 
-def _asked(cases: Callable[[], Cases]) -> Asking:
-    """Make a check of a generator of cases."""
-
-    def ask(student: Student) -> None:
-        for hypotheses, references, where in cases():
-            with student.case():
-                args = [hypotheses, references]
-                answer = float_answered(student, "bleu", args, bleu(*args), "The score", where, 1e-6)
-                if answer["after"] and list(answer["after"][:2]) != args:
-                    raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
-
-    return ask
+def _score(hypotheses: Sentences, references: Sentences, where: str) -> Further:
+    return gives_float([hypotheses, references], "The score", where, 1e-6)
 
 
 def _split(*rows: tuple[str, str, str]) -> Asking:
@@ -49,7 +35,7 @@ def _split(*rows: tuple[str, str, str]) -> Asking:
     def sentences(text: str) -> Sentences:
         return [] if text == "-" else [sentence.split() for sentence in text.split("|")]
 
-    return _asked(lambda: ((sentences(ours), sentences(theirs), where) for ours, theirs, where in rows))
+    return asked(lambda: (_score(sentences(ours), sentences(theirs), where) for ours, theirs, where in rows))
 
 
 _one = _split(
@@ -65,37 +51,39 @@ _one = _split(
 )
 
 
-@_asked
+@asked
 def _corpus() -> Cases:
     for count, words, share in ((2, 14, 0.2), (5, 14, 0.15), (8, 5, 0.3), (20, 3, 0.4), (3, 2, 0.2)):
-        theirs = [_sentence(5 + (7 * i) % 9, words) for i in range(count)]
-        yield [_worsened(one, share) for one in theirs], theirs, f"for {count} sentences with {words} different words"
-    theirs = [_sentence(12), _sentence(6), _sentence(3), _sentence(2), _sentence(1)]
+        theirs, where = [_sentence(5 + (7 * i) % 9, words) for i in range(count)], f"for {count} sentences"
+        yield _score([_worsened(one, share) for one in theirs], theirs, f"{where} with {words} different words")
+    theirs = [_sentence(length) for length in (12, 6, 3, 2, 1)]
     ours = [theirs[0], _worsened(theirs[1], 0.2), theirs[2], _sentence(2), theirs[4]]
-    yield ours, theirs, "for sentences of different lengths, some shorter than four tokens"
+    yield _score(ours, theirs, "for sentences of different lengths, some shorter than four tokens")
     theirs = [_sentence(9), _sentence(6), _sentence(7)]
-    ours = [_worsened(one, 0.25) for one in theirs]
-    where = "for a corpus in which a pair of sentences comes three times"
-    yield [*ours, *ours[:1] * 2], [*theirs, *theirs[:1] * 2], where
+    ours, where = (
+        [_worsened(one, 0.25) for one in theirs],
+        "for a corpus in which a pair of sentences comes three times",
+    )
+    yield _score([*ours, *ours[:1] * 2], [*theirs, *theirs[:1] * 2], where)
     theirs = [_sentence(30 + i % 11) for i in range(150)]
     ours = [_worsened(one, 0.2, i % 3 - 1) for i, one in enumerate(theirs)]
-    yield ours, theirs, "for 150 sentences of some thirty tokens"
+    yield _score(ours, theirs, "for 150 sentences of some thirty tokens")
     theirs = [_sentence(9, 4), _sentence(7, 4)]
-    yield theirs[::-1], theirs, "for two sentences that were exchanged"
+    yield _score(theirs[::-1], theirs, "for two sentences that were exchanged")
 
 
-@_asked
+@asked
 def _brevity() -> Cases:
     for longer in (-1, -4, 0, 1, 3):
         theirs = [_sentence(8), _sentence(11), _sentence(9)]
         where = f"for hypotheses longer than their references by {longer} tokens"
-        yield [_worsened(one, 0.1, longer) for one in theirs], theirs, where
+        yield _score([_worsened(one, 0.1, longer) for one in theirs], theirs, where)
     for n in (6, 5):
-        yield [list("abcdef"[:n])], [list("abcdef"[: 11 - n])], "for one sentence that is a token longer or shorter"
-    for shorter, longer, what in ((-3, 3, "as much"), (-4, 2, "less")):
+        yield _score([[*"abcdef"[:n]]], [[*"abcdef"[: 11 - n]]], "for one sentence that is a token longer or shorter")
+    for lengths, what in (((-3, 3), "as much"), ((-4, 2), "less")):
         theirs = [_sentence(8), _sentence(12)]
-        ours = [_worsened(theirs[0], 0.0, shorter), _worsened(theirs[1], 0.0, longer)]
-        yield ours, theirs, f"where one hypothesis is too short and the other {what} too long"
+        ours = [_worsened(one, 0.0, longer) for one, longer in zip(theirs, lengths, strict=True)]
+        yield _score(ours, theirs, f"where one hypothesis is too short and the other {what} too long")
 
 
 _smoothing = _split(
@@ -121,21 +109,14 @@ _nothing = _split(
 )
 
 
-@_asked
-def _two() -> Cases:
+@asked
+def _manners() -> Cases:
     sentence = _sentence(7)
-    yield [_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences"
-
-
-def _manners(student: Student) -> None:
-    _two(student)
-    with student.case():
-        named = {"hypotheses": [_sentence(6), _sentence(7)], "references": [_sentence(6), _sentence(5)]}
-        names_kept(student, "bleu", named, bleu(**named))
+    yield _score([_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences")
+    yield keeps_names(hypotheses=[_sentence(6), _sentence(7)], references=[_sentence(6), _sentence(5)])
     some, other = ["a", "b", "c", "d"], ["e", "f"]
     for hypotheses, references in (([some, other], [some]), ([some], [some, other]), ([], [some[:2]])):
-        with student.case(), raises_error(f"{len(hypotheses)} hypotheses for {len(references)} references"):
-            student.call("bleu", [hypotheses, references])
+        yield refuses([hypotheses, references], f"{len(hypotheses)} hypotheses for {len(references)} references")
 
 
 EXERCISE = Exercise(

@@ -1,42 +1,62 @@
 """What the checks of this notebook share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import kind, unchanged
-from autograder.spec.course import reference
 from autograder.spec.exercise import Problem, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded
+from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded, raises_error
 from autograder.spec.student import Answer, Kept, Student
 
-
-def float_answered(
-    student: Student, name: str, args: list, expected: float, what: str, where: str, digits: float = 1e-5
-) -> dict:
-    """Return a call that should give this number, however it is wrapped; whether it is a plain float is said last."""
-    answer = student.call(name, args, where=where, after=True)
-    got = answer["value"]
-    number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
-    if type(number) not in (int, float):
-        raise Wrong(f"{what} should be a number {where}; yours is {kind(got)}.")
-    note_rounded(student, got)
-    if not math.isfinite(number):
-        raise Wrong(f"{what} is not a finite number {where}.")
-    if abs(number - expected) > digits * max(abs(expected), 1e-12):
-        raise ValuesDiffer(f"{what} is too {'large' if number > expected else 'small'} {where}.")
-    if type(got) is not float and expected:
-        raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
-    return answer
+from ..asking import Asked, Further
 
 
-def names_kept(student: Student, name: str, named: dict[str, Any], right: float) -> None:
-    """Raise `Wrong` if arguments by name, in the order opposite to the signature's, give another number."""
-    got = student.call(name, [], dict(reversed(named.items())), "with arguments by name")["value"]
-    if isinstance(got, float) and abs(got - right) > 1e-6 * abs(right):
-        raise Wrong(f"The arguments by name are mixed up: {name}({', '.join(named)}).")
+def gives_float(args: list[Any], what: str, where: str, digits: float = 1e-5) -> Further:
+    """Make a case that asks for a number, however it is wrapped; whether it is a plain float is said last."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        answer, expected = student.call(asked.name, args, where=where, after=True), asked.right(*args)
+        got = answer["value"]
+        number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
+        if type(number) not in (int, float):
+            raise Wrong(f"{what} should be a number {where}; yours is {kind(got)}.")
+        note_rounded(student, got)
+        if not math.isfinite(number):
+            raise Wrong(f"{what} is not a finite number {where}.")
+        if abs(number - expected) > digits * max(abs(expected), 1e-12):
+            raise ValuesDiffer(f"{what} is too {'large' if number > expected else 'small'} {where}.")
+        if type(got) is not float and expected:
+            raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
+        if answer["after"] and list(answer["after"][: len(args)]) != args:
+            raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
+
+    return ask
+
+
+def keeps_names(**named: Any) -> Further:
+    """Make a case of arguments by name, in the order opposite to the signature's, which may not give another number."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        got = student.call(asked.name, [], dict(reversed(named.items())), "with arguments by name")["value"]
+        right = asked.right(**named)
+        if isinstance(got, float) and abs(got - right) > 1e-6 * abs(right):
+            raise Wrong(f"The arguments by name are mixed up: {asked.name}({', '.join(named)}).")
+
+    return ask
+
+
+def refuses(args: list[Any], what: str) -> Further:
+    """Make a case of bad input, which should raise a ValueError."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        with raises_error(what):
+            student.call(asked.name, args)
+
+    return ask
 
 
 # A model for decoding, in the student's process and here. What follows depends on the source and on every token so far,
@@ -82,74 +102,94 @@ def scripted(training, *args):
     model.came = training
     return model
 
-def calls(model):
-    return model.calls
-
-def graphs(model):
-    return model.graphs
-
-def mode(model):
-    return model.training or (not model.came and True in model.modes)
+def noted(model, what):
+    mode = model.training or (not model.came and True in model.modes)
+    return {"calls": model.calls, "graphs": model.graphs, "mode": mode}[what]
 """
 
 
-def id_list(got: Any, where: str) -> list[int]:
+def ids_differ(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> bool:
+    """Say what is remarkable about a wrong list of ids, or return that it is wrong; the caller says how."""
     if not isinstance(got, list):
         raise Wrong(f"The ids of a sentence should be a list of ints {where}; yours is {kind(got)}.")
-    strange = [token for token in got if type(token) is not int]
-    if strange:
+    if strange := [token for token in got if type(token) is not int]:
         raise Wrong(f"The ids should be ints {where}; among yours is {kind(strange[0])}.", "not_ints")
-    return got
-
-
-def ids_differ(got: list[int], expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> None:
-    """Say what is remarkable about a wrong list of ids; the caller says the rest."""
-    if got != expected and bos_id in got:
+    if got == expected:
+        return False
+    if bos_id in got:
         raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
-    if got != expected and eos_id in got:
+    if eos_id in got:
         raise ValuesDiffer(f"eos_id is in the result {where}: a sentence ends before its first eos_id.", "eos_kept")
-    if got != expected and len(got) > max_len:
+    if len(got) > max_len:
         raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
+    return True
 
 
-def their_scripted(student: Student, args: tuple[Any, ...], training: bool = False) -> Kept:
-    return student.call(student.probe("scripted", SCRIPTED), [training, *args], keep=True)["value"]
+Facts = tuple[Any, ...]  # what a model is made of: V, bos_id, eos_id and more
 
 
-def decoded(
-    student: Student, name: str, args: tuple[Any, ...], *rest: Any, where: str, training: bool = False
-) -> tuple[Answer, Kept, Any]:
-    """Return the answer for a scripted model, the model asked, and what is right. `rest` begins with source_ids."""
-    model, rest = their_scripted(student, args, training), (rest[0], args[1], args[2], *rest[1:])
-    answer = student.call(name, [model, *rest], where=where)
-    return answer, model, reference(name)(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)
+def scripted(student: Student, args: Facts, training: bool = False, code: str = SCRIPTED) -> Kept:
+    return student.call(student.probe("scripted", code), [training, *args], keep=True)["value"]
 
 
-Same = Callable[[Any, Any, str], None]  # compares what came back to what is right, for an input
+def decodes(
+    args: Facts,
+    source: torch.Tensor,
+    where: str = "",
+    *,
+    training: bool = False,
+    turned: bool = False,
+    code: str = SCRIPTED,
+    right: Any = None,
+    then: Callable[[Student, Answer, Kept, Any], None] = lambda *_: None,
+    **named: Any,
+) -> Further:
+    """Make a case of a scripted model and of what else is `named` for the function, passed by place.
+
+    `turned`: all by name, the last one first. `right` stands for what the reference gives. `then` asks for more, of the
+    answer, the model asked and what is right.
+    """
+
+    def ask(student: Student, asked: Asked) -> None:
+        model = scripted(student, args, training, code)
+        given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
+        by_name = dict(reversed({"model": model, **given}.items())) if turned else {}
+        answer = student.call(asked.name, [] if turned else [model, *given.values()], by_name, where)
+        expected = asked.right(define_in_judge(code, "Scripted")(*args), **given) if right is None else right
+        asked.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
+        then(student, answer, model, expected)
+
+    return ask
 
 
-def manners(student: Student, name: str, args: tuple[Any, ...], source: Any, same: Same, **named: Any) -> None:
-    """Raise `Wrong` if source_ids, a mode or the generator change, names do not work, or a tensor has no device."""
-    for training, symptom in enumerate(("training_mode", "eval_mode")):
-        with student.case():
-            where = "with a model that is in training mode" if training else ""
-            asked = decoded(student, name, args, source, *named.values(), where=where, training=bool(training))
-            answer, model, right = asked
-            same(answer["value"], right, where)
-            unchanged(answer["inputs"][:1], [source], "source_ids")
-            generator_unchanged(answer)
-            if student.value(student.probe("mode", SCRIPTED), model) != bool(training):
-                what = ("eval mode and is put into training mode", "training mode and is left in eval mode")[training]
-                raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
-    given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
-    with student.case():
-        where = "with the arguments given by name"
-        turned = dict(reversed({"model": their_scripted(student, args), **given}.items()))
-        same(student.call(name, [], turned, where)["value"], right, where)
-    with student.case():  # every tensor that names no device is put on the meta device, apart
+def noted(student: Student, model: Kept, what: str) -> Any:
+    return student.value(student.probe("noted", SCRIPTED), model, what)
+
+
+def manners(args: Facts, source: torch.Tensor, **named: Any) -> Iterator[Further]:
+    """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
+
+    def stays(mode: tuple[bool, str, str], student: Student, answer: Answer, model: Kept, _: Any) -> None:
+        unchanged(answer["inputs"][:1], [source], "source_ids")
+        generator_unchanged(answer)
+        training, symptom, what = mode
+        if noted(student, model, "mode") != training:
+            raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
+
+    def device(student: Student, asked: Asked) -> None:  # what names none is put on the meta device, apart
+        model = scripted(student, args)
         try:
-            student.call(name, [their_scripted(student, args), *given.values()], strict_device=True)
+            student.call(asked.name, [model, source, args[1], args[2], *named.values()], strict_device=True)
         except Problem as problem:
             if devices_differ(problem):
                 apart = "on a GPU it would be on the CPU, apart from source_ids and the model"
                 raise Wrong(f"A tensor is made without `device=…`: {apart}.", "device_not_kept") from None
+
+    for mode in (
+        (False, "training_mode", "eval mode and is put into training mode"),
+        (True, "eval_mode", "training mode and is left in eval mode"),
+    ):
+        where = "with a model that is in training mode" if mode[0] else ""
+        yield decodes(args, source, where, training=mode[0], then=partial(stays, mode), **named)
+    yield decodes(args, source, "with the arguments given by name", turned=True, **named)
+    yield device

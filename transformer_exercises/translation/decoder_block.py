@@ -1,5 +1,6 @@
 """`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts."""
 
+from itertools import product
 from typing import Any
 
 import torch
@@ -24,10 +25,9 @@ from autograder.spec.student import Answer, Student
 
 for_torch = given("for_torch", __name__)
 
-ATTENTIONS = ("self_attn", "cross_attn")
+ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")
-PROJECTIONS = ("q_proj", "k_proj", "v_proj")
-TORCHS_NAMES = {"cross_attn": "multihead_attn", "up": "linear1", "down": "linear2"}
+PARTS = (*ATTENTIONS, "ff", *NORMS)
 
 BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((2, 4, 3, 6, 3, 9), (3, 2, 5, 8, 2, 5), (1, 1, 4, 4, 1, 7), (2, 5, 1, 6, 6, 10), (4, 3, 3, 10, 5, 8)),
@@ -36,63 +36,51 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
 )
 
 
-def _weights(C: int, F_: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Weights for a block under names of ours."""
-    layers = [(f"{attn}.{name}", C, C, 1.5 / C**0.5, 1.0) for attn in ATTENTIONS for name in (*PROJECTIONS, "out_proj")]
-    state = {}
-    for name, rows, columns, scale, shift in (*layers, ("up", F_, C, 0.5, 0.5), ("down", C, F_, 0.5, 0.5)):
-        state[f"{name}.weight"] = normal(rows, columns, scale=scale, dtype=dtype)
-        state[f"{name}.bias"] = normal(rows, scale=shift, dtype=dtype)
-    for name in NORMS:
-        state[f"{name}.weight"] = 1 + normal(C, scale=0.5, dtype=dtype)
-        state[f"{name}.bias"] = normal(C, scale=0.5, dtype=dtype)
-    return state
+Weights = dict[str, torch.Tensor]
+Layout = dict[str, tuple[str, slice]]
 
 
-def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, list[str]]:
-    """For each parameter of a student's block, which of ours it is made of, one below the other.
+def _layout(parameters: dict[str, Any], C: int, F_: int) -> Layout:
+    """For each parameter of a student's block, which of nn.TransformerDecoderLayer's it is, and which of its rows.
 
     The attentions may keep their projections in three layers (q_proj, k_proj, v_proj) or stacked, as
     nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ).
     """
-    layout: dict[str, list[str]] = {}
+    layout: Layout = {}
 
-    def put(beginning: str, ending: str, shape: tuple[int, ...], *ours: str) -> bool:
-        for name, value in parameters.items():
+    def put(ours: str, shape: tuple[int, ...], hint: str, ending: str, *beginnings: str, first: int = 0) -> None:
+        for beginning, name in product(beginnings, parameters):
             bias = name.removesuffix("weight") + "bias"
-            fits = shape_of(value) == shape and shape_of(parameters.get(bias)) == shape[:1]
+            fits = shape_of(parameters[name]) == shape and shape_of(parameters.get(bias)) == shape[:1]
             if fits and name.startswith(beginning) and name.endswith(ending):
-                layout[name], layout[bias] = [f"{one}.weight" for one in ours], [f"{one}.bias" for one in ours]
-                return True
-        return False
+                rows = slice(first, first + shape[0])
+                layout[name], layout[bias] = (f"{ours}weight", rows), (f"{ours}bias", rows)
+                return
+        raise Wrong(hint)
 
-    wanted: list[tuple[str, bool]] = []
-    for attn in ATTENTIONS:
-        stacked = any(name.startswith(f"{attn}.") and "in_proj" in name for name in parameters)
-        single = ("out_proj",) if stacked else (*PROJECTIONS, "out_proj")
+    for attn, ours in ATTENTIONS.items():
         hint = f"{attn} has not the parameters of an attention of width {C}: make it Attention(embed_dim, num_heads)."
-        wanted += [(hint, put(f"{attn}.", f".{name}.weight", (C, C), f"{attn}.{name}")) for name in single]
-        if stacked:
-            parts = [f"{attn}.{name}" for name in PROJECTIONS]
-            wanted.append((hint, put(f"{attn}.", ".in_proj_weight", (3 * C, C), *parts)))
-    for role, rows, columns in (("up", F_, C), ("down", C, F_)):
+        if any(name.startswith(f"{attn}.") and "in_proj" in name for name in parameters):
+            put(f"{ours}.in_proj_", (3 * C, C), hint, ".in_proj_weight", f"{attn}.")
+        else:
+            for i, name in enumerate(("q_proj", "k_proj", "v_proj")):
+                put(f"{ours}.in_proj_", (C, C), hint, f".{name}.weight", f"{attn}.", first=i * C)
+        put(f"{ours}.out_proj.", (C, C), hint, ".out_proj.weight", f"{attn}.")
+    for ours, rows, columns in (("linear1.", F_, C), ("linear2.", C, F_)):
         hint = f"With embed_dim = {C}, ff_dim = {F_}, ff should have a layer nn.Linear({columns}, {rows}) with a bias."
         # PyTorch names a layer by the attribute that it was given to first, which may be another one than ff.
-        wanted.append((hint, put("ff.", "weight", (rows, columns), role) or put("", "weight", (rows, columns), role)))
+        put(ours, (rows, columns), hint, "weight", "ff.", "")
     for norm in NORMS:
         hint = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
-        wanted.append((hint, put(f"{norm}.weight", f"{norm}.weight", (C,), norm)))
-    for hint, found in wanted:
-        if not found:
-            raise Wrong(hint)
+        put(f"{norm}.", (C,), hint, "weight", f"{norm}.weight")
     return layout
 
 
 class _Block:
-    """A student's block with weights of ours: `state` holds them under our names, `layout` says where they went."""
+    """A student's block and PyTorch's with weights of ours: `state` has them by PyTorch's names."""
 
     def __init__(self, student: Student, C: int, H: int, F_: int, *args: float, dtype: torch.dtype = torch.float32):
-        self.student, self.sizes = student, (C, H, F_)
+        self.student, self.H = student, H
         self.module = student.build("DecoderBlock", C, H, F_, *args)
         if dtype == torch.float64:
             student.move(self.module, "float64")
@@ -101,36 +89,44 @@ class _Block:
         except Wrong:
             outline(student, self.module, 1)
             raise
-        self.state = _weights(C, F_, dtype)
+        self.torchs = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=dtype)
+        self.state: Weights = {}
+        for name, value in self.torchs.named_parameters():
+            scale = 0.5 if "attn" not in name else 1.0 if name.endswith("bias") else 1.5 / C**0.5
+            start = float(value.dim() == 1 and name.endswith("weight"))  # 1 for norms
+            self.state[name] = start + normal(*value.shape, scale=scale, dtype=dtype)
         student.load(self.module, self.own(self.state))
 
-    def own(self, values: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Values of ours under the names of the student's parameters."""
-        return {name: torch.cat([values[one] for one in ours]) for name, ours in self.layout.items()}
+    def own(self, values: Weights) -> Weights:
+        """Values by PyTorch's names under the names of the student's parameters."""
+        return {name: values[ours][rows] for name, (ours, rows) in self.layout.items()}
 
     def right(
-        self, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None, **other: Any
-    ) -> Any:
-        """Return what PyTorch's own block gives with the same weights, or with `other` ones."""
-        C, H, F_ = self.sizes
-        state, theirs = other or self.state, {}
-        for name, value in state.items():
-            first, _, rest = name.partition(".")
-            theirs[f"{TORCHS_NAMES.get(first, first)}.{rest}"] = value
-        for attn in ATTENTIONS:
-            for part in ("weight", "bias"):
-                stacked = torch.cat([state[f"{attn}.{name}.{part}"] for name in PROJECTIONS])
-                theirs[f"{TORCHS_NAMES.get(attn, attn)}.in_proj_{part}"] = stacked
-        block = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=x.dtype)
-        weights = {name: theirs[name] for name, _ in block.named_parameters()}
-        masks = {"tgt_mask": for_torch(mask, x, x, H), "memory_mask": for_torch(memory_mask, x, memory, H)}
-        return torch.func.functional_call(block, weights, (x, memory), masks)
+        self, state: Weights, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None
+    ) -> torch.Tensor:
+        """Return what PyTorch's own block gives with these weights."""
+        masks = {"tgt_mask": for_torch(mask, x, x, self.H), "memory_mask": for_torch(memory_mask, x, memory, self.H)}
+        return torch.func.functional_call(self.torchs, state, (x, memory), masks)
 
     def agrees(self, where: str, *args: torch.Tensor, named: dict[str, Any] | None = None, **options: Any) -> Answer:
         """Call it, and compare its output with PyTorch's."""
         answer = self.student.call(self.module, list(args), named, where, **options)
-        same_output(answer["value"], self.right(*args, **(named or {})), where)
+        same_output(answer["value"], self.right(self.state, *args, **(named or {})), where)
         return answer
+
+    def has_gradients(self, where: str, x: torch.Tensor, memory: torch.Tensor, *masks: torch.Tensor) -> None:
+        def right(x: torch.Tensor, memory: torch.Tensor, *leaves: torch.Tensor) -> torch.Tensor:
+            return self.right(dict(zip(self.state, leaves, strict=True)), x, memory, *masks)
+
+        rough = x.dtype == torch.float32
+        self.agrees(where, x, memory, *masks)
+        expected, upstream = gradients_of(right, [x, memory, *self.state.values()])
+        got = self.student.call(self.module, [x, memory, *masks], upstream=upstream, where=where)["gradients"]
+        ours = self.own(dict(zip(self.state, expected[2:], strict=True)))
+        mine = [got.get("parameters", {}).get(name) for name in ours]
+        self.student.note_gradients(dict(enumerate(mine)))  # whatever their names
+        same_gradients(got.get("inputs", []), expected[:2], ["x", "memory"], where, rough)
+        same_gradients(mine, list(ours.values()), [f"`{name}`" for name in ours], where, rough)
 
 
 def _parts(student: Student) -> None:
@@ -140,14 +136,13 @@ def _parts(student: Student) -> None:
             outline(student, module, 1)
             state = student.state(module, record=False)
             parameters = state["parameters"]
-            for name in (*ATTENTIONS, "ff", *NORMS):
-                if name not in state["children"] and not any(p.startswith(name + ".") for p in parameters):
-                    called = ", ".join((*ATTENTIONS, "ff", *NORMS))
-                    raise Wrong(f"The block has no part `{name}`: its parts are called {called}.")
+            for name in PARTS:
+                if name not in state["children"] and not any(p.startswith(f"{name}.") for p in parameters):
+                    raise Wrong(f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}.")
             layout = _layout(parameters, C, F_)
-            if frozen := sorted(set(layout) - set(state["trainable"])):
+            if frozen := sorted(layout.keys() - set(state["trainable"])):
                 raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
-            if extra := sorted(set(parameters) - set(layout)):
+            if extra := sorted(parameters.keys() - layout.keys()):
                 raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
     with student.case():
         student.build("DecoderBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1)
@@ -164,7 +159,6 @@ def _masks(student: Student) -> None:
     for B, T, S, C, H, F_ in ((2, 4, 5, 6, 3, 9), (3, 3, 3, 6, 2, 8)):
         block, inputs = _Block(student, C, H, F_), (normal(B, T, C), 2 * normal(B, S, C))
         padding = (torch.arange(S) >= torch.tensor([S, S - 2, S - 1])[:B, None])[:, None, None]
-        nothing = torch.zeros(T, T, dtype=torch.bool), torch.zeros(T, S, dtype=torch.bool)
         for mask, memory_mask, what in (
             (future(T), None, "with a causal mask (T, T)"),
             (None, padding, "with a memory_mask (B, 1, 1, S) that blocks padding"),
@@ -175,12 +169,12 @@ def _masks(student: Student) -> None:
             (some_mask(B, H, T, T), None, "with a mask (B, H, T, T), one for each head"),
             (None, some_mask(B, H, T, S), "with a memory_mask (B, H, T, S), one for each head"),
             (some_mask(1, 1, T, T), some_mask(1, T, S), "with a mask (1, 1, T, T) and a memory_mask (1, T, S)"),
-            (*nothing, "with masks that block nothing"),
+            (torch.zeros(T, T) > 0, torch.zeros(T, S) > 0, "with masks that block nothing"),
             (None, None, "without masks, after calls with some"),
         ):
             with student.case():
-                given = {"mask": mask, "memory_mask": memory_mask}
-                named = {name: value for name, value in given.items() if value is not None}
+                named = {"mask": mask, "memory_mask": memory_mask}
+                named = {name: value for name, value in named.items() if value is not None}
                 block.agrees(f"{what}, for B = {B}, T = {T}, S = {S}", *inputs, named=named)
     for B, T, S in ((1, 4, 5), (3, 1, 6)):
         with student.case():
@@ -240,27 +234,11 @@ def _modes(student: Student) -> None:
 
 
 def _gradient(student: Student) -> None:
-    def ask(dtype: torch.dtype, where: str, *masks: torch.Tensor) -> None:
-        block = _Block(student, 8, 2, 5, dtype=dtype)
-        inputs = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
-        block.agrees(where, *inputs, *masks)
-
-        def right(x: torch.Tensor, memory: torch.Tensor, *leaves: torch.Tensor) -> Any:
-            return block.right(x, memory, *masks, **dict(zip(block.state, leaves, strict=True)))
-
-        expected, upstream = gradients_of(right, [*inputs, *block.state.values()])
-        got = student.call(block.module, [*inputs, *masks], upstream=upstream, where=where)["gradients"]
-        rough = dtype == torch.float32
-        ours = block.own(dict(zip(block.state, expected[2:], strict=True)))
-        mine = [got.get("parameters", {}).get(name) for name in ours]
-        student.note_gradients(dict(enumerate(mine)))  # whatever their names
-        same_gradients(got.get("inputs", []), expected[:2], ["x", "memory"], where, rough)
-        same_gradients(mine, list(ours.values()), [f"`{name}`" for name in ours], where, rough)
-
-    with student.case():
-        ask(torch.float32, "without masks")
-    with student.case():
-        ask(torch.float64, "with masks", future(5), some_mask(2, 1, 1, 3))
+    masks = future(5), some_mask(2, 1, 1, 3)
+    for dtype, where, passed in ((torch.float32, "without masks", ()), (torch.float64, "with masks", masks)):
+        with student.case():
+            inputs = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
+            _Block(student, 8, 2, 5, dtype=dtype).has_gradients(where, *inputs, *passed)
 
 
 def _manners(student: Student) -> None:
@@ -278,7 +256,7 @@ def _manners(student: Student) -> None:
         block, where = _Block(student, 6, 2, 9), "with slices of tensors, given by name"
         named = {"memory_mask": masks[1], "mask": masks[0], "memory": memory, "x": x}
         got = student.call(block.module, [], {name: sliced(student, t) for name, t in named.items()}, where)["value"]
-        same_output(got, block.right(**named), where)
+        same_output(got, block.right(block.state, **named), where)
     with student.case():
         turned = normal(5, 2, 6).transpose(0, 1), normal(3, 2, 6).transpose(0, 1)
         _Block(student, 6, 2, 9).agrees("for tensors that are not contiguous", *turned)

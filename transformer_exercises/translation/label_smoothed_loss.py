@@ -4,15 +4,15 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_gradients, same_tensor
+from autograder.spec.compare import same_gradients
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, normal, raises_error, sliced
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device, slices
+from .common import refuses
 
-label_smoothed_loss = reference("label_smoothed_loss")
 asked = asks("label_smoothed_loss")
 
 
@@ -55,29 +55,25 @@ def _padding() -> Cases:
 
 @asked
 def _extremes() -> Cases:
-    for scale, offset, where in (
-        (1e4, 0.0, "for logits of about 1e4"),
-        (1.0, 1e4, "for logits with a large common offset"),
-        (1.0, -1e4, "for logits with a large negative offset"),
-        (200.0, 0.0, "for logits of about 200 (their exponentials overflow)"),
+    for scale, offset, what in (
+        *((1e4, 0.0, "of about 1e4"), (200.0, 0.0, "of about 200 (their exponentials overflow)")),
+        *((1.0, 1e4, "with a large common offset"), (1.0, -1e4, "with a large negative offset")),
     ):
         logits = normal(3, 4, 5, scale=scale) + offset
-        yield [logits, _targets(3, 4, V=5, pads=0.25), 0.1, 0], where, True
+        yield [logits, _targets(3, 4, V=5, pads=0.25), 0.1, 0], f"for logits {what}", True
 
 
 def _gradient(student: Student) -> None:
     for shape, V, smoothing, pad_id, dtype in (
-        ((2, 5), 6, 0.1, 0, torch.float32),
-        ((7,), 4, 0.0, 2, torch.float64),
+        *(((2, 5), 6, 0.1, 0, torch.float32), ((7,), 4, 0.0, 2, torch.float64)),
         ((2, 2, 4), 5, 0.4, 1, torch.float64),
     ):
         with student.case():
-            logits, weight = normal(*shape, V, dtype=dtype), torch.tensor(1.7, dtype=dtype)
+            logits, weight = normal(*shape, V, dtype=dtype).requires_grad_(), torch.tensor(1.7, dtype=dtype)
             args, where = (_targets(*shape, V=V, pads=0.4, pad_id=pad_id), smoothing, pad_id), f"for V = {V}"
-            leaf = logits.clone().requires_grad_(True)
-            expected = torch.autograd.grad(weight * label_smoothed_loss(leaf, *args), [leaf])
-            answer = student.call("label_smoothed_loss", [logits, *args], where=where, upstream=[weight])
-            same_gradients(answer["gradients"].get("inputs", []), list(expected), ["logits"], where)
+            expected = torch.autograd.grad(weight * reference("label_smoothed_loss")(logits, *args), [logits])
+            answer = student.call("label_smoothed_loss", [logits.detach(), *args], where=where, upstream=[weight])
+            same_gradients(answer["gradients"].get("inputs", []), [*expected], ["logits"], where)
 
 
 def _padded(*shape: int, pad_id: int, dtype: torch.dtype = torch.float32) -> list[Any]:
@@ -89,37 +85,23 @@ _outside = asked(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    for dtype in (torch.float32, torch.float64):
+        yield behaves(_padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
     turned = normal(6, 3, 5).permute(1, 2, 0), _targets(5, 3, V=6, pads=0.4).mT
     yield [*turned, 0.1, 0], "for tensors that are not contiguous"
-
-
-def _manners(student: Student) -> None:
-    for dtype in (torch.float32, torch.float64):
-        with student.case():
-            behaves(student, "label_smoothed_loss", _padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
-    _layouts(student)
-    with student.case():
-        logits, targets, *_ = _padded(3, 5, pad_id=2)
-        given = {"pad_id": 2, "smoothing": 0.1, "targets": sliced(student, targets), "logits": sliced(student, logits)}
-        where = "for slices of tensors, given by name"
-        got = student.call("label_smoothed_loss", [], given, where)["value"]
-        same_tensor(got, label_smoothed_loss(logits, targets, 0.1, 2), "The result", where)
-    with student.case():
-        device_is_kept(student, "label_smoothed_loss", _padded(3, 5, pad_id=0))
+    named = zip(("logits", "targets", "smoothing", "pad_id"), _padded(3, 5, pad_id=2), strict=True)
+    yield slices([], dict(reversed([*named])), "for slices of tensors, given by name")
+    yield device(_padded(3, 5, pad_id=0))
 
 
 @asked
-def _limits() -> Cases:
+def _refusals() -> Cases:
+    given = normal(4, 3), torch.tensor([1, 2, 0, 1])
     for smoothing in (0.0, 1.0):
-        yield [normal(4, 3), torch.tensor([1, 2, 0, 1]), smoothing, 0], f"for smoothing = {smoothing}"
-
-
-def _refusals(student: Student) -> None:
-    _limits(student)
+        yield [*given, smoothing, 0], f"for smoothing = {smoothing}"
     for smoothing in (-0.1, 1.1, 10.0):
-        with student.case(), raises_error(f"smoothing = {smoothing}"):
-            student.call("label_smoothed_loss", [normal(4, 3), torch.tensor([1, 2, 0, 1]), smoothing, 0])
+        yield refuses([*given, smoothing, 0], f"smoothing = {smoothing}")
 
 
 EXERCISE = Exercise(
