@@ -93,7 +93,8 @@ def _scripted(args: Facts, source: list[int], what: str, *numbers: float, **tree
 
 def _tree(text: str, words: str, what: str, *numbers: float) -> Further:
     right = [_LETTERS.index(x) for x in words]
-    return _scripted((len(_LETTERS), 1, 2, _LETTERS, text), [4, 3, 5], what, *numbers, code=_TREE, right=right)
+    how = {"code": _TREE, "right": right, "by_name": ["length_penalty"]}
+    return _scripted((len(_LETTERS), 1, 2, _LETTERS, text), [4, 3, 5], what, *numbers, **how)
 
 
 @asked

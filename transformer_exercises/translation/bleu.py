@@ -4,7 +4,7 @@ from autograder.spec.exercise import Asking, Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, Further, asks
-from .common import gives_float, keeps_names, refuses
+from .common import gives_float, refuses
 
 asked = asks("bleu")
 
@@ -113,7 +113,8 @@ _nothing = _split(
 def _manners() -> Cases:
     sentence = _sentence(7)
     yield _score([_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences")
-    yield keeps_names(hypotheses=[_sentence(6), _sentence(7)], references=[_sentence(6), _sentence(5)])
+    ours, theirs = [_sentence(6), _sentence(7)], [_sentence(6), _sentence(5)]
+    yield gives_float({"references": theirs, "hypotheses": ours}, "The score", "with arguments by name")
     some, other = ["a", "b", "c", "d"], ["e", "f"]
     for hypotheses, references in (([some, other], [some]), ([some], [some, other]), ([], [some[:2]])):
         yield refuses([hypotheses, references], f"{len(hypotheses)} hypotheses for {len(references)} references")

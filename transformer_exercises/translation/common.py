@@ -1,7 +1,7 @@
 """What the checks of this notebook share."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,16 @@ from autograder.spec.student import Answer, Kept, Student
 from ..asking import Asked, Further
 
 
-def gives_float(args: list[Any], what: str, where: str, digits: float = 1e-5) -> Further:
-    """Make a case that asks for a number, however it is wrapped; whether it is a plain float is said last."""
+def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits: float = 1e-5) -> Further:
+    """Make a case that asks for a number, however it is wrapped; whether it is a plain float is said last.
+
+    Its arguments are a list, or a dictionary if they are given by name.
+    """
+    by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
 
     def ask(student: Student, asked: Asked) -> None:
-        answer, expected = student.call(asked.name, args, where=where, after=True), asked.right(*args)
+        answer = student.call(asked.name, by_place, by_name, where, after=True)
+        expected = asked.right(*by_place, **by_name)
         got = answer["value"]
         number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
         if type(number) not in (int, float):
@@ -31,20 +36,8 @@ def gives_float(args: list[Any], what: str, where: str, digits: float = 1e-5) ->
             raise ValuesDiffer(f"{what} is too {'large' if number > expected else 'small'} {where}.")
         if type(got) is not float and expected:
             raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
-        if answer["after"] and list(answer["after"][: len(args)]) != args:
+        if answer["after"] and list(answer["after"][: len(by_place)]) != by_place:
             raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
-
-    return ask
-
-
-def keeps_names(**named: Any) -> Further:
-    """Make a case of arguments by name, in the order opposite to the signature's, which may not give another number."""
-
-    def ask(student: Student, asked: Asked) -> None:
-        got = student.call(asked.name, [], dict(reversed(named.items())), "with arguments by name")["value"]
-        right = asked.right(**named)
-        if isinstance(got, float) and abs(got - right) > 1e-6 * abs(right):
-            raise Wrong(f"The arguments by name are mixed up: {asked.name}({', '.join(named)}).")
 
     return ask
 
@@ -83,6 +76,10 @@ class Scripted(nn.Module):
         if len(target_ids) > 1000 or self.calls > 500:
             raise RuntimeError("the model was asked more than 500 times, or got more than 1000 rows at once")
 
+    def noted(self, what):
+        mode = self.training or (not self.came and True in self.modes)
+        return {"calls": self.calls, "graphs": self.graphs, "mode": mode}[what]
+
     def forward(self, source_ids, target_ids):
         self.note(source_ids, target_ids)
         state = (source_ids * torch.arange(1, source_ids.shape[1] + 1, device=source_ids.device)).sum(1)  # (B,)
@@ -101,10 +98,6 @@ def scripted(training, *args):
     model = Scripted(*args).train(training)
     model.came = training
     return model
-
-def noted(model, what):
-    mode = model.training or (not model.came and True in model.modes)
-    return {"calls": model.calls, "graphs": model.graphs, "mode": mode}[what]
 """
 
 
@@ -137,46 +130,44 @@ def decodes(
     source: torch.Tensor,
     where: str = "",
     *,
+    by_name: Sequence[str] = (),
     training: bool = False,
-    turned: bool = False,
     code: str = SCRIPTED,
     right: Any = None,
     then: Callable[[Student, Answer, Kept, Any], None] = lambda *_: None,
     **named: Any,
 ) -> Further:
-    """Make a case of a scripted model and of what else is `named` for the function, passed by place.
+    """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
 
-    `turned`: all by name, the last one first. `right` stands for what the reference gives. `then` asks for more, of the
-    answer, the model asked and what is right.
+    Those that `by_name` lists are passed by name, in its order. `right` stands for what the reference gives. `then`
+    asks for more, of the answer, the model and what is right.
     """
 
     def ask(student: Student, asked: Asked) -> None:
         model = scripted(student, args, training, code)
-        given = {"source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
-        by_name = dict(reversed({"model": model, **given}.items())) if turned else {}
-        answer = student.call(asked.name, [] if turned else [model, *given.values()], by_name, where)
-        expected = asked.right(define_in_judge(code, "Scripted")(*args), **given) if right is None else right
+        given = {"model": model, "source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
+        by_place = [value for name, value in given.items() if name not in by_name]
+        answer = student.call(asked.name, by_place, {name: given[name] for name in by_name if name in given}, where)
+        given["model"] = define_in_judge(code, "Scripted")(*args)
+        expected = asked.right(**given) if right is None else right
         asked.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
         then(student, answer, model, expected)
 
     return ask
 
 
-def noted(student: Student, model: Kept, what: str) -> Any:
-    return student.value(student.probe("noted", SCRIPTED), model, what)
-
-
 def manners(args: Facts, source: torch.Tensor, **named: Any) -> Iterator[Further]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
-    def stays(mode: tuple[bool, str, str], student: Student, answer: Answer, model: Kept, _: Any) -> None:
+    def stays(training: bool, student: Student, answer: Answer, model: Kept, _: Any) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         generator_unchanged(answer)
-        training, symptom, what = mode
-        if noted(student, model, "mode") != training:
+        if student.value((model, "noted"), "mode") != training:
+            what = "training mode and is left in eval mode" if training else "eval mode and is put into training mode"
+            symptom = "eval_mode" if training else "training_mode"
             raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
 
-    def device(student: Student, asked: Asked) -> None:  # what names none is put on the meta device, apart
+    def names_device(student: Student, asked: Asked) -> None:  # what names none is put on the meta device, apart
         model = scripted(student, args)
         try:
             student.call(asked.name, [model, source, args[1], args[2], *named.values()], strict_device=True)
@@ -185,11 +176,8 @@ def manners(args: Facts, source: torch.Tensor, **named: Any) -> Iterator[Further
                 apart = "on a GPU it would be on the CPU, apart from source_ids and the model"
                 raise Wrong(f"A tensor is made without `device=…`: {apart}.", "device_not_kept") from None
 
-    for mode in (
-        (False, "training_mode", "eval mode and is put into training mode"),
-        (True, "eval_mode", "training mode and is left in eval mode"),
-    ):
-        where = "with a model that is in training mode" if mode[0] else ""
-        yield decodes(args, source, where, training=mode[0], then=partial(stays, mode), **named)
-    yield decodes(args, source, "with the arguments given by name", turned=True, **named)
-    yield device
+    where, names = "with a model that is in training mode", ("model", "source_ids", "bos_id", "eos_id", *named)
+    yield decodes(args, source, then=partial(stays, False), **named)
+    yield decodes(args, source, where, training=True, then=partial(stays, True), **named)
+    yield decodes(args, source, "with the arguments given by name", by_name=names[::-1], **named)
+    yield names_device

@@ -7,20 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.spec import inputs
 from autograder.spec.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
 from autograder.spec.course import given
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import (
-    device_is_kept,
-    future,
-    generator_unchanged,
-    gradients_of,
-    normal,
-    outline,
-    parameters_unchanged,
-    sliced,
-    some_mask,
-)
+from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
 from autograder.spec.student import Answer, Student
 
 for_torch = given("for_torch", __name__)
@@ -36,17 +27,16 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
 )
 
 
-Weights = dict[str, torch.Tensor]
-Layout = dict[str, tuple[str, slice]]
+Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 
 
-def _layout(parameters: dict[str, Any], C: int, F_: int) -> Layout:
+def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, tuple[str, slice]]:
     """For each parameter of a student's block, which of nn.TransformerDecoderLayer's it is, and which of its rows.
 
     The attentions may keep their projections in three layers (q_proj, k_proj, v_proj) or stacked, as
     nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ).
     """
-    layout: Layout = {}
+    layout = {}
 
     def put(ours: str, shape: tuple[int, ...], hint: str, ending: str, *beginnings: str, first: int = 0) -> None:
         for beginning, name in product(beginnings, parameters):
@@ -60,11 +50,9 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> Layout:
 
     for attn, ours in ATTENTIONS.items():
         hint = f"{attn} has not the parameters of an attention of width {C}: make it Attention(embed_dim, num_heads)."
-        if any(name.startswith(f"{attn}.") and "in_proj" in name for name in parameters):
-            put(f"{ours}.in_proj_", (3 * C, C), hint, ".in_proj_weight", f"{attn}.")
-        else:
-            for i, name in enumerate(("q_proj", "k_proj", "v_proj")):
-                put(f"{ours}.in_proj_", (C, C), hint, f".{name}.weight", f"{attn}.", first=i * C)
+        stacked = any(name.startswith(f"{attn}.") and "in_proj" in name for name in parameters)
+        for i, name in enumerate(["in_proj_"] if stacked else ["q_proj.", "k_proj.", "v_proj."]):
+            put(f"{ours}.in_proj_", (3 * C if stacked else C, C), hint, f".{name}weight", f"{attn}.", first=i * C)
         put(f"{ours}.out_proj.", (C, C), hint, ".out_proj.weight", f"{attn}.")
     for ours, rows, columns in (("linear1.", F_, C), ("linear2.", C, F_)):
         hint = f"With embed_dim = {C}, ff_dim = {F_}, ff should have a layer nn.Linear({columns}, {rows}) with a bias."
@@ -157,7 +145,7 @@ def _values(student: Student) -> None:
 
 def _masks(student: Student) -> None:
     for B, T, S, C, H, F_ in ((2, 4, 5, 6, 3, 9), (3, 3, 3, 6, 2, 8)):
-        block, inputs = _Block(student, C, H, F_), (normal(B, T, C), 2 * normal(B, S, C))
+        block, x, memory = _Block(student, C, H, F_), normal(B, T, C), 2 * normal(B, S, C)
         padding = (torch.arange(S) >= torch.tensor([S, S - 2, S - 1])[:B, None])[:, None, None]
         for mask, memory_mask, what in (
             (future(T), None, "with a causal mask (T, T)"),
@@ -175,13 +163,11 @@ def _masks(student: Student) -> None:
             with student.case():
                 named = {"mask": mask, "memory_mask": memory_mask}
                 named = {name: value for name, value in named.items() if value is not None}
-                block.agrees(f"{what}, for B = {B}, T = {T}, S = {S}", *inputs, named=named)
-    for B, T, S in ((1, 4, 5), (3, 1, 6)):
+                block.agrees(f"{what}, for B = {B}, T = {T}, S = {S}", x, memory, named=named)
+    for B, T, S in ((1, 4, 5), (3, 1, 6), (3, 3, 3)):
         with student.case():
             masks, where = (some_mask(B, 1, T, T), some_mask(B, 1, 1, S)), f"for B = {B}, T = {T}, S = {S}"
-            block.agrees(f"with both masks, {where}", normal(B, T, 6), 2 * normal(B, S, 6), *masks)
-    with student.case():
-        block.agrees("with both masks given by position", *inputs, future(3), padding)
+            block.agrees(f"with both masks given by position, {where}", normal(B, T, 6), 2 * normal(B, S, 6), *masks)
 
 
 def _leaks(student: Student) -> None:
@@ -221,24 +207,24 @@ def _dropout(student: Student) -> None:
 
 
 def _modes(student: Student) -> None:
-    inputs = normal(2, 5, 6), normal(2, 3, 6)
+    x, memory = normal(2, 5, 6), normal(2, 3, 6)
     for args, training, where in (
         ([0.9], False, "in evaluation mode with dropout = 0.9"),
         ([0.0], True, "in training mode with dropout = 0.0"),
         ([], True, "in training mode with the default dropout of 0"),
     ):
         with student.case():
-            answer = _Block(student, 6, 3, 8, *args).agrees(where, *inputs, training=training)
+            answer = _Block(student, 6, 3, 8, *args).agrees(where, x, memory, training=training)
             if not training:
-                generator_unchanged(answer)
+                inputs.generator_unchanged(answer)
 
 
 def _gradient(student: Student) -> None:
     masks = future(5), some_mask(2, 1, 1, 3)
     for dtype, where, passed in ((torch.float32, "without masks", ()), (torch.float64, "with masks", masks)):
         with student.case():
-            inputs = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
-            _Block(student, 8, 2, 5, dtype=dtype).has_gradients(where, *inputs, *passed)
+            x, memory = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
+            _Block(student, 8, 2, 5, dtype=dtype).has_gradients(where, x, memory, *passed)
 
 
 def _manners(student: Student) -> None:
@@ -248,7 +234,7 @@ def _manners(student: Student) -> None:
         for given in ([x, memory], [x, memory, *masks]):
             unchanged(block.agrees("", *given)["inputs"], given, "x, memory or a mask")
         other.agrees("of a second block", x, memory)
-        parameters_unchanged(student, block.module, block.own(block.state), record=False)
+        inputs.parameters_unchanged(student, block.module, block.own(block.state), record=False)
     with student.case():
         wide = _Block(student, 8, 2, 4, dtype=torch.float64)
         wide.agrees("in float64", normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), future(4))

@@ -10,7 +10,7 @@ from autograder.spec.inputs import normal
 from autograder.spec.student import Answer, Kept, Student
 
 from ..asking import Cases, asks
-from .common import decodes, ids_differ, manners, noted
+from .common import decodes, ids_differ, manners
 
 
 def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
@@ -69,7 +69,7 @@ def _other_ids() -> Cases:
 
 
 def _stopped(student: Student, _: Answer, model: Kept, right: list[list[int]]) -> None:
-    if noted(student, model, "calls") > sum(len(row) + 1 for row in right):
+    if student.value((model, "noted"), "calls") > sum(len(row) + 1 for row in right):
         raise Wrong("The model is asked again although all rows have ended: stop decoding then.", "never_stops")
 
 
@@ -80,7 +80,7 @@ def _stops() -> Cases:
 
 
 def _no_graphs(student: Student, _: Answer, model: Kept, right: list[list[int]]) -> None:
-    if noted(student, model, "graphs"):
+    if student.value((model, "noted"), "graphs"):
         raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
 

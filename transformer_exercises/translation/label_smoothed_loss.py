@@ -90,8 +90,8 @@ def _manners() -> Cases:
         yield behaves(_padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
     turned = normal(6, 3, 5).permute(1, 2, 0), _targets(5, 3, V=6, pads=0.4).mT
     yield [*turned, 0.1, 0], "for tensors that are not contiguous"
-    named = zip(("logits", "targets", "smoothing", "pad_id"), _padded(3, 5, pad_id=2), strict=True)
-    yield slices([], dict(reversed([*named])), "for slices of tensors, given by name")
+    named = dict(zip(("pad_id", "smoothing", "targets", "logits"), _padded(3, 5, pad_id=2)[::-1], strict=True))
+    yield slices([], named, "for slices of tensors, given by name")
     yield device(_padded(3, 5, pad_id=0))
 
 

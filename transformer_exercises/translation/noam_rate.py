@@ -5,7 +5,7 @@ from itertools import starmap
 from autograder.spec.exercise import Asking, Check, Exercise
 
 from ..asking import Cases, Further, asks
-from .common import gives_float, keeps_names, refuses
+from .common import gives_float, refuses
 
 asked = asks("noam_rate")
 
@@ -27,7 +27,7 @@ def _at(*steps: int) -> Asking:
 @asked
 def _edges() -> Cases:
     yield from starmap(_rate, ((1, 512, 1), (9, 1, 1), (1, 1, 5), (10**9, 64, 4000), (3, 1024, 10**6), (5, 5, 5)))
-    yield keeps_names(step=7, d_model=16, warmup=30)
+    yield gives_float({"warmup": 30, "d_model": 16, "step": 7}, "The rate", "with arguments by name")
 
 
 @asked
