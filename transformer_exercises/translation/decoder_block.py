@@ -16,6 +16,7 @@ from autograder.spec.student import Answer, Student
 
 for_torch = given("for_torch", __name__)
 
+Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")
 PARTS = (*ATTENTIONS, "ff", *NORMS)
@@ -25,9 +26,6 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((1, 7, 20, 4, 2, 16), (5, 6, 2, 12, 4, 1)),
     *((1, 300, 520, 4, 2, 16), (16, 2, 3, 264, 12, 40)),  # as in real use
 )
-
-
-Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 
 
 def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, tuple[str, slice]]:
