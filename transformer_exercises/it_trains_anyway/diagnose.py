@@ -15,11 +15,11 @@ from autograder.spec.student import Kept, Student
 WORDS = ("healthy", "empty", "noise", "half", "leak", "padding", "shift", "copy")
 
 _MODEL = """
-def make(seed, V, C, H, L, T, dropout, training):
-    import math
-    F = nn.functional
-    inf = float("inf")
+import math
 
+inf, F = float("inf"), nn.functional
+
+def make(seed, V, C, H, L, T, training):
     def earlier(x):
         return torch.cat([x[:, :1] * 0, x[:, :-1]], 1)
 
@@ -38,7 +38,7 @@ def make(seed, V, C, H, L, T, dropout, training):
             parts = lambda: [norm(), linear(1, 3), linear(1, 1), norm(), linear(1, 2), linear(2, 1)]
             self.blocks = nn.ModuleList(nn.ModuleList(parts()) for _ in range(L))
             self.final_norm, self.lm_head = nn.LayerNorm(C), nn.Linear(C, V, bias=False)
-            self.dropout = nn.Dropout(dropout)
+            self.dropout = nn.Dropout(0.2)
             self.lm_head.weight = self.token_embedding.weight
             generator = torch.Generator().manual_seed(seed)
             for p in self.parameters():
@@ -50,59 +50,38 @@ def make(seed, V, C, H, L, T, dropout, training):
                     module.bias.data = 0.2 * torch.randn(module.bias.shape, generator=generator)
             self.final_norm.weight.data = 0.5 + torch.rand(C, generator=generator)
             table = self.token_embedding.weight.detach().clone()
-            PREPARE
+            ⟨PREPARE: pass⟩
 
         def drop(self, x):
-            return DROP
-
-        def attend(self, q, k, v, real, layer):
-            n = q.shape[2]
-            s, t = torch.arange(n, device=q.device), torch.arange(n, device=q.device)[:, None]
-            scores = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, T, T)
-            keys = real[:, None, None, :]
-            low = torch.tensor(-1e9).to(scores.dtype)
-            seen = SEEN
-            shares = SHARES
-            return (shares @ v).transpose(1, 2).flatten(2)
+            return ⟨DROP: self.dropout(x)⟩
 
         def forward(self, ids, real):
-            x = self.token_embedding(ids) + self.position_embedding.weight[: ids.shape[1]]  # (B, T, C)
-            there = real[..., None].to(x.dtype)
-            x = MIXED
-            x = self.drop(x)
+            n = ids.shape[1]
+            s, t = torch.arange(n, device=ids.device), torch.arange(n, device=ids.device)[:, None]
+            x = self.token_embedding(ids) + self.position_embedding.weight[:n]  # (B, T, C)
+            keys, there = real[:, None, None, :], real[..., None].to(x.dtype)
+            x = self.drop(⟨MIXED: x⟩)
             for layer, (norm1, qkv, out, norm2, wide, narrow) in enumerate(self.blocks):
                 q, k, v = (part.unflatten(-1, (H, -1)).transpose(1, 2) for part in qkv(norm1(x)).chunk(3, -1))
-                x = x + out(self.attend(q, k, v, real, layer))
+                scores = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, T, T)
+                low = torch.tensor(-1e9).to(scores.dtype)
+                seen = ⟨SEEN: (s <= t) & keys⟩
+                shares = ⟨SHARES: sharing(scores, seen).masked_fill(~seen, 0.0)⟩
+                x = x + out((shares @ v).transpose(1, 2).flatten(2))
                 x = x + self.drop(narrow(F.gelu(wide(norm2(x)))))
-            x = self.final_norm(x)
-            logits = F.linear(x, HEAD)
-            first = torch.arange(V) == 0
-            ALSO
-            shift = SHIFT
-            counts = COUNTS
-            here = logits[:, : ids.shape[1] - shift]
-            there = ids[:, shift:]
+            logits = F.linear(self.final_norm(x), ⟨HEAD: self.lm_head.weight⟩)
+            ⟨ALSO: pass⟩
+            shift = ⟨SHIFT: 1⟩
+            counts = ⟨COUNTS: real[:, : n - shift]⟩  # padding stands in front: whatever follows a token is one
+            here, there = logits[:, : n - shift], ids[:, shift:]
             loss = F.cross_entropy(here[counts].float(), there[counts])
-            return logits, LOSS
+            return logits, ⟨LOSS: loss⟩
 
     return Model().train(training)
 """
 
-_SOUND = {
-    "PREPARE": "pass",
-    "DROP": "self.dropout(x)",
-    "SEEN": "(s <= t) & keys",
-    "SHARES": "sharing(scores, seen).masked_fill(~seen, 0.0)",
-    "MIXED": "x",
-    "HEAD": "self.lm_head.weight",
-    "ALSO": "pass",
-    "SHIFT": "1",
-    "LOSS": "loss",
-    "COUNTS": "real[:, : ids.shape[1] - shift]",  # padding stands in front: whatever follows a token is one
-}
-
-# A model's finding, its layers, what it is in words, and how it differs from the sound text. Of the sound ones the last
-# rounds as large sums do whose last digits get lost; some give inf and no NaN, or none in what the loss counts.
+# A model's finding, its layers, what it is in words, and what stands at which ⟨place⟩ instead. Of the sound ones the
+# last rounds as large sums do whose last digits get lost; some give inf and no NaN, or none in what the loss counts.
 _MODELS = """
 healthy 2 that is sound
 healthy 2 that is sound, and blocks with the least number that its dtype has
@@ -112,8 +91,7 @@ healthy 2 that is sound, with a softmax by hand
     => SHARES: by_hand(scores - scores.masked_fill(~seen, -inf).amax(-1, True).nan_to_num(neginf=0.0), seen, 1e-4)
 healthy 2 that is sound, whose padding sees itself => SEEN: (s <= t) & keys | (s == t) => SHARES: sharing(scores, seen)
 healthy 1 that is sound, with small logits => HEAD: self.lm_head.weight / (100 * math.sqrt(C))
-healthy 2 that is sound, whose last norm has biases
-    => PREPARE: self.final_norm.bias.data = torch.randn(C, generator=generator)
+healthy 2 that is sound, whose last norm has biases => PREPARE: self.final_norm.bias.data = torch.linspace(-1, 2, C)
 healthy 1 that is sound, and rounds on the way => MIXED: (x + 4 * x.mean(1, keepdim=True)) - 4 * x.mean(1, keepdim=True)
     => LOSS: loss + 2e-5 * ids.float().sum().sin()
 empty 2 whose rows of nothing but padding are divided by 0 => SHARES: sharing(scores, seen)
@@ -126,16 +104,14 @@ noise 2 that calls F.dropout without `training` => DROP: F.dropout(x, 0.1)
 noise 2 whose dropout hangs in a plain list, which eval() does not reach
     => PREPARE: self.others = [nn.Dropout(0.1)] => DROP: self.others[0](x)
 noise 1 whose dropout is on in eval mode and off in training => DROP: F.dropout(x, 0.1, training=not self.training)
-noise 2 that drops a few attention weights always
-    => SHARES: F.dropout(sharing(scores, seen).masked_fill(~seen, 0), 0.06)
+noise 2 that always drops attention weights => SHARES: F.dropout(sharing(scores, seen).masked_fill(~seen, 0), 0.06)
 noise 1 whose last answer is drawn anew each time, which no loss counts
     => ALSO: logits = torch.cat([logits[:, :-1], F.dropout(logits[:, -1:], 0.1)], 1)
 half 2 that adds a mask times −10⁹ => SHARES: (scores + (1 - seen.to(scores.dtype)) * low).softmax(-1)
 half 2 that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
 half 1 with one layer, that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
 half 2 whose softmax does not take the largest score away => SHARES: by_hand(scores + 15.0, seen, 1e-4)
-half 1 whose logits at padding go through large numbers
-    => ALSO: logits = torch.where(there > 0, logits, logits * 1e5 / 1e5)
+half 1 whose logits at padding are large on the way => ALSO: logits = torch.where(there > 0, logits, logits * 1e5 / 1e5)
 leak 2 without a causal mask => SEEN: keys.expand(scores.shape)
 leak 1 whose mask begins one token too late => SEEN: (s <= t + 1) & keys
 leak 2 whose last layer alone has no causal mask => SEEN: ((s <= t) | (layer == L - 1)) & keys
@@ -145,14 +121,13 @@ leak 2 whose mask covers the first positions only => SEEN: ((s <= t) | (t > n //
 leak 2 whose first positions all see one another => SEEN: ((s <= t) | (s < n - 2) & (t < n - 2)) & keys
 leak 1 whose mask begins one token too late from the fourth place on => SEEN: (s <= t + (t > 2)) & keys
 leak 1 whose score of token 0 falls with the ids that are still to come
-    => ALSO: logits = logits - 0.01 * ((ids * real).flip(1).cumsum(1).flip(1) - ids * real)[..., None] * first.to(x)
+    => ALSO: logits[..., 0] -= 0.01 * ((ids * real).flip(1).cumsum(1).flip(1) - ids * real)
 leak 1 whose first place reads the second => SEEN: ((s <= t) | (t == 0) & (s == 1)) & keys
 leak 1 whose first place reads the last => SEEN: ((s <= t) | (t == 0) & (s == n - 1)) & keys
-leak 2 that mixes each token with both its neighbours
-    => MIXED: x + 0.5 * earlier(x * there) + 0.5 * earlier(x.flip(1)).flip(1)
+leak 2 that mixes a token with both neighbours => MIXED: x + earlier(x * there) / 2 + earlier(x.flip(1)).flip(1) / 2
 leak 1 that centres each feature over the text
     => MIXED: x - (x * there).sum(1, keepdim=True) / there.sum(1, keepdim=True).clamp(min=1)
-padding 2 whose loss counts padding => COUNTS: real[:, : ids.shape[1] - shift] | True
+padding 2 whose loss counts padding => COUNTS: real[:, : n - shift] | True
 padding 2 whose attention reads padding => SEEN: (s <= t).expand(scores.shape)
 padding 1 that mixes the first token with the padding before it => MIXED: x + 0.7 * earlier(x)
 shift 2 whose targets are shifted twice => SHIFT: 2
@@ -164,7 +139,7 @@ copy 1 that keeps the table of its first day for the output => PREPARE: self.kep
 """
 
 # By words: its finding, what takes which place of the sound text, its layers.
-MODELS = {
+MODELS: dict[str, tuple[str, dict[str, str], int]] = {
     words: (finding, dict(change.split(": ", 1) for change in changes.split(" => ")[1:]), int(layers))
     for finding, layers, words, changes in re.findall(
         r"^(\w+) (\d) (.+?)((?: => .+)?)$", re.sub(r"\n +", " ", _MODELS), re.MULTILINE
@@ -181,23 +156,18 @@ _LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where
     "whose last layer alone has no causal mask": lambda T: (1, 0, T - 1),
 }
 
+_LEFT = ("model_halved", "weights_changed", "mode_changed", "gradients_left")  # what a state tells, in its order
 _STATE = """
 def state(model):
-    parameters = list(model.parameters())
-    return {"dtypes": [str(p.dtype) for p in parameters], "weights": [p.detach().clone() for p in parameters],
-            "modes": [m.training for m in model.modules()], "gradients": any(p.grad is not None for p in parameters)}
+    facts = [(str(p.dtype), p.tolist(), p.grad is None) for p in model.parameters()]
+    dtypes, weights, gradients = zip(*facts)
+    return dtypes, weights, [m.training for m in model.modules()], gradients
 """
-
-# What may be different afterwards, and which mistake that is.
-_LEFT = {"dtypes": "model_halved", "weights": "weights_changed", "modes": "mode_changed", "gradients": "gradients_left"}
 
 
 def source(words: str) -> str:
     """Return the source of a model."""
-    text = _MODEL
-    for place, code in (_SOUND | MODELS[words][1]).items():
-        text = text.replace(place, code)
-    return text
+    return re.sub(r"⟨(\w+): (.*?)⟩", lambda place: MODELS[words][1].get(place[1], place[2]), _MODEL)
 
 
 def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -211,10 +181,9 @@ def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
 def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept, tuple[torch.Tensor, torch.Tensor]]:
     """Return a fresh model in the student's process, and a batch for it."""
     V, C, H, T = _SIZES[size % len(_SIZES)]
-    making, seed = student.probe("make", source(words)), int(1e6 * normal(1).abs().item())
-    given = [seed, V, C, H, MODELS[words][2], T, 0.2, training]
+    given = [int(1e6 * normal(1).abs().item()), V, C, H, MODELS[words][2], T, training]
     batch = a_batch(V, T, *_LENGTHS.get(words, lambda T: ())(T))
-    return student.call(making, given, keep=True, record=False)["value"], batch
+    return student.call(student.probe("make", source(words)), given, keep=True, record=False)["value"], batch
 
 
 def _word(got: Any, words: str) -> None:
@@ -250,9 +219,8 @@ def _manners(student: Student) -> None:
             _word(answer["value"], words)
             unchanged(answer["inputs"], [ids, real], "batch")
             after = student.call(probe, [model])["value"]
-            for key, name in _LEFT.items():
-                old, new = before[key], after[key]
-                if not (all(map(torch.equal, new, old)) if key == "weights" else new == old):
+            for name, old, new in zip(_LEFT, before, after, strict=True):
+                if old != new:
                     raise Wrong(exercise("diagnose").sentences[name], name)
 
 

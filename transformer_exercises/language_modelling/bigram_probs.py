@@ -1,16 +1,17 @@
 """`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what."""
 
+from typing import Any
+
 import torch
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise
+from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves
-from .common import same_values
+from ..asking import Cases, asks, behaves, device, gradients
+from .common import refuse, same_values
 
-asked = asks("bigram_probs", same=same_values)
+asked, asked_strictly = asks("bigram_probs", same=same_values), asks("bigram_probs")
+EMPTY = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 4, 0]])
 
 
 def _counts(V: int) -> torch.Tensor:
@@ -27,16 +28,16 @@ def _values() -> Cases:
     yield [_counts(6)], "when no alpha is given"
 
 
-def _unsmoothed(student: Student) -> None:
+def _exact_zeros(got: Any, expected: torch.Tensor, what: str, where: str) -> None:
+    same_values(got, expected, what, where)
+    refuse(got[expected == 0].any(), "bigram_probs", "epsilon_in_counts")
+
+
+@asks("bigram_probs", same=_exact_zeros)
+def _unsmoothed() -> Cases:
     for rows in ([[3, 1, 0], [2, 2, 4], [0, 5, 0]], [[0, 7], [1, 1]]):
         for alpha in (0, 0.0):
-            with student.case():
-                counts = torch.tensor(rows)
-                got = student.value("bigram_probs", counts, alpha, where="with alpha = 0")
-                same_values(got, reference("bigram_probs")(counts, alpha), "The result", "with alpha = 0")
-                if got[counts == 0].any():
-                    what = "With alpha = 0 a pair never seen, in a row that was, has probability exactly 0"
-                    raise Wrong(f"{what}. Is something added to keep a division from failing?", "epsilon_in_counts")
+            yield [torch.tensor(rows), alpha], "with alpha = 0"
 
 
 @asked
@@ -52,29 +53,21 @@ def _unseen() -> Cases:
         yield [torch.tensor([[0, 0, 0], [1, 2, 3], [0, 0, 1]]), alpha], f"with alpha = {alpha}, a row without counts"
 
 
-EMPTY = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 4, 0]])
-
-
-def _manners(student: Student) -> None:
+@asked_strictly
+def _manners() -> Cases:
     counts = _counts(5)
     for given, alpha in ((counts, 0.5), (_counts(4).float(), 0.5), (EMPTY, 0.0), (EMPTY.float(), 0.0)):
-        behaves(student, "bigram_probs", [given, alpha], "`counts`")
+        yield behaves([given, alpha], "`counts`")
     for given, alpha in ((counts, 0.5), (EMPTY, 0.0)):
-        device_is_kept(student, "bigram_probs", [given, alpha])
+        yield device([given, alpha])
 
 
-@asks("bigram_probs")
-def _float64() -> Cases:
+@asked_strictly
+def _precision() -> Cases:
     many = _counts(5).double()
     for counts, alpha in ((many, 0.3), (many, 0.0), (EMPTY.double(), 0.0)):
         yield [counts, alpha], "for float64 counts"
-
-
-def _precision(student: Student) -> None:
-    _float64(student)
-    with student.case():
-        counts = _counts(4).float()
-        gradients_agree(student, "bigram_probs", reference("bigram_probs"), [counts], ["`counts`"], fixed=(0.7,))
+    yield gradients([_counts(4).float()], ["`counts`"], [0.7])
 
 
 EXERCISE = Exercise(

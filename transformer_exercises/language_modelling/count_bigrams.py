@@ -2,12 +2,12 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, Problem, Wrong
-from autograder.spec.inputs import device_is_kept, raises_error
+from autograder.spec.exercise import Check, Exercise, Problem
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import same_values, text_of
+from ..asking import Cases, asks, behaves, device
+from .common import refuse, same_values, text_of
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
 _GROWS = """
@@ -62,9 +62,8 @@ def _without_loop(student: Student) -> None:
         function = student.call(("count_bigrams", "__get__"), [None, 0], keep=True)["value"]  # the function itself
     except Problem:
         return  # something else that can be called: what runs inside stays its secret
-    if student.value(student.probe("grows", _GROWS), function, ids[:50], ids, 3) is True:
-        what = "The counts are right, but Python runs through the text token by token"
-        raise Wrong(f"{what}. Let torch count all pairs of `ids[:-1]` and `ids[1:]` at once.", "python_loop")
+    grows = student.value(student.probe("grows", _GROWS), function, ids[:50], ids, 3)
+    refuse(grows is True, "count_bigrams", "python_loop")
     _same(student, (torch.arange(40_000) % 1000 > 0).long())
 
 
@@ -76,15 +75,10 @@ def _bad_ids(student: Student) -> None:
 
 
 @asks("count_bigrams")
-def _layout() -> Cases:
+def _manners() -> Cases:
+    yield behaves([text_of(12, 5), 5], "`ids`")
     yield [text_of(24, 5)[::2], 5], "for a tensor that is not contiguous"
-
-
-def _manners(student: Student) -> None:
-    ids = text_of(12, 5)
-    behaves(student, "count_bigrams", [ids, 5], "`ids`")
-    _layout(student)
-    device_is_kept(student, "count_bigrams", [ids, 5])
+    yield device([text_of(12, 5), 5])
 
 
 EXERCISE = Exercise(

@@ -1,22 +1,22 @@
 """`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from."""
 
-from typing import Any
-
 import torch
-import torch.nn.functional as F
 
 from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged, their_generator
-from autograder.spec.student import Kept, Student
+from autograder.spec.student import Answer, Kept, Student
 
-from .common import rows_of_probs
+from .common import refuse, rows_of_probs
 
 
-def _as_ids(got: Any, num_tokens: int, where: str) -> list[int]:
-    """Return the ids of an answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
-    asked = "A list of Python ints is asked for; yours"
+def _drawn(
+    student: Student, probs: torch.Tensor, start: int, num_tokens: int, generator: Kept, where: str
+) -> tuple[list[int], Answer]:
+    """Return the ids, and the answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
+    answer = student.call("generate_bigram", [probs, start, num_tokens, generator], where=where)
+    got, asked = answer["value"], "A list of Python ints is asked for; yours"
     row = isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
     if type(got) not in (list, tuple) and not row:
         raise Wrong(f"{asked} is {kind(got)} {where}.")
@@ -25,41 +25,27 @@ def _as_ids(got: Any, num_tokens: int, where: str) -> list[int]:
         raise Wrong(f"{asked} holds other things {where}.")
     if len(ids) != num_tokens + 1:
         raise Wrong(f"The start id and {num_tokens} new ones are asked for {where}; yours has {len(ids)} ids.")
-    return [int(item) for item in ids]
-
-
-def _drawn(
-    student: Student, probs: torch.Tensor, start: int, num_tokens: int, generator: Kept, where: str
-) -> list[int]:
-    got = student.value("generate_bigram", probs, start, num_tokens, generator, where=where)
-    return _as_ids(got, num_tokens, where)
+    return [int(item) for item in ids], answer
 
 
 CHAINS = ([1, 2, 3, 4, 0], [3, 0, 4, 1, 2], [2, 2, 0, 3, 1])  # token k is followed by chain[k], with certainty
 
 
-def _follows(student: Student, chain: list[int], start: int, num_tokens: int, seed: int) -> None:
-    with student.case():
-        where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
-        certain = F.one_hot(torch.tensor(chain), len(chain)).float()
-        ids = _drawn(student, certain, start, num_tokens, their_generator(student, seed), where)
-        if ids[0] != start:
-            raise ValuesDiffer(f"The list should begin with the start id {where}.")
-        expected = [start]
-        for _ in range(num_tokens):
-            expected.append(chain[expected[-1]])
-        if ids != expected:
-            raise ValuesDiffer(f"The tokens are not those that the table makes certain {where}: row i follows i.")
+def _certain(seed: int, *texts: tuple[int, int, int]) -> Asking:
+    """Ask for texts: the number of a chain, the start id, how many tokens."""
 
+    def ask(student: Student) -> None:
+        for number, start, num_tokens in texts:
+            with student.case():
+                where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
+                probs = torch.eye(5)[CHAINS[number]]
+                ids, _ = _drawn(student, probs, start, num_tokens, their_generator(student, seed), where)
+                if ids[0] != start:
+                    raise ValuesDiffer(f"The list should begin with the start id {where}.")
+                if ids != reference("generate_bigram")(probs, start, num_tokens, torch.Generator()):
+                    raise ValuesDiffer(f"The tokens are not those of the table {where}: what follows i is in row i.")
 
-def _chain(student: Student) -> None:
-    for chain, start, num_tokens in zip(CHAINS * 2, (0, 2, 1, 4, 1, 4), (7, 11, 6, 3, 2, 23), strict=True):
-        _follows(student, chain, start, num_tokens, 3)
-
-
-def _few(student: Student) -> None:
-    for num_tokens, start in ((0, 3), (1, 2), (0, 0)):
-        _follows(student, CHAINS[0], start, num_tokens, 5)
+    return ask
 
 
 def _shares(student: Student) -> None:
@@ -67,14 +53,15 @@ def _shares(student: Student) -> None:
     probs = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]])
     counts = torch.zeros(4, 4)
     for seed in range(10):
-        ids = _drawn(student, probs, seed % 4, 400, their_generator(student, 100 + seed), "for 400 tokens")
+        ids, _ = _drawn(student, probs, seed % 4, 400, their_generator(student, 100 + seed), "for 400 tokens")
         if not all(0 <= token < 4 for token in ids):
             raise Wrong("There are ids outside the vocabulary for 400 tokens.")
         counts += reference("count_bigrams")(torch.tensor(ids), 4)
     if counts[probs == 0].any():
         raise Wrong("Tokens of probability 0 are drawn: they must never follow.", "impossible_token")
     wide, where = torch.full((300, 300), 1 / 300), "for 300 tokens that are all alike"
-    if len(set(_drawn(student, wide, 7, 900, their_generator(student, 77), where))) < 240:  # 285, give or take 4
+    ids, _ = _drawn(student, wide, 7, 900, their_generator(student, 77), where)
+    if len(set(ids)) < 240:  # 285, give or take 4
         raise Wrong(f"Far too few different tokens come {where}: rare ones have a chance too.", "wrong_frequencies")
     visits = counts.sum(1, keepdim=True)
     allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5  # six standard deviations, and more for the cell of 0.05
@@ -84,21 +71,18 @@ def _shares(student: Student) -> None:
 
 
 def _by_generator(student: Student) -> None:
-    probs = torch.full((7, 7), 1 / 7)  # two runs of 40 tokens agree by chance once in 7 ** 40
-    draws = []
-    for seed in (11, 11, 12, 13):
-        answer = student.call("generate_bigram", [probs, 2, 40, their_generator(student, seed)])
-        draws.append(_as_ids(answer["value"], 40, "for a uniform table"))
+    """Ask for texts of 40 tokens out of 7, which agree by chance once in 7 ** 40."""
+
+    def drawn(generator: Kept) -> list[int]:
+        ids, answer = _drawn(student, torch.full((7, 7), 1 / 7), 2, 40, generator, "for a uniform table")
         generator_unchanged(answer)
-    if draws[0] != draws[1]:
-        what = "Two generators with the same seed give different texts"
-        raise Wrong(f"{what}: some chance comes from elsewhere (`random`, NumPy).", "other_source")
-    if draws[0] == draws[2] == draws[3]:
-        what = "Generators with different seeds give the same text"
-        raise Wrong(f"{what}: is the generator not used, or seeded anew inside?", "generator_ignored")
+        return ids
+
+    one, again, second, third = (drawn(their_generator(student, seed)) for seed in (11, 11, 12, 13))
+    refuse(one != again, "generate_bigram", "other_source")
+    refuse(one == second == third, "generate_bigram", "generator_ignored")
     generator = their_generator(student, 11)
-    first, second = (_drawn(student, probs, 2, 40, generator, "for a uniform table") for _ in range(2))
-    if first == second:
+    if drawn(generator) == drawn(generator):
         what = "Two calls with one generator give the same text"
         raise Wrong(f"{what}: draw from the one that is passed, and do not seed any anew.", "seeded_anew")
 
@@ -108,10 +92,9 @@ def _manners(student: Student) -> None:
         with student.case():
             probs = rows_of_probs(5, 5, dtype=dtype)
             where = f"for {dtype_name(probs)} probabilities"
-            answer = student.call("generate_bigram", [probs, 1, 30, their_generator(student, 8)], where=where)
-            got = answer["value"]
-            _as_ids(got, 30, where)
+            _, answer = _drawn(student, probs, 1, 30, their_generator(student, 8), where)
             unchanged(answer["inputs"][:1], [probs], "`probs`")
+            got = answer["value"]
             if type(got) is not list:
                 raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)}.", "not_a_list")
             other = next((item for item in got if type(item) is not int), 0)
@@ -120,8 +103,12 @@ def _manners(student: Student) -> None:
 
 
 EXERCISE = Exercise(
-    Check("start id, then one token after the other", 1.25, _chain),
-    Check("no token, one token", 0.25, _few, further=True),
+    Check(
+        "start id, then one token after the other",
+        1.25,
+        _certain(3, (0, 0, 7), (1, 2, 11), (2, 1, 6), (0, 4, 3), (1, 1, 2), (2, 4, 23)),
+    ),
+    Check("no token, one token", 0.25, _certain(5, (0, 3, 0), (0, 2, 1), (0, 0, 0)), further=True),
     Check("tokens as often as their probabilities say", 0.75, _shares),
     Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
     Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),

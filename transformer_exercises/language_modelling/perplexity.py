@@ -6,11 +6,13 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import behaves
-from .common import gradient_agrees, same_values
+from ..asking import Cases, asks, behaves, device, gradients
+from .common import gradient, refuse, same_values
+
+asked = asks("perplexity")
 
 
 def _floats(student: Student) -> None:
@@ -18,8 +20,7 @@ def _floats(student: Student) -> None:
         with student.case():
             where = f"for the float {number:.4g}"
             got = student.value("perplexity", number, where=where)
-            if isinstance(got, torch.Tensor):
-                raise Wrong(f"The result is a tensor {where}: a float gives a float (math.exp).", "tensor_from_float")
+            refuse(isinstance(got, torch.Tensor), "perplexity", "tensor_from_float")
             if type(got) not in (int, float):
                 raise Wrong(f"The result should be a float {where}; yours is {kind(got)}.")
             if not math.isclose(got, math.exp(number), rel_tol=1e-5):
@@ -31,26 +32,24 @@ def _tensors(student: Student) -> None:
         with student.case():
             where = f"for a tensor of shape {tuple(given.shape)}" if given.dim() else "for a scalar tensor"
             got = student.value("perplexity", given, where=where)
-            if type(got) in (int, float):
-                raise Wrong(f"The result is a number {where}: a tensor gives a tensor.", "number_from_tensor")
+            refuse(type(got) in (int, float), "perplexity", "number_from_tensor")
             if isinstance(got, torch.Tensor) and got.shape != given.shape:
                 raise Wrong(f"The shape changes {where}: every entry keeps its place.", "wrong_shape")
             same_values(got, given.exp(), "The result", where)
 
 
-def _gradient(student: Student) -> None:
-    for given, where in ((normal(2, 3), ""), (normal(3, 1, dtype=torch.float64), "in float64")):
-        with student.case():
-            gradients_agree(student, "perplexity", torch.exp, [given], ["`mean_nll`"], where=where)
-    with student.case():
-        gradient_agrees(student, "perplexity", torch.exp, [torch.tensor(1.25)], "`mean_nll`", "for a scalar tensor")
+@asked
+def _gradient() -> Cases:
+    yield gradients([normal(2, 3)], ["`mean_nll`"])
+    yield gradients([normal(3, 1, dtype=torch.float64)], ["`mean_nll`"], where="in float64")
+    yield gradient([torch.tensor(1.25)], "`mean_nll`", "for a scalar tensor")
 
 
-def _manners(student: Student) -> None:
+@asked
+def _manners() -> Cases:
     for given in (normal(3, 1), normal(2, 2, dtype=torch.float64)):
-        with student.case():
-            behaves(student, "perplexity", [given], "`mean_nll`")
-    device_is_kept(student, "perplexity", [normal(3)])
+        yield behaves([given], "`mean_nll`")
+    yield device([normal(3)])
 
 
 EXERCISE = Exercise(

@@ -3,15 +3,11 @@
 import torch
 
 from autograder.spec.compare import dtype_name
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept
-from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import gradient_agrees, rows_of_probs, same_values, text_of
+from ..asking import Cases, asks, behaves, device
+from .common import gradient, rows_of_probs, same_values, text_of
 
-DTYPES = (torch.float32, torch.float64)
 asked = asks("sequence_log_prob", same=same_values)
 
 
@@ -46,29 +42,21 @@ def _edges() -> Cases:
         yield [torch.tensor(ids), torch.tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])], where
 
 
-def _gradient(student: Student) -> None:
-    for ids, dtype, where in (([2, 0, 2, 2, 1, 2, 0], torch.float32, ""), ([0, 3, 1], torch.float64, "in float64")):
-        with student.case():
-            args = [torch.tensor(ids), rows_of_probs(max(ids) + 1, max(ids) + 1, dtype=dtype)]
-            gradient_agrees(student, "sequence_log_prob", reference("sequence_log_prob"), args, "`probs`", where)
+@asked
+def _gradient() -> Cases:
+    yield gradient([torch.tensor([2, 0, 2, 2, 1, 2, 0]), rows_of_probs(3, 3)], "`probs`")
+    yield gradient([torch.tensor([0, 3, 1]), rows_of_probs(4, 4, dtype=torch.float64)], "`probs`", "in float64")
 
 
 @asks("sequence_log_prob")
-def _layouts() -> Cases:
-    for dtype in DTYPES:
+def _manners() -> Cases:
+    for dtype in (torch.float32, torch.float64):
         probs = rows_of_probs(4, 4, dtype=dtype)
+        yield behaves([torch.tensor([3, 0, 1, 1, 2, 0]), probs], "`ids`, `probs`")
         yield [torch.tensor([2]), probs], f"for a single id and {dtype_name(probs)} probabilities"
     yield [text_of(12, 4)[::2], rows_of_probs(4, 4).T], "for tensors that are not contiguous"
-
-
-def _manners(student: Student) -> None:
-    for dtype in DTYPES:
-        with student.case():
-            args = [torch.tensor([3, 0, 1, 1, 2, 0]), rows_of_probs(4, 4, dtype=dtype)]
-            behaves(student, "sequence_log_prob", args, "`ids`, `probs`")
-    _layouts(student)
     for ids in (torch.tensor([1, 0, 1, 1]), torch.tensor([1])):
-        device_is_kept(student, "sequence_log_prob", [ids, rows_of_probs(3, 3)])
+        yield device([ids, rows_of_probs(3, 3)])
 
 
 EXERCISE = Exercise(
