@@ -101,12 +101,10 @@ empty 2 whose loss divides by the number of tokens in each text
     => LOSS: sum(F.cross_entropy(here[b][counts[b]].float(), there[b][counts[b]]) for b in range(len(ids))) / len(ids)
 empty 1 that divides by the number of tokens so far => ALSO: logits = logits / there.cumsum(1)
 noise 2 that calls F.dropout without `training` => DROP: F.dropout(x, 0.1)
-noise 2 whose dropout hangs in a plain list, which eval() does not reach
-    => PREPARE: self.others = [nn.Dropout(0.1)] => DROP: self.others[0](x)
+noise 2 whose dropout eval() does not reach => PREPARE: self.others = [nn.Dropout(0.1)] => DROP: self.others[0](x)
 noise 1 whose dropout is on in eval mode and off in training => DROP: F.dropout(x, 0.1, training=not self.training)
 noise 2 that always drops attention weights => SHARES: F.dropout(sharing(scores, seen).masked_fill(~seen, 0), 0.06)
-noise 1 whose last answer is drawn anew each time, which no loss counts
-    => ALSO: logits = torch.cat([logits[:, :-1], F.dropout(logits[:, -1:], 0.1)], 1)
+noise 1 whose last answer, which no loss counts, is noisy => ALSO: logits[:, -1] = F.dropout(logits[:, -1], 0.1)
 half 2 that adds a mask times −10⁹ => SHARES: (scores + (1 - seen.to(scores.dtype)) * low).softmax(-1)
 half 2 that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
 half 1 with one layer, that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
@@ -115,8 +113,7 @@ half 1 whose logits at padding are large on the way => ALSO: logits = torch.wher
 leak 2 without a causal mask => SEEN: keys.expand(scores.shape)
 leak 1 whose mask begins one token too late => SEEN: (s <= t + 1) & keys
 leak 2 whose last layer alone has no causal mask => SEEN: ((s <= t) | (layer == L - 1)) & keys
-leak 2 with a finite number in its causal mask
-    => SHARES: sharing(scores - 6.0 * (s > t).to(scores.dtype), keys).masked_fill(~keys, 0.0)
+leak 2 with a finite number in its causal mask => SHARES: sharing(scores - 6 * (s > t), keys).masked_fill(~keys, 0.0)
 leak 2 whose mask covers the first positions only => SEEN: ((s <= t) | (t > n // 2)) & keys
 leak 2 whose first positions all see one another => SEEN: ((s <= t) | (s < n - 2) & (t < n - 2)) & keys
 leak 1 whose mask begins one token too late from the fourth place on => SEEN: (s <= t + (t > 2)) & keys
@@ -125,16 +122,14 @@ leak 1 whose score of token 0 falls with the ids that are still to come
 leak 1 whose first place reads the second => SEEN: ((s <= t) | (t == 0) & (s == 1)) & keys
 leak 1 whose first place reads the last => SEEN: ((s <= t) | (t == 0) & (s == n - 1)) & keys
 leak 2 that mixes a token with both neighbours => MIXED: x + earlier(x * there) / 2 + earlier(x.flip(1)).flip(1) / 2
-leak 1 that centres each feature over the text
-    => MIXED: x - (x * there).sum(1, keepdim=True) / there.sum(1, keepdim=True).clamp(min=1)
+leak 1 that centres each feature over the text => MIXED: x - (x * there).sum(1, True) / there.sum(1, True).clamp(min=1)
 padding 2 whose loss counts padding => COUNTS: real[:, : n - shift] | True
 padding 2 whose attention reads padding => SEEN: (s <= t).expand(scores.shape)
 padding 1 that mixes the first token with the padding before it => MIXED: x + 0.7 * earlier(x)
 shift 2 whose targets are shifted twice => SHIFT: 2
 shift 1 whose targets are not shifted => SHIFT: 0
 copy 2 whose output layer has a copy of the table => PREPARE: self.lm_head.weight = nn.Parameter(table)
-copy 1 that squashes what it reads, and has a copy of the table for the output => MIXED: x.tanh()
-    => PREPARE: self.lm_head.weight = nn.Parameter(table)
+copy 1 that has a tanh and a copy of the table => MIXED: x.tanh() => PREPARE: self.lm_head.weight = nn.Parameter(table)
 copy 1 that keeps the table of its first day for the output => PREPARE: self.kept = table => HEAD: self.kept.to(x.dtype)
 """
 

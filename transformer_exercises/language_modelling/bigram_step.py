@@ -9,7 +9,7 @@ from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device
-from .common import refuse, same_values, text_of
+from .common import refuse, same_values, some_ids
 
 asked = asks("bigram_step", same=same_values)
 
@@ -20,7 +20,7 @@ def _values() -> Cases:
     yield [torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0], "for the text 0 0 1"
     sizes = ((4, 7, 0.1), (7, 60, 2.0), (5, 12, 20.0), (3, 200, 0.7), (11, 11, 5.0), (2, 3, 1.0), (6, 3000, 9.0))
     for V, N, rate in sizes:
-        yield [normal(V, V, scale=1.5), text_of(N, V), rate], f"for V = {V}, N = {N}, learning rate {rate:g}"
+        yield [normal(V, V, scale=1.5), some_ids(V, N), rate], f"for V = {V}, N = {N}, learning rate {rate:g}"
 
 
 @asked
@@ -50,7 +50,7 @@ def shared(one, other):
 
 def _again(student: Student) -> None:
     """Ask twice with the very same tensor, as a training loop passes it."""
-    logits, ids = normal(4, 4), text_of(15, 4)
+    logits, ids = normal(4, 4), some_ids(4, 15)
     theirs = student.call(student.probe("kept", _PROBES), [logits], keep=True, record=False)["value"]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
@@ -68,13 +68,13 @@ def _again(student: Student) -> None:
 @asks("bigram_step")
 def _manners() -> Cases:
     for logits, ids, where in (
-        (normal(4, 4), text_of(9, 4), ""),
-        (normal(6, 6, dtype=torch.float64), text_of(20, 6), "in float64"),
+        (normal(4, 4), some_ids(4, 9), ""),
+        (normal(6, 6, dtype=torch.float64), some_ids(6, 20), "in float64"),
         (normal(5, 5), torch.tensor([3]), "for a text of one token"),
-        (normal(5, 5).T, text_of(18, 5)[::2], "for tensors that are not contiguous"),
+        (normal(5, 5).T, some_ids(5, 18)[::2], "for tensors that are not contiguous"),
     ):
         yield behaves([logits, ids, 1.5], "`logits`, `ids`", where)
-    yield device([normal(4, 4), text_of(9, 4), 1.5])
+    yield device([normal(4, 4), some_ids(4, 9), 1.5])
 
 
 EXERCISE = Exercise(
@@ -89,10 +89,9 @@ import torch.nn.functional as F
 
 def bigram_step(logits, ids, learning_rate):
     table = torch.nn.Parameter(logits.detach().clone())
-    optimizer = torch.optim.SGD([table], lr=learning_rate)
     if len(ids) > 1:
         F.cross_entropy(table[ids[:-1]], ids[1:]).backward()
-        optimizer.step()
+        torch.optim.SGD([table], lr=learning_rate).step()
     return table.detach()
 """,
 )

@@ -13,9 +13,9 @@ from autograder.spec.student import Student
 from ..asking import Asked, Further
 
 
-def text_of(n: int, vocab_size: int) -> torch.Tensor:
-    """n ids below vocab_size, small ones more often than large ones."""
-    return (normal(n).abs() * vocab_size / 2).long().clamp(max=vocab_size - 1)
+def some_ids(vocab_size: int, *shape: int) -> torch.Tensor:
+    """Ids below vocab_size, small ones more often than large ones."""
+    return (normal(*shape, 1).abs() * vocab_size / 2).long().clamp(max=vocab_size - 1).squeeze(-1)
 
 
 def rows_of_probs(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

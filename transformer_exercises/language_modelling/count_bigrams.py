@@ -7,7 +7,7 @@ from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device
-from .common import refuse, same_values, text_of
+from .common import refuse, same_values, some_ids
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
 _GROWS = """
@@ -37,7 +37,7 @@ def _values() -> Cases:
     for ids, V in (([0, 1, 0, 1, 1], 2), ([2, 0, 2, 2, 1, 0, 2, 0], 3), ([0, 1], 2), ([4, 4, 4, 4, 0, 3, 2, 1, 4], 5)):
         yield [torch.tensor(ids), V], f"for ids {ids} and vocab_size = {V}"
     for n, V in ((25, 6), (8, 11), (150, 7)):
-        yield [text_of(n, V), V], f"for {n} ids and vocab_size = {V}"
+        yield [some_ids(V, n), V], f"for {n} ids and vocab_size = {V}"
 
 
 EDGES: tuple[tuple[list[int], int, str], ...] = (
@@ -56,7 +56,7 @@ def _same(student: Student, ids: torch.Tensor) -> None:
 
 
 def _without_loop(student: Student) -> None:
-    ids = text_of(350, 3)
+    ids = some_ids(3, 350)
     _same(student, ids)
     try:
         function = student.call(("count_bigrams", "__get__"), [None, 0], keep=True)["value"]  # the function itself
@@ -76,9 +76,9 @@ def _bad_ids(student: Student) -> None:
 
 @asks("count_bigrams")
 def _manners() -> Cases:
-    yield behaves([text_of(12, 5), 5], "`ids`")
-    yield [text_of(24, 5)[::2], 5], "for a tensor that is not contiguous"
-    yield device([text_of(12, 5), 5])
+    yield behaves([some_ids(5, 12), 5], "`ids`")
+    yield [some_ids(5, 24)[::2], 5], "for a tensor that is not contiguous"
+    yield device([some_ids(5, 12), 5])
 
 
 EXERCISE = Exercise(

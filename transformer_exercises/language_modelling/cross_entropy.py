@@ -6,19 +6,19 @@ from autograder.spec.exercise import Ban, Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device
-from .common import gradient, same_values
+from .common import gradient, same_values, some_ids
 
 asked = asks("cross_entropy", same=same_values)
 
 
-def _targets(*shape: int, V: int) -> torch.Tensor:
-    return (normal(*shape, 1).abs() * 997).long().remainder(V).squeeze(-1)
+def _given(*shape: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+    """Logits of this shape, and targets."""
+    return [normal(*shape, scale=2.0, dtype=dtype), some_ids(shape[-1], *shape[:-1])]
 
 
 def _of_shapes(*shapes: tuple[int, ...]) -> Cases:
     for shape in shapes:
-        given = [normal(*shape, scale=2.0), _targets(*shape[:-1], V=shape[-1])]
-        yield given, f"for logits of shape {shape} and targets of shape {shape[:-1]}"
+        yield _given(*shape), f"for logits of shape {shape} and targets of shape {shape[:-1]}"
 
 
 @asked
@@ -58,19 +58,19 @@ def _stable() -> Cases:
 
 @asked
 def _gradient() -> Cases:
-    doubles, large = normal(2, 3, 4, dtype=torch.float64), torch.tensor([[1e4, 1e4 - 1, 0.0], [0.0, 1.0, -1e4]])
-    yield gradient([normal(4, 3), torch.tensor([2, 0, 0, 1])], "`logits`")
-    yield gradient([doubles, torch.tensor([[3, 0, 1], [2, 2, 0]])], "`logits`", "in float64")
+    large = torch.tensor([[1e4, 1e4 - 1, 0.0], [0.0, 1.0, -1e4]])
+    yield gradient(_given(4, 3), "`logits`")
+    yield gradient(_given(2, 3, 4, dtype=torch.float64), "`logits`", "in float64")
     yield gradient([large, torch.tensor([1, 0])], "`logits`", "for logits of 1e4", rough=True)
 
 
 @asks("cross_entropy")
 def _manners() -> Cases:
-    for shape, dtype in (((4, 3), torch.float32), ((2, 3, 4), torch.float64)):
-        yield behaves([normal(*shape, dtype=dtype), _targets(*shape[:-1], V=shape[-1])], "`logits`, `targets`")
-    yield [normal(3, 5, 2).mT, _targets(3, 2, V=5)], "for logits that are not contiguous"
-    yield [normal(3, 2, 5), _targets(2, 3, V=5).T], "for targets that are not contiguous"
-    yield device([normal(4, 3), torch.tensor([2, 0, 0, 1])])
+    for given in (_given(4, 3), _given(2, 3, 4, dtype=torch.float64)):
+        yield behaves(given, "`logits`, `targets`")
+    yield [normal(3, 5, 2).mT, some_ids(5, 3, 2)], "for logits that are not contiguous"
+    yield [normal(3, 2, 5), some_ids(5, 2, 3).T], "for targets that are not contiguous"
+    yield device(_given(4, 3))
 
 
 KEPT = "a scalar tensor of the dtype of `logits`, inputs unchanged, any layout and device"

@@ -83,8 +83,7 @@ def _by_generator(student: Student) -> None:
     refuse(one == second == third, "generate_bigram", "generator_ignored")
     generator = their_generator(student, 11)
     if drawn(generator) == drawn(generator):
-        what = "Two calls with one generator give the same text"
-        raise Wrong(f"{what}: draw from the one that is passed, and do not seed any anew.", "seeded_anew")
+        raise Wrong("Two calls with one generator give the same text: seed nothing anew, draw from it.", "seeded_anew")
 
 
 def _manners(student: Student) -> None:

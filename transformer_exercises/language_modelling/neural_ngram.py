@@ -10,6 +10,8 @@ from autograder.spec.exercise import Asking, Check, Exercise, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
 from autograder.spec.student import Student
 
+from .common import some_ids
+
 
 def _names(parameters: dict, sizes: tuple[int, ...]) -> dict[str, str]:
     """Return what the parts are called in a student's module; other names are marked elsewhere."""
@@ -46,17 +48,13 @@ class _Built:
         return answer
 
 
-def _contexts(V: int, *shape: int) -> torch.Tensor:
-    return (normal(*shape).mul(997).abs().long() % V).contiguous()
-
-
 def _asked(*cases: tuple[int, ...]) -> Asking:
     """Ask for logits: each case has the contexts' leading dimensions, and V, n, E and H."""
 
     def ask(student: Student) -> None:
         for *leading, V, n, E, H in cases:
             with student.case():
-                built, context = _Built(student, V, n, E, H), _contexts(V, *leading, n - 1)
+                built, context = _Built(student, V, n, E, H), some_ids(V, *leading, n - 1)
                 built.compared(context, f"for contexts of shape {shape_name(context)} and NeuralNgram{V, n, E, H}")
 
     return ask
@@ -90,7 +88,7 @@ def _parts(student: Student) -> None:
 def _gradient(student: Student) -> None:
     for leading, dtype in (((6,), torch.float32), ((2, 5), torch.float64)):
         with student.case():
-            built, context = _Built(student, 5, 4, 3, 6, dtype=dtype), _contexts(5, *leading, 3)
+            built, context = _Built(student, 5, 4, 3, 6, dtype=dtype), some_ids(5, *leading, 3)
             where = f"for contexts of shape {shape_name(context)}"
             upstream = normal(*leading, 5, dtype=dtype)
             expected = torch.autograd.grad((built.right(context) * upstream).sum(), list(built.right.parameters()))
@@ -102,7 +100,7 @@ def _gradient(student: Student) -> None:
 
 def _manners(student: Student) -> None:
     built, other = _Built(student, 7, 4, 3, 5), _Built(student, 7, 4, 3, 5)
-    context = _contexts(7, 6, 3)
+    context = some_ids(7, 6, 3)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
         answer = built.compared(context, where, training=training)
         unchanged(answer["inputs"], [context], "`context`")
@@ -110,14 +108,14 @@ def _manners(student: Student) -> None:
     other.compared(context, "of a second module")
     parameters_unchanged(student, built.module, built.state, record=False)
     with student.case():
-        _Built(student, 6, 3, 4, 5, dtype=torch.float64).compared(_contexts(6, 5, 2), "in float64")
+        _Built(student, 6, 3, 4, 5, dtype=torch.float64).compared(some_ids(6, 5, 2), "in float64")
     with student.case():
-        built.compared(_contexts(7, 3, 6).T, "for contexts that are not contiguous")
-    device_is_kept(student, built.module, [_contexts(7, 6, 3)])
+        built.compared(some_ids(7, 3, 6).T, "for contexts that are not contiguous")
+    device_is_kept(student, built.module, [some_ids(7, 6, 3)])
 
 
 _values = _asked(
-    (4, 7, 4, 3, 5), (5, 11, 2, 6, 4), (1, 5, 9, 2, 13), (3, 3, 4, 3, 3), (40, 6, 17, 4, 8), (2, 9, 3, 1, 2)
+    (4, 7, 4, 3, 5), (5, 11, 2, 6, 4), (1, 5, 9, 2, 13), (3, 3, 4, 3, 3), (40, 6, 17, 4, 8), (20, 9, 3, 1, 2)
 )
 _leading = _asked((2, 6, 7, 5, 3, 4), (7, 5, 3, 4), (3, 1, 4, 7, 5, 3, 4), (2, 1, 1, 2, 7, 5, 3, 4))
 EXERCISE = Exercise(

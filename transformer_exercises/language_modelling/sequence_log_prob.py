@@ -6,7 +6,7 @@ from autograder.spec.compare import dtype_name
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks, behaves, device
-from .common import gradient, rows_of_probs, same_values, text_of
+from .common import gradient, rows_of_probs, same_values, some_ids
 
 asked = asks("sequence_log_prob", same=same_values)
 
@@ -16,15 +16,14 @@ def _values() -> Cases:
     for ids, V in (([0, 1, 1], 2), ([1, 0], 2), ([2, 0, 2, 2, 1, 0], 3), ([4, 4, 0, 3, 1, 2, 0, 4], 5)):
         yield [torch.tensor(ids), rows_of_probs(V, V)], f"for ids {ids}"
     for n, V in ((12, 7), (30, 4)):
-        yield [text_of(n, V), rows_of_probs(V, V)], f"for {n} ids"
-    certain = torch.eye(3).roll(1, dims=1)
-    yield [torch.tensor([0, 1, 2, 0]), certain], "for a text that is certain (each step has probability 1)"
+        yield [some_ids(V, n), rows_of_probs(V, V)], f"for {n} ids"
+    yield [torch.tensor([0, 1, 2, 0]), torch.eye(3).roll(1, dims=1)], "for a text whose steps have probability 1"
 
 
 @asked
 def _long() -> Cases:
     for n, V, dtype in ((200, 6, torch.float32), (2000, 4, torch.float32), (1500, 5, torch.float64)):
-        given, probs = text_of(n, V), rows_of_probs(V, V, dtype=dtype)
+        given, probs = some_ids(V, n), rows_of_probs(V, V, dtype=dtype)
         yield [given, probs], f"for {n} ids, whose probability is too small for {dtype_name(probs)}"
     tiny = torch.tensor([[1.0, 1e-30], [1e-25, 1.0]])
     yield [torch.tensor([0, 1, 0, 0, 1, 1]), tiny], "when single steps are as improbable as 1e-30"
@@ -54,7 +53,7 @@ def _manners() -> Cases:
         probs = rows_of_probs(4, 4, dtype=dtype)
         yield behaves([torch.tensor([3, 0, 1, 1, 2, 0]), probs], "`ids`, `probs`")
         yield [torch.tensor([2]), probs], f"for a single id and {dtype_name(probs)} probabilities"
-    yield [text_of(12, 4)[::2], rows_of_probs(4, 4).T], "for tensors that are not contiguous"
+    yield [some_ids(4, 12)[::2], rows_of_probs(4, 4).T], "for tensors that are not contiguous"
     for ids in (torch.tensor([1, 0, 1, 1]), torch.tensor([1])):
         yield device([ids, rows_of_probs(3, 3)])
 
