@@ -127,13 +127,17 @@ def parameters_unchanged(
 
 
 def gradients_of(function: Callable[..., Any], inputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
-    """Return the reference's gradients, and the random upstream tensors used for them, one for each output."""
-    leaves = [t.detach().clone().requires_grad_(True) for t in inputs]
+    """Return the reference's gradients with respect to the floating-point inputs, and random upstream tensors.
+
+    There is one of these for each output.
+    """
+    leaves = [t.detach().clone().requires_grad_(True) if t.is_floating_point() else t for t in inputs]
     result = function(*leaves)
     outputs = list(result) if isinstance(result, tuple) else [result]
     upstream = [normal(*output.shape, dtype=output.dtype) for output in outputs]
     total = sum((output * weight).sum() for output, weight in zip(outputs, upstream, strict=True))
-    return list(torch.autograd.grad(total, leaves, allow_unused=True)), upstream
+    trained = [leaf for leaf in leaves if leaf.requires_grad]
+    return list(torch.autograd.grad(total, trained, allow_unused=True)), upstream
 
 
 def gradients_agree(
@@ -148,7 +152,7 @@ def gradients_agree(
 ) -> None:
     """Raise `Wrong` unless the gradients of a weighted sum of the outputs with respect to `inputs` agree.
 
-    The arguments `fixed` follow the inputs and get no gradient.
+    The arguments `fixed` follow the inputs and get no gradient, nor do ids. `names` are those of the other inputs.
     """
     expected, upstream = gradients_of(lambda *leaves: reference(*leaves, *fixed), inputs)
     answer = student.call(target, [*inputs, *fixed], where=where, upstream=upstream)

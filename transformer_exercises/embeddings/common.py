@@ -4,24 +4,17 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_gradients
+from autograder.spec.compare import kind
 from autograder.spec.exercise import Wrong
 from autograder.spec.inputs import device_is_kept, normal
 from autograder.spec.student import Student
 
+from ..asking import Further
 
-def all_gradients_agree(
-    student: Student, name: str, reference: Any, args: list, names: list[str], where: str = ""
-) -> None:
-    """Compare gradients of a weighted sum of the result, with respect to every float tensor among the arguments."""
-    leaves = [a.clone().requires_grad_(True) if _is_float(a) else a for a in args]
-    result = reference(*leaves)
-    upstream = normal(result.numel(), dtype=result.dtype).reshape(result.shape)
-    expected = torch.autograd.grad((result * upstream).sum(), [leaf for leaf in leaves if _is_float(leaf)])
-    answer = student.call(name, args, where=where, upstream=[upstream])
-    if not isinstance(answer["value"], torch.Tensor):
-        raise Wrong(f"There is no result to take gradients of: yours returned {kind(answer['value'])}.")
-    same_gradients(answer["gradients"].get("inputs", []), list(expected), names, where)
+
+def device(args: list) -> Further:
+    """Make a case where inputs on another device give results on it."""
+    return lambda student, asked: stays_on_device(student, asked.name, args)
 
 
 def stays_on_device(student: Student, target: Any, args: list) -> None:
@@ -34,10 +27,6 @@ def stays_on_device(student: Student, target: Any, args: list) -> None:
             if isinstance(answer.get("value"), torch.Tensor) and answer["value"].device.type != "meta":
                 student.note("not on the device", answer)
         raise
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def an_int(got: Any, what: str) -> int:

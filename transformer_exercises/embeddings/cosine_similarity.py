@@ -9,8 +9,8 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import all_gradients_agree, stays_on_device, vectors
+from ..asking import Cases, asks, behaves, gradients
+from .common import device, vectors
 
 cosine_similarity = reference("cosine_similarity")
 asked = asks("cosine_similarity")
@@ -74,30 +74,23 @@ def _lengths(student: Student) -> None:
                 same_tensor(got, expected, "The result", where)
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for one, other in (((5, 3), (5, 3)), ((4,), (2, 4)), ((3, 1, 2), (4, 2))):
-        with student.case():
-            where, args = f"for shapes {one} and {other}", [vectors(*one), vectors(*other)]
-            all_gradients_agree(student, "cosine_similarity", cosine_similarity, args, ["a", "b"], where)
+        yield gradients([vectors(*one), vectors(*other)], ["a", "b"], where=f"for shapes {one} and {other}")
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    kinds = ((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3)))
+    for dtype, one, other in kinds:
+        # Long vectors: 1e-8 added to the product of their lengths must not show in float64 either.
+        yield behaves([100 * vectors(*one, dtype=dtype), 100 * vectors(*other, dtype=dtype)], "a, b")
     a, b = vectors(3, 5).T, vectors(3, 2, 5).transpose(0, 2)  # (5, 3), (5, 2, 3)
     yield [a, b[:, 0]], "for a transpose and a slice (not contiguous)"
     yield [a[:, None], b], "for transposes (not contiguous) that broadcast"
     yield {"a": a, "b": a[1]}, "with arguments given by name"
-
-
-def _manners(student: Student) -> None:
-    kinds = ((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3)))
-    for dtype, one, other in kinds:
-        with student.case():  # long vectors: 1e-8 added to the product of their lengths must not show in float64 either
-            args = [100 * vectors(*one, dtype=dtype), 100 * vectors(*other, dtype=dtype)]
-            behaves(student, "cosine_similarity", args, "a, b")
-    _layouts(student)
-    with student.case():
-        stays_on_device(student, "cosine_similarity", [vectors(5, 3), vectors(5, 3)])
+    yield device([vectors(5, 3), vectors(5, 3)])
 
 
 EXERCISE = Exercise(

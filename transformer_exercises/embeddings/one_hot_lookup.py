@@ -6,15 +6,13 @@ import math
 import torch
 
 from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Problem, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import all_gradients_agree, some_ids, stays_on_device
+from ..asking import Cases, asks, behaves, gradients
+from .common import device, some_ids
 
-one_hot_lookup = reference("one_hot_lookup")
 asked = asks("one_hot_lookup")
 
 PRODUCTS = {"mm", "bmm", "mv", "addmm", "addmv", "baddbmm", "matmul", "linear", "einsum", "dot", "_int_mm"}
@@ -52,15 +50,16 @@ def _product(student: Student) -> None:
         raise Wrong(f"{what}. Multiply one-hot rows of the ids with `weight` (`@`): that shows what the index does.")
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for shape, V, C in (((6,), 5, 3), ((2, 4), 6, 4)):
-        with student.case():
-            args = [some_ids(shape, V), normal(V, C)]
-            all_gradients_agree(student, "one_hot_lookup", one_hot_lookup, args, ["weight"])
+        yield gradients([some_ids(shape, V), normal(V, C)], ["weight"])
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    for dtype, V, C in ((torch.float64, 5, 3), (torch.float64, 4, 4), (torch.float32, 6, 2)):
+        yield behaves([some_ids((2, 3), V), normal(V, C, dtype=dtype)], "ids, weight")
     turned, weight = some_ids((3, 2), 5).T, normal(4, 5).T
     yield [turned, weight], "for transposes (not contiguous)"
     yield {"ids": turned, "weight": weight}, "with arguments given by name"
@@ -68,17 +67,11 @@ def _layouts() -> Cases:
         yield [some_ids(shape, V), normal(V, C)], f"for no ids, of shape {shape}"
 
 
-def _manners(student: Student) -> None:
-    for dtype, V, C in ((torch.float64, 5, 3), (torch.float64, 4, 4), (torch.float32, 6, 2)):
-        with student.case():
-            behaves(student, "one_hot_lookup", [some_ids((2, 3), V), normal(V, C, dtype=dtype)], "ids, weight")
-    _layouts(student)
-
-
-def _device(student: Student) -> None:
-    ids, weight = torch.tensor([[1, 0], [3, 3]]), normal(4, 3)
-    same_tensor(student.value("one_hot_lookup", ids, weight), weight[ids], "The result")
-    stays_on_device(student, "one_hot_lookup", [ids, weight])
+@asked
+def _device() -> Cases:
+    args = [torch.tensor([[1, 0], [3, 3]]), normal(4, 3)]
+    yield args, ""
+    yield device(args)
 
 
 EXERCISE = Exercise(

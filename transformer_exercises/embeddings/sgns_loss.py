@@ -2,15 +2,12 @@
 
 import torch
 
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import all_gradients_agree, stays_on_device
+from ..asking import Cases, asks, behaves, gradients
+from .common import device
 
-sgns_loss = reference("sgns_loss")
 asked = asks("sgns_loss")
 
 NAMES = ["centre", "context", "negatives"]
@@ -37,40 +34,28 @@ def _values() -> Cases:
 
 
 @asked
-def _large() -> Cases:
+def _stable() -> Cases:
     scores = ((-1e4, 1.0), (1.0, 1e4), (1e4, -1e4), (-1e4, 1e4), (-200.0, 0.5), (0.5, 200.0), (-30.0, -30.0))
     for positive, negative in scores:
         where = f"when the scores with contexts are {positive:g} and with negatives {negative:g}"
         yield _extreme(positive, negative), where, True
-
-
-def _stable(student: Student) -> None:
-    _large(student)
-    with student.case():
-        all_gradients_agree(student, "sgns_loss", sgns_loss, _extreme(-1e4, 1e4), NAMES, "for scores of ±1e4")
-
-
-def _gradient(student: Student) -> None:
-    for B, K, C in ((4, 3, 5), (2, 1, 3), (3, 3, 3)):
-        with student.case():
-            where = f"for B = {B}, K = {K}, C = {C}"
-            all_gradients_agree(student, "sgns_loss", sgns_loss, _inputs(B, K, C), NAMES, where)
+    yield gradients(_extreme(-1e4, 1e4), NAMES, where="for scores of ±1e4")
 
 
 @asked
-def _layouts() -> Cases:
+def _gradient() -> Cases:
+    for B, K, C in ((4, 3, 5), (2, 1, 3), (3, 3, 3)):
+        yield gradients(_inputs(B, K, C), NAMES, where=f"for B = {B}, K = {K}, C = {C}")
+
+
+@asked
+def _manners() -> Cases:
+    for dtype in (torch.float32, torch.float64):
+        yield behaves(_inputs(3, 4, 5, dtype), ", ".join(NAMES))
     args = [normal(5, 3).T, normal(5, 3).T, normal(4, 3, 5).transpose(0, 1)]
     yield args, "for transposes (not contiguous)"
     yield dict(zip(NAMES, args, strict=True)), "with arguments given by name"
-
-
-def _manners(student: Student) -> None:
-    for dtype in (torch.float32, torch.float64):
-        with student.case():
-            behaves(student, "sgns_loss", _inputs(3, 4, 5, dtype), ", ".join(NAMES))
-    _layouts(student)
-    with student.case():
-        stays_on_device(student, "sgns_loss", _inputs(3, 4, 5))
+    yield device(_inputs(3, 4, 5))
 
 
 EXERCISE = Exercise(

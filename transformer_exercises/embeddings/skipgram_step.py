@@ -5,27 +5,29 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import a_pair, a_tensor, same_tensor, unchanged
+from autograder.spec.compare import a_pair, a_tensor, same_tensor
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import generator_unchanged, normal
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from .common import some_ids, stays_on_device
+from ..asking import Cases, asks, behaves
+from .common import device, some_ids
 
 ARGUMENTS = ("vectors", "contexts", "centre", "context", "negatives", "learning_rate")
 NAMES = ("The new `vectors`", "The new `contexts`")
 INPUTS = "`vectors`, `contexts`, `centre`, `context`, `negatives`"
 
 
-def _stepped(args: list) -> list[torch.Tensor]:
+def _stepped(
+    vectors: torch.Tensor, contexts: torch.Tensor, centre: Any, context: Any, negatives: Any, learning_rate: float
+) -> list[torch.Tensor]:
     """By autograd, which is the other road to it than the reference's."""
-    *tables, centre, context, negatives, rate = args
-    vectors, contexts = (table.clone().requires_grad_(True) for table in tables)
+    tables = vectors, contexts = vectors.clone().requires_grad_(True), contexts.clone().requires_grad_(True)
     true = (vectors[centre] * contexts[context]).sum(-1)
     drawn = torch.einsum("bc,bkc->bk", vectors[centre], contexts[negatives])
     loss = (F.softplus(-true) + F.softplus(drawn).sum(-1)).mean()
-    gradients = torch.autograd.grad(loss, [vectors, contexts])
-    return [table - rate * gradient for table, gradient in zip(tables, gradients, strict=True)]
+    gradients = torch.autograd.grad(loss, tables)
+    return [table.detach() - learning_rate * gradient for table, gradient in zip(tables, gradients, strict=True)]
 
 
 def _different(V: int, *, B: int, K: int) -> list[torch.Tensor]:
@@ -38,26 +40,26 @@ def _tables(V: int, C: int, dtype: torch.dtype = torch.float32) -> list[torch.Te
     return [normal(V, C, dtype=dtype), normal(V, C, dtype=dtype)]
 
 
-def _two(got: Any, args: list[Any], where: str, rough: bool = False) -> None:
-    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), _stepped(args), NAMES, strict=True):
+def _two(got: Any, expected: list[torch.Tensor], what: str, where: str = "", rough: bool = False) -> None:
+    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, NAMES, strict=True):
         same_tensor(mine, own, name, where, rough)
 
 
-def _asked(student: Student, args: list[Any], where: str, rough: bool = False) -> None:
-    with student.case():
-        _two(student.value("skipgram_step", *args, where=where), args, where, rough)
+asked = asks("skipgram_step", by=_stepped, same=_two)
 
 
-def _values(student: Student) -> None:
+@asked
+def _values() -> Cases:
     tables = [torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[2.0, 5.0], [-1.0, 3.0]])]
     ids = [torch.tensor([0]), torch.tensor([0]), torch.tensor([[1]])]
-    _asked(student, [*tables, *ids, 1.0], "for the pair of the example")
+    yield [*tables, *ids, 1.0], "for the pair of the example"
     for V, C, B, K, rate in ((12, 3, 2, 4, 0.5), (9, 4, 1, 3, 2.0), (15, 5, 6, 1, 0.1), (11, 2, 3, 2, 25.0)):
         where = f"for V = {V}, C = {C}, B = {B}, K = {K}, learning rate {rate:g}, no id twice"
-        _asked(student, [*_tables(V, C), *_different(V, B=B, K=K), rate], where)
+        yield [*_tables(V, C), *_different(V, B=B, K=K), rate], where
 
 
-def _repeated(student: Student) -> None:
+@asked
+def _repeated() -> Cases:
     for centre, context, negatives, where in (
         ([1, 1, 1], [0, 2, 3], [[4, 5], [6, 7], [8, 9]], "when one centre has three contexts"),
         ([0, 2, 3], [5, 5, 5], [[1, 2], [3, 4], [6, 7]], "when one context has three centres"),
@@ -67,19 +69,20 @@ def _repeated(student: Student) -> None:
         ([0, 0], [0, 0], [[0], [0]], "when it is the same id throughout"),
     ):
         ids = [torch.tensor(centre), torch.tensor(context), torch.tensor(negatives)]
-        _asked(student, [*_tables(10, 3), *ids, 1.5], where)
+        yield [*_tables(10, 3), *ids, 1.5], where
     for V, B, K in ((6, 40, 5), (4, 17, 3)):
         ids = [some_ids((B,), V), some_ids((B,), V), some_ids((B, K), V)]
-        _asked(student, [*_tables(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}")
+        yield [*_tables(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}"
 
 
-def _stable(student: Student) -> None:
+@asked
+def _stable() -> Cases:
     ids = [torch.tensor([3, 1]), torch.tensor([0, 0]), torch.tensor([[1, 2, 4], [3, 2, 1]])]
     for true, drawn in ((-1e4, 1e4), (1e4, -1e4), (-200.0, 0.5), (0.5, 200.0)):
         contexts = torch.full((5, 4), drawn / 40)
         contexts[0] = true / 40
         where = f"when the scores with contexts are {true:g} and with negatives {drawn:g}"
-        _asked(student, [torch.full((5, 4), 10.0), contexts, *ids, 2.0], where, rough=True)
+        yield [torch.full((5, 4), 10.0), contexts, *ids, 2.0], where, True
 
 
 _PROBES = """
@@ -96,7 +99,7 @@ def _again(student: Student) -> None:
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
             got = student.call("skipgram_step", [*theirs, *ids, 2.0], where=where)["value"]
-            _two(got, [*tables, *ids, 2.0], where)
+            _two(got, _stepped(*tables, *ids, 2.0), "", where)
             if any(a_tensor(one, "A table").was_differentiable for one in got):  # type: ignore[attr-defined]
                 what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
                 raise Wrong(f"{what}: return both tables detached.", "graph_kept")
@@ -105,22 +108,15 @@ def _again(student: Student) -> None:
                 raise Wrong(f"{what}: they should stay as they were. Work with copies.", "input_changed")
 
 
-def _manners(student: Student) -> None:
-    for V, dtype in ((10, torch.float32), (13, torch.float64)):
-        with student.case():
-            args: list[Any] = [*_tables(V, 3, dtype), *_different(V, B=2, K=3), 1.5]
-            answer = student.call("skipgram_step", args)
-            _two(answer["value"], args, "in float64" if dtype == torch.float64 else "")
-            unchanged(answer["inputs"], args[:5], INPUTS)
-            generator_unchanged(answer)
-    *_, centre, context, negatives, _ = args
+@asked
+def _manners() -> Cases:
+    for V, dtype, where in ((10, torch.float32, ""), (13, torch.float64, "in float64")):
+        centre, context, negatives = ids = _different(V, B=2, K=3)
+        yield behaves([*_tables(V, 3, dtype), *ids, 1.5], INPUTS, where)
     turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T, 1.5]
-    _asked(student, turned, "for transposes (not contiguous)")
-    with student.case():
-        given, where = dict(zip(ARGUMENTS, turned, strict=True)), "with arguments given by name"
-        _two(student.call("skipgram_step", [], given, where=where)["value"], turned, where)
-    with student.case():
-        stays_on_device(student, "skipgram_step", [*_tables(10, 3), *_different(10, B=2, K=3), 1.5])
+    yield turned, "for transposes (not contiguous)"
+    yield dict(zip(ARGUMENTS, turned, strict=True)), "with arguments given by name"
+    yield device([*_tables(10, 3), *_different(10, B=2, K=3), 1.5])
 
 
 EXERCISE = Exercise(
