@@ -4,16 +4,17 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
+from ..asking import Cases, asks, behaves, device, gradients
 from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
 NAME = "scaled_dot_product_attention"
 scaled_dot_product_attention = reference(NAME)
+asked = asks(NAME, same=lambda got, expected, _, where="": same_pair(got, expected, where))
 
 Sizes = tuple[tuple[int, ...], int, int, int, int]  # batch dimensions, T, S, d_k, d_v
 
@@ -38,31 +39,27 @@ def _sizes(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for {lead}T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-def _gives(student: Student, args: list[torch.Tensor], where: str = "", mask: torch.Tensor | None = None) -> None:
-    with student.case():
-        got = student.call(NAME, args, {} if mask is None else {"mask": mask}, where=where)["value"]
-        same_pair(got, scaled_dot_product_attention(*args, mask), where)
-
-
-def _values(student: Student) -> None:
+@asked
+def _values() -> Cases:
     for sizes in SIZES:
-        _gives(student, _qkv(*sizes), _sizes(*sizes))
+        yield _qkv(*sizes), _sizes(*sizes)
     Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
-    _gives(student, [Q, K, V], "for whole numbers, 0 among them, and equal keys")
+    yield [Q, K, V], "for whole numbers, 0 among them, and equal keys"
 
 
-def _mask(student: Student) -> None:
+@asked
+def _mask() -> Cases:
     for sizes in MASKED:
         batch, T, S, *_ = sizes
         args, mask = _qkv(*sizes), striped_mask(T, S)
-        _gives(student, args, f"with a (T, S) mask, {_sizes(*sizes)}", mask)
+        yield (args, {"mask": mask}), f"with a (T, S) mask, {_sizes(*sizes)}"
         if batch:
             own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S)
             own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
-            _gives(student, args, f"with a mask of its own for each sequence, {_sizes(*sizes)}", own)
+            yield (args, {"mask": own}), f"with a mask of its own for each sequence, {_sizes(*sizes)}"
     for batch in ((4, 2), (2, 2)):  # sequences, heads
         mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
-        _gives(student, _qkv(batch, 3, 5, 4, 2), f"with a mask of its own for each head, batch {batch}", mask)
+        yield (_qkv(batch, 3, 5, 4, 2), {"mask": mask}), f"with a mask of its own for each head, batch {batch}"
     args = _qkv((2,), 3, 4, 5, 2)
     keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
     for given, where in (
@@ -71,11 +68,10 @@ def _mask(student: Student) -> None:
         (keys[0, 0], "with a mask of shape (S,)"),
         (torch.zeros(3, 4, dtype=torch.bool), "with a mask that blocks nothing"),
         (torch.zeros(1, 1, dtype=torch.bool), "with a mask of shape (1, 1) that blocks nothing"),
-        (None, "without a mask, after calls with one"),
     ):
-        _gives(student, args, where, given)
-    where = "with the mask given by position"
-    same_pair(student.value(NAME, *args, keys, where=where), scaled_dot_product_attention(*args, keys), where)
+        yield (args, {"mask": given}), where
+    yield args, "without a mask, after calls with one"
+    yield [*args, keys], "with the mask given by position"
 
 
 def _forbidden(student: Student) -> None:
@@ -97,52 +93,48 @@ def _forbidden(student: Student) -> None:
             same_pair(got, scaled_dot_product_attention(*args, mask), where)
 
 
-def _large(student: Student) -> None:
+@asked
+def _large() -> Cases:
     Q, K, V = _qkv((2,), 3, 5, 4, 6)
-    _gives(student, [Q * 150, K * 150, V], "for scores beyond 1e4")
+    yield [Q * 150, K * 150, V], "for scores beyond 1e4"
 
 
-def _gradient(student: Student) -> None:
-    for sizes, masked, dtype in (
+@asked
+def _gradient() -> Cases:
+    cases: tuple[tuple[Sizes, bool, torch.dtype], ...] = (
         (((2,), 3, 5, 4, 6), False, torch.float32),
         (((), 4, 4, 5, 2), True, torch.float32),
         (((2, 2), 3, 5, 4, 2), True, torch.float64),
-    ):
-        with student.case():
-            mask = (striped_mask(sizes[1], sizes[2]),) if masked else ()
-            where = ("with a mask, " if masked else "") + _sizes(*sizes)
-            args = _qkv(*sizes, dtype=dtype)
-            gradients_agree(student, NAME, scaled_dot_product_attention, args, ["Q", "K", "V"], mask, where)
+    )
+    for sizes, masked, dtype in cases:
+        mask, where = ([striped_mask(sizes[1], sizes[2])], "with a mask, ") if masked else ([], "")
+        yield gradients(_qkv(*sizes, dtype=dtype), ["Q", "K", "V"], mask, where + _sizes(*sizes))
 
 
-def _precision(student: Student) -> None:
+@asked
+def _precision() -> Cases:
     args = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64)
-    _gives(student, args, "in float64")
-    _gives(student, args, "in float64 with a mask", striped_mask(3, 5))
+    yield args, "in float64"
+    yield (args, {"mask": striped_mask(3, 5)}), "in float64 with a mask"
 
 
-def _manners(student: Student) -> None:
+@asked
+def _manners() -> Cases:
     args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
-    for given in ([], [mask]):
-        with student.case():
-            answer = student.call(NAME, args, {"mask": mask} if given else {})
-            unchanged(answer["inputs"], [*args, *given], "Q, K, V or mask")
-            generator_unchanged(answer)
-    _gives(student, args, "when called a second time")
-    with student.case():
-        named, where = dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True)), "with arguments given by name"
-        got = student.call(NAME, [], named, where=where)["value"]
-        same_pair(got, scaled_dot_product_attention(*args, mask), where)
+    yield behaves(args, "Q, K, V")
+    yield behaves([*args, mask], "Q, K, V or mask")
+    yield dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True)), "with arguments given by name"
     heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
-    _gives(student, [t.mT.contiguous().mT for t in args], "for tensors that are not contiguous")
-    _gives(student, heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)")
+    yield [t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"
+    yield heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"
 
 
-def _device(student: Student) -> None:
+@asked
+def _device() -> Cases:
     args = _qkv((2,), 3, 5, 4, 6)
-    _gives(student, args)
-    device_is_kept(student, NAME, args)
-    device_is_kept(student, NAME, [*args, striped_mask(3, 5)])
+    yield args, ""
+    yield device(args)
+    yield device([*args, striped_mask(3, 5)])
 
 
 EXERCISE = Exercise(

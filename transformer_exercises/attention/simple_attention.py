@@ -2,14 +2,11 @@
 
 import torch
 
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
-from autograder.spec.student import Student
+from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device, gradients
 
-simple_attention = reference("simple_attention")
 asked = asks("simple_attention")
 SHAPES = (
     *((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4)),
@@ -32,24 +29,19 @@ def _large() -> Cases:
     yield [normal(2, 4, 5, scale=60.0)], "for large x (scores beyond 1e4)"
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for shape, dtype in (((4, 3), torch.float32), ((2, 3, 5), torch.float64)):
-        with student.case():
-            x = normal(*shape, dtype=dtype, scale=0.7)
-            gradients_agree(student, "simple_attention", simple_attention, [x], ["`x`"])
+        yield gradients([normal(*shape, dtype=dtype, scale=0.7)], ["`x`"])
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    yield behaves([normal(2, 4, 3, dtype=torch.float64)], "`x`")
     for turned in (normal(3, 5).T, normal(2, 4, 3, 5).transpose(1, 2)):
         yield [turned], "for a tensor that is not contiguous (a transpose)"
     yield {"x": normal(2, 4, 3, dtype=torch.float64)}, "with x given by name"
-
-
-def _manners(student: Student) -> None:
-    behaves(student, "simple_attention", [normal(2, 4, 3, dtype=torch.float64)], "`x`")
-    _layouts(student)
-    device_is_kept(student, "simple_attention", [normal(2, 4, 3)])
+    yield device([normal(2, 4, 3)])
 
 
 EXERCISE = Exercise(

@@ -4,13 +4,13 @@ import math
 
 import torch
 
-from autograder.spec.compare import same_tensor, unchanged
+from autograder.spec.compare import same_tensor
 from autograder.spec.course import reference
 from autograder.spec.exercise import Ban, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device, gradients
 
 softmax = reference("softmax")
 asked = asks("softmax")
@@ -68,17 +68,14 @@ def _blocked(student: Student) -> None:
     _beside_blocked(student)
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     blocked = normal(3, 4)
     blocked[1, 2] = -math.inf
-    for scores, where in (
-        (normal(3, 4), ""),
-        (normal(2, 3, 4, dtype=torch.float64), "in float64"),
-        (torch.tensor([[1e4, 1e4 - 1, 0.0]]), "for scores near 1e4"),
-        (blocked, "when a score is −inf"),
-    ):
-        with student.case():
-            gradients_agree(student, "softmax", softmax, [scores], ["`scores`"], where=where, rough="1e4" in where)
+    yield gradients([normal(3, 4)], ["`scores`"])
+    yield gradients([normal(2, 3, 4, dtype=torch.float64)], ["`scores`"], where="in float64")
+    yield gradients([torch.tensor([[1e4, 1e4 - 1, 0.0]])], ["`scores`"], where="for scores near 1e4", rough=True)
+    yield gradients([blocked], ["`scores`"], where="when a score is −inf")
 
 
 @asked
@@ -87,13 +84,12 @@ def _precision() -> Cases:
         yield [normal(*shape, dtype=torch.float64, scale=3.0)], f"for float64 scores of shape {shape}"
 
 
-def _manners(student: Student) -> None:
-    behaves(student, "softmax", [normal(3, 4)], "`scores`")
+@asked
+def _manners() -> Cases:
+    yield behaves([normal(3, 4)], "`scores`")
     for turned in (normal(4, 3).T, normal(2, 4, 3, 5).transpose(1, 2)):
-        answer, where = student.call("softmax", [turned]), "for a tensor that is not contiguous (a transpose)"
-        same_tensor(answer["value"], softmax(turned), "The result", where)
-        unchanged(answer["inputs"], [turned], "`scores`")
-    device_is_kept(student, "softmax", [normal(3, 4)])
+        yield behaves([turned], "`scores`", "for a tensor that is not contiguous (a transpose)")
+    yield device([normal(3, 4)])
 
 
 EXERCISE = Exercise(

@@ -7,9 +7,10 @@ import torch
 from autograder.spec.compare import a_tensor, dtype_name, kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
+from autograder.spec.inputs import device_is_kept, normal
 from autograder.spec.student import Student
 
+from ..asking import Cases, asks, gradients
 from .common import near
 
 apply_rope = reference("apply_rope")
@@ -72,11 +73,10 @@ def _base(student: Student) -> None:
         same_tensor(got, _rotated(x, positions, 50.0).float(), "The result", "with base given by position")
 
 
-def _gradient(student: Student) -> None:
+@asks("apply_rope")
+def _gradient() -> Cases:
     for shape in ((2, 3, 4, 6), (5, 2)):
-        with student.case():
-            fixed, where = (torch.arange(shape[-2]) + 2,), f"for x of shape {shape}"
-            gradients_agree(student, "apply_rope", apply_rope, [normal(*shape)], ["x"], fixed, where)
+        yield gradients([normal(*shape)], ["x"], [torch.arange(shape[-2]) + 2], f"for x of shape {shape}")
 
 
 def _precision(student: Student) -> None:
