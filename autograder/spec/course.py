@@ -311,7 +311,7 @@ def names_in(notebook: str) -> set[str]:
 def working_versions(notebook: str) -> dict[str, str]:
     """Return a right version of each exercise, bound while others are marked: a library's own, else the reference."""
     found = exercises(notebook)
-    return {declared.name: declared.working or _by_itself(notebook, declared.source) for declared in found}
+    return {declared.name: _by_itself(notebook, declared.working or declared.source) for declared in found}
 
 
 def _by_itself(notebook: str, source: str) -> str:

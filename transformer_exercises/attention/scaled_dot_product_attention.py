@@ -147,9 +147,6 @@ EXERCISE = Exercise(
     Check("inputs unchanged, any layout", 0.5, _manners, further=True),
     Check("stays on the inputs' device", 0.5, _device, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def scaled_dot_product_attention(Q, K, V, mask=None):
     allowed = None if mask is None else ~mask
     output = F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed)

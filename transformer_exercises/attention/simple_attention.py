@@ -50,8 +50,6 @@ EXERCISE = Exercise(
     Check("gradients", 0.5, _gradient, further=True),
     Check("float64, inputs unchanged, any layout and device", 0.5, _manners, further=True),
     working=r"""
-import torch.nn.functional as F
-
 def simple_attention(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 """,

@@ -106,8 +106,6 @@ EXERCISE = Exercise(
         fine="`logsumexp` is fine",
     ),
     working=r"""
-import torch
-
 def softmax(scores, dim=-1):
     return torch.softmax(scores, dim)
 """,

@@ -24,8 +24,6 @@ EXERCISE = Exercise(
     Check("the number, for many sizes", 1.75, _count),
     Check("arguments by name", 0.25, _by_name, further=True),
     working=r"""
-from torch import nn
-
 def block_parameters(embed_dim, ff_dim):
     layer = nn.TransformerEncoderLayer(embed_dim, 1, ff_dim, device="meta")
     return sum(p.numel() for p in layer.parameters())

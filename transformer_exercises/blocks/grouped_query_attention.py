@@ -120,8 +120,6 @@ EXERCISE = Exercise(
     Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
     ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
     working=r"""
-import torch.nn.functional as F
-
 def grouped_query_attention(Q, K, V, mask=None):
     if Q.shape[1] % K.shape[1]:
         raise ValueError("the groups must divide the query heads")

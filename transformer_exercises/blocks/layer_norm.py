@@ -35,8 +35,6 @@ EXERCISE = Exercise(
     Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm), further=True),
     ban=Ban(NORMS, "`nn.LayerNorm`, `F.layer_norm` and their relatives"),
     working=r"""
-from torch import nn
-
 class LayerNorm(nn.LayerNorm):
     def __init__(self, dim, eps=1e-5):
         super().__init__(dim, eps)

@@ -27,8 +27,6 @@ EXERCISE = Exercise(
     Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm, by_name=True), further=True),
     ban=Ban(NORMS, "`nn.RMSNorm`, `F.rms_norm`, `nn.LayerNorm` and their relatives"),
     working=r"""
-from torch import nn
-
 class RMSNorm(nn.RMSNorm):
     def __init__(self, dim, eps=1e-6):
         super().__init__(dim, eps=eps)

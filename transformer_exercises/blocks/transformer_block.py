@@ -303,9 +303,6 @@ EXERCISE = Exercise(
     Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
     points=8,
     working=r"""
-import torch
-from torch import nn
-
 class TransformerBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False):
         super().__init__()

@@ -124,9 +124,6 @@ EXERCISE = Exercise(
     Check("a Python int", 0.25, _int, further=True),
     Check("float64, weight unchanged", 0.3, _manners, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def analogy(a, b, c, weight):
     cosines = F.cosine_similarity(weight[b] - weight[a] + weight[c], weight, dim=-1)
     return cosines.index_fill(0, torch.tensor([a, b, c]), -2.0).argmax().item()

@@ -102,8 +102,6 @@ EXERCISE = Exercise(
     Check("gradients", 0.5, _gradient, further=True),
     Check("float64, inputs unchanged, device", 0.4, _manners, further=True),
     working=r"""
-import torch.nn.functional as F
-
 def cosine_similarity(a, b):
     return F.cosine_similarity(a, b, dim=-1)
 """,

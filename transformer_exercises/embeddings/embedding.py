@@ -176,8 +176,6 @@ EXERCISE = Exercise(
     Check("a negative id is an IndexError", 0.3, _negative),
     Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
     working=r"""
-from torch import nn
-
 class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim):
         super().__init__(num_embeddings, embedding_dim)

@@ -43,8 +43,6 @@ EXERCISE = Exercise(
     Check("the number of parameters", 0.5, _parameters),
     Check("mebibytes in float32", 0.5, _mebibytes),
     working=r"""
-import torch
-
 def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight
     return weight.numel(), weight.numel() * weight.element_size() / 1024**2

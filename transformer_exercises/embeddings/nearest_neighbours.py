@@ -109,9 +109,6 @@ EXERCISE = Exercise(
     Check("a row of zeros has cosine 0", 0.4, _zero_rows, further=True),
     Check("a LongTensor, inputs unchanged, float64, device", 0.5, _manners, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def nearest_neighbours(query, weight, k, exclude=()):
     order = F.cosine_similarity(query, weight, dim=-1).sort(descending=True).indices
     banned = torch.tensor([int(i) for i in exclude], dtype=torch.int64, device=order.device)

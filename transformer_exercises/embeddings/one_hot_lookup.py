@@ -81,9 +81,6 @@ EXERCISE = Exercise(
     Check("float64, no ids at all, inputs unchanged", 0.25, _manners, further=True),
     Check("stays on the inputs' device", 0.1, _device, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def one_hot_lookup(ids, weight):
     return F.linear(F.one_hot(ids, len(weight)).to(weight.dtype), weight.mT)
 """,

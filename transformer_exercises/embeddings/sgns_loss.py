@@ -64,9 +64,6 @@ EXERCISE = Exercise(
     Check("gradients reach centre, context and negatives", 1.0, _gradient, further=True),
     Check("float64, inputs unchanged, device", 0.75, _manners, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def sgns_loss(centre, context, negatives):
     scores = torch.cat([context[:, None], negatives], dim=1) @ centre[:, :, None]
     labels = torch.zeros_like(scores)

@@ -77,9 +77,6 @@ EXERCISE = Exercise(
     Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _manners, further=True),
     Check("float64 stays float64; gradients", 0.2, _precision, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def bigram_probs(counts, alpha=1.0):
     real = counts if counts.is_floating_point() else counts.to(torch.get_default_dtype())
     shares = F.normalize(real + alpha, p=1, dim=1, eps=1e-30)

@@ -84,9 +84,6 @@ EXERCISE = Exercise(
     Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
     Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def bigram_step(logits, ids, learning_rate):
     table = torch.nn.Parameter(logits.detach().clone())
     if len(ids) > 1:

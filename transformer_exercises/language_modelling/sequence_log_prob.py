@@ -65,9 +65,6 @@ EXERCISE = Exercise(
     Check("gradients", 0.25, _gradient, further=True),
     Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
     working=r"""
-import torch
-import torch.nn.functional as F
-
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")
 """,

@@ -32,9 +32,6 @@ EXERCISE = Exercise(
     Check("True exactly above the diagonal", 1.5, _causal),
     Check("made on the device that is asked for", 0.5, _device),
     working=r"""
-import torch
-from torch import nn
-
 def causal_mask(T, device=None):
     return nn.Transformer.generate_square_subsequent_mask(T, device=device).isinf()
 """,

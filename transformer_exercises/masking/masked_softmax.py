@@ -104,8 +104,6 @@ EXERCISE = Exercise(
     Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
     Check("inputs unchanged, any layout and device", 0.5, _manners, further=True),
     working=r"""
-import torch
-
 def masked_softmax(scores, mask):
     bias = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device).masked_fill(mask, -torch.inf)
     dead = mask.all(-1, keepdim=True)

@@ -22,9 +22,6 @@ EXERCISE = Exercise(
     Check("open within the window, blocked before and after it", 2.0, _slides),
     Check("windows of 1, of T and of more than T", 1.0, _edges),
     working=r"""
-import torch
-from torch import nn
-
 def sliding_window_mask(T, window):
     causal = nn.Transformer.generate_square_subsequent_mask(T).isinf()
     return causal | causal.T.roll(window - 1, dims=0).tril(-window)

@@ -27,8 +27,6 @@ EXERCISE = Exercise(
     Check("with biases", 1.2, _with),
     Check("without biases", 0.8, _without),
     working=r"""
-from torch import nn
-
 def attention_parameters(embed_dim, bias=True):
     module = nn.MultiheadAttention(embed_dim, 1, bias=bias, device="meta")
     return sum(p.numel() for p in module.parameters())

@@ -216,9 +216,6 @@ EXERCISE = Exercise(
     ),
     points=8,
     working=r"""
-import torch
-from torch import nn
-
 class MultiHeadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads):
         super().__init__()

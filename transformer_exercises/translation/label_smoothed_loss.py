@@ -113,8 +113,6 @@ EXERCISE = Exercise(
     Check("inputs unchanged, float64, any layout and device", 0.25, _manners, further=True),
     Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
     working=r"""
-import torch.nn.functional as F
-
 def label_smoothed_loss(logits, targets, smoothing, pad_id):
     if smoothing < 0 or smoothing > 1:
         raise ValueError("smoothing must be from 0 to 1")
