@@ -4,13 +4,10 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_gradients, same_tensor
+from autograder.spec.compare import same_tensor
 from autograder.spec.course import exercise
 from autograder.spec.exercise import Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
-
-from ..asking import Asked, Further
 
 
 def some_ids(vocab_size: int, *shape: int) -> torch.Tensor:
@@ -43,19 +40,3 @@ def refuse(wrong: Any, name: str, mistake: str) -> None:
     """Raise `Wrong` if something is, with the sentence that this exercise has for the mistake."""
     if wrong:
         raise Wrong(exercise(name).sentences[mistake], mistake)
-
-
-def gradient(args: list[torch.Tensor], name: str, where: str = "", rough: bool = False) -> Further:
-    """Make a case that compares the gradient of a scalar with respect to the one argument that holds real numbers."""
-
-    def ask(student: Student, asked: Asked) -> None:
-        leaves = [arg.clone().requires_grad_(arg.is_floating_point()) for arg in args]
-        result = asked.right(*leaves)
-        weight = torch.tensor(-1.75, dtype=result.dtype)  # a number that no forgotten factor looks like
-        expected = torch.autograd.grad(result * weight, [leaf for leaf in leaves if leaf.requires_grad])
-        answer = student.call(asked.name, args, where=where, upstream=[weight])
-        if answer["value"] is None:
-            raise Wrong(f"There is no result to take gradients of: yours returned {kind(None)}.")
-        same_gradients(answer["gradients"].get("inputs", []), list(expected), [name], where, rough)
-
-    return ask

@@ -5,8 +5,8 @@ import torch
 from autograder.spec.exercise import Ban, Check, Exercise
 from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves, device
-from .common import gradient, same_values, some_ids
+from ..asking import Cases, asks, behaves, device, gradients
+from .common import same_values, some_ids
 
 asked = asks("cross_entropy", same=same_values)
 
@@ -59,9 +59,9 @@ def _stable() -> Cases:
 @asked
 def _gradient() -> Cases:
     large = torch.tensor([[1e4, 1e4 - 1, 0.0], [0.0, 1.0, -1e4]])
-    yield gradient(_given(4, 3), "`logits`")
-    yield gradient(_given(2, 3, 4, dtype=torch.float64), "`logits`", "in float64")
-    yield gradient([large, torch.tensor([1, 0])], "`logits`", "for logits of 1e4", rough=True)
+    yield gradients(_given(4, 3), ["`logits`"])
+    yield gradients(_given(2, 3, 4, dtype=torch.float64), ["`logits`"], where="in float64")
+    yield gradients([large, torch.tensor([1, 0])], ["`logits`"], where="for logits of 1e4", rough=True)
 
 
 @asks("cross_entropy")

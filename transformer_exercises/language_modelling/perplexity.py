@@ -10,7 +10,7 @@ from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients
-from .common import gradient, refuse, same_values
+from .common import refuse, same_values
 
 asked = asks("perplexity")
 
@@ -40,7 +40,7 @@ def _tensors(student: Student) -> None:
 def _gradient() -> Cases:
     yield gradients([normal(2, 3)], ["`mean_nll`"])
     yield gradients([normal(3, 1, dtype=torch.float64)], ["`mean_nll`"], where="in float64")
-    yield gradient([torch.tensor(1.25)], "`mean_nll`", "for a scalar tensor")
+    yield gradients([torch.tensor(1.25)], ["`mean_nll`"], where="for a scalar tensor")
 
 
 @asked

@@ -5,8 +5,8 @@ import torch
 from autograder.spec.compare import dtype_name
 from autograder.spec.exercise import Check, Exercise
 
-from ..asking import Cases, asks, behaves, device
-from .common import gradient, rows_of_probs, same_values, some_ids
+from ..asking import Cases, asks, behaves, device, gradients
+from .common import rows_of_probs, same_values, some_ids
 
 asked = asks("sequence_log_prob", same=same_values)
 
@@ -43,8 +43,9 @@ def _edges() -> Cases:
 
 @asked
 def _gradient() -> Cases:
-    yield gradient([torch.tensor([2, 0, 2, 2, 1, 2, 0]), rows_of_probs(3, 3)], "`probs`")
-    yield gradient([torch.tensor([0, 3, 1]), rows_of_probs(4, 4, dtype=torch.float64)], "`probs`", "in float64")
+    yield gradients([torch.tensor([2, 0, 2, 2, 1, 2, 0]), rows_of_probs(3, 3)], ["`probs`"])
+    double = rows_of_probs(4, 4, dtype=torch.float64)
+    yield gradients([torch.tensor([0, 3, 1]), double], ["`probs`"], where="in float64")
 
 
 @asks("sequence_log_prob")
