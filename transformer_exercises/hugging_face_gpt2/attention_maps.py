@@ -10,22 +10,7 @@ from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from autograder.spec.student import Student
 
-from .common import (
-    DOG,
-    DROPOUT,
-    RELU,
-    UNTIED,
-    Case,
-    Sizes,
-    asked,
-    forms_of,
-    manners,
-    own_model,
-    own_tokenizer,
-    reads,
-    refuses,
-    their_model,
-)
+from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, manners, own_model, reads, refuses
 
 _MODELS = (
     Sizes(2, 4, 16, 24, seed=21),
@@ -34,14 +19,12 @@ _MODELS = (
 )
 _ONE = Sizes(1, 1, 8, 20, seed=26)
 _SMALLEST = (Sizes(1, 3, 12, 20, seed=24), Sizes(3, 1, 8, 20, seed=25), _ONE, _MODELS[0], _ONE)
-_DROPPING = replace(_MODELS[0], seed=27, more=DROPOUT)
 
 
 @cache
 def _weights(sizes: Sizes, text: str, dtype: str) -> torch.Tensor:
-    ids = torch.tensor([own_tokenizer()(text).input_ids])
     with torch.no_grad():
-        return torch.cat(own_model(sizes, dtype)(ids, output_attentions=True).attentions)
+        return torch.cat(own_model(sizes, dtype)(ids_of(text)[None], output_attentions=True).attentions)
 
 
 def _same_maps(value: Any, case: Case) -> None:
@@ -63,7 +46,7 @@ def _same_names(value: Any, case: Case) -> None:
     what = f"The first of the results should be a list of tokens {where}"
     if type(tokens) not in (list, tuple):
         raise Wrong(f"{what}; yours is {kind(tokens)}.", "not_a_list")
-    ids = own_tokenizer()(case.text).input_ids
+    ids = ids_of(case.text).tolist()
     if len(tokens) != len(ids):
         raise Wrong(f"There should be one string for each of the {len(ids)} tokens {where}; yours are {len(tokens)}.")
     for place, (token, expected) in enumerate(zip(tokens, ids, strict=True), start=1):
@@ -73,23 +56,15 @@ def _same_names(value: Any, case: Case) -> None:
             raise ValuesDiffer(f"Token {place} is not the right one {where}.")
 
 
-def _manners(student: Student) -> None:
-    manners("attention_maps", _same_maps, _DROPPING)(student)
-    with student.case():  # whatever way of computing attention the model comes with
-        case, model = Case(_DROPPING, DOG, "with eager attention from the start"), their_model(student, _DROPPING)
-        student.call((model, "set_attn_implementation"), ["eager"])
-        _same_maps(asked(student, "attention_maps", case, model), case)
-
-
 def _refused(student: Student) -> None:
     reads("attention_maps", _same_maps, Case(_MODELS[2], "The dog"))(student)
-    with student.case():
-        refuses(student, "attention_maps", _MODELS[2], "", "A text without tokens")
+    refuses(student, "attention_maps", _MODELS[2], ("", "A text without tokens"))
 
 
 _values = reads("attention_maps", _same_maps, *map(Case, _MODELS, (DOG, " the birds sing because", "The dog was")))
 _small = reads("attention_maps", _same_maps, *map(Case, _SMALLEST, ("The dog", DOG, " it was thirsty", ".", ".")))
 _names = reads("attention_maps", _same_names, *map(Case, _MODELS, (DOG, "é, the é!", ".")))
+_manners = manners("attention_maps", _same_maps, replace(_MODELS[0], seed=27, more=DROPOUT))
 
 EXERCISE = Exercise(
     Check("every layer and head of several models", 1.5, _values),

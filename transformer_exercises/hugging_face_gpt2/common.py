@@ -14,11 +14,12 @@ from autograder.spec.inputs import define_in_judge, raises_error
 from autograder.spec.student import Kept, Student
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
-MODEL = """
-def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0):
+_MODEL = """
+def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0, attention="sdpa"):
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    model = GPT2LMHeadModel(GPT2Config(bos_token_id=None, eos_token_id=None, **sizes)).to(getattr(torch, dtype))
+    config = GPT2Config(bos_token_id=None, eos_token_id=None, attn_implementation=attention, **sizes)
+    model = GPT2LMHeadModel(config).to(getattr(torch, dtype))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -110,21 +111,23 @@ DOG = "The dog drinks water because it was"
 
 def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
     args = [sizes.settings, sizes.seed]
-    return student.call(student.probe("make", MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
+    return student.call(student.probe("make", _MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
 
 
 @cache
 def own_model(sizes: Sizes, dtype: str = "float32") -> Any:
     """Return the same model on this side, in eval mode and with attention that keeps its weights."""
-    model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
-    model.set_attn_implementation("eager")
-    return model
+    return define_in_judge(_MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head, attention="eager")
+
+
+def ids_of(text: str) -> torch.Tensor:
+    return torch.tensor(own_tokenizer()(text).input_ids)
 
 
 @cache
 def own_logits(sizes: Sizes, text: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what the model on this side says in float64, [T, V], and the ids of the text."""
-    ids = torch.tensor(own_tokenizer()(text).input_ids)
+    ids = ids_of(text)
     with torch.no_grad():
         return own_model(sizes, "float64")(ids[None]).logits[0], ids
 
@@ -145,23 +148,21 @@ def _spelling() -> dict[str, str]:
 
 def note_tolerantly(student: Student, value: Any) -> None:
     """Keep an answer on record with its tokens in one spelling, and numbers as tensors: those may differ a little."""
-    named = type(value) is tuple and len(value) == 2 and type(value[0]) in (list, tuple)
-    if named and isinstance(value[1], torch.Tensor):  # rows and their names, in which spaces do not matter
-        tokens = [_tolerant(token) for token in value[0]]
-        value = ([token.strip() if type(token) is str else token for token in tokens], value[1])
-    student.note(_tolerant(value))
+    named = type(value) is tuple and len(value) == 2 and isinstance(value[1], torch.Tensor)  # rows with their names
+    student.note(_tolerant(value, spaces=not named))
 
 
-def _tolerant(value: Any) -> Any:
+def _tolerant(value: Any, spaces: bool) -> Any:
     if type(value) is float:
         number = torch.tensor(value)
         number.was_differentiable = False  # type: ignore[attr-defined]  # as if it had come over the wire
         return ("float", number)
     if type(value) is str:
-        return _spelling().get(value, value)
+        token = _spelling().get(value, value)
+        return token if spaces else token.strip()
     if type(value) in (list, tuple):
-        return type(value)(_tolerant(item) for item in value)
-    return {key: _tolerant(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(_tolerant(item, spaces) for item in value)
+    return {key: _tolerant(item, spaces) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def number_of(value: Any) -> float | None:
@@ -211,9 +212,11 @@ def reads(name: str, same: Same, *cases: Case) -> Asking:
     return ask
 
 
-def refuses(student: Student, name: str, sizes: Sizes, text: str, what: str) -> None:
-    with raises_error(what):
-        asked(student, name, Case(sizes, text))
+def refuses(student: Student, name: str, sizes: Sizes, *bad: tuple[str, str]) -> None:
+    """Ask for a ValueError for each of these texts; with it stands what is bad about it."""
+    for text, what in bad:
+        with student.case(), raises_error(what):
+            asked(student, name, Case(sizes, text))
 
 
 _LEFT = {  # what `look` finds otherwise than it was, and the mistake's name
@@ -240,22 +243,24 @@ def left_as_it_was(student: Student, model: Kept) -> Iterator[None]:
 
 
 def manners(name: str, same: Same, sizes: Sizes) -> Asking:
-    """Make a check: in float64, in either mode, on any device the result is the `same`, and the model is as it was."""
+    """Make a check: however the model is built, the result is the `same`, on any device, and the model is as it was."""
 
     def ask(student: Student) -> None:
-        with student.case():
-            case = Case(sizes, DOG, "with a model in float64")
-            same(asked(student, name, case, their_model(student, sizes, dtype="float64")), case)
-        for training in (True, False):
+        options: dict[str, Any]
+        for options, how in (
+            ({"dtype": "float64"}, "in float64"),
+            ({"training": True}, "in training mode"),
+            ({"training": False}, "in eval mode"),
+            ({"attention": "eager"}, "with eager attention from the start"),
+        ):
             with student.case():
-                case = Case(sizes, DOG, f"with a model in {'training' if training else 'eval'} mode")
-                model = their_model(student, sizes, training=training)
+                case, model = Case(sizes, DOG, f"with a model {how}"), their_model(student, sizes, **options)
                 with left_as_it_was(student, model):
                     got, moved = asked(student, name, case, model), student.last.get("rng_moved")
                     try:
                         same(got, case)
                     except Wrong:
-                        if moved and training:  # dropout draws from the global generator
+                        if moved and "training" in how:  # dropout draws from the global generator
                             what = "With a model in training mode the result depends on chance: dropout is on"
                             raise Wrong(f"{what}. Call `model.eval()` first.", "dropout_left_on") from None
                         raise
@@ -265,8 +270,7 @@ def manners(name: str, same: Same, sizes: Sizes) -> Asking:
             except Problem as problem:
                 if "Expected all tensors" in problem.text:
                     what = "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move"
-                    raise Wrong(
-                        f"{what} them to `model.device`, or nothing works on a GPU.", "device_not_kept"
-                    ) from None
+                    hint = "them to `model.device`, or nothing works on a GPU."
+                    raise Wrong(f"{what} {hint}", "device_not_kept") from None
 
     return ask

@@ -12,7 +12,7 @@ from autograder.spec.exercise import Asking, Check, Exercise, Problem, ValuesDif
 from autograder.spec.inputs import define_in_judge, normal, raises_error
 from autograder.spec.student import Kept, Student
 
-from .common import MODEL, RELU, UNTIED, Sizes, own_model, their_model
+from .common import RELU, UNTIED, Sizes, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
 
@@ -92,11 +92,10 @@ _THEIRS = re.findall(
 @cache
 def _right(sizes: Sizes, dtype: str) -> tuple[dict, dict]:
     """Return what the parameters of a GPT should be, and what they are at the start."""
-    hf_model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     torch.default_generator.manual_seed(0)
-    model, read = define_in_judge(_GPT, "make")(hf_model, dtype), define_in_judge(_LOOK, "read")
+    model, read = define_in_judge(_GPT, "make")(own_model(sizes, dtype), dtype), define_in_judge(_LOOK, "read")
     start = read(model)
-    load_gpt2_weights(model, hf_model)
+    load_gpt2_weights(model, own_model(sizes, dtype))
     return read(model), start
 
 

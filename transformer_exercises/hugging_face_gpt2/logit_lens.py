@@ -1,14 +1,13 @@
 """`logit_lens`: the final norm with its own weights and eps, then the output matrix, for streams of any shape."""
 
-import functools
 from collections.abc import Callable, Iterator
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
+from autograder.spec.compare import dtype_name, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise
-from autograder.spec.inputs import generator_unchanged, gradients_of, normal, raises_error
+from autograder.spec.inputs import generator_unchanged, gradients_agree, normal, raises_error
 from autograder.spec.student import Student
 
 from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
@@ -71,15 +70,14 @@ def _lengths() -> Cases:
 
 
 def _gradient(student: Student) -> None:
-    for sizes, dtype in ((_MODELS[1], torch.float64), (_MODELS[2], torch.float32)):
+    for sizes, dtype in ((_MODELS[1], "float64"), (_MODELS[2], "float32")):
+        hidden, where = normal(2, 3, sizes.width, dtype=getattr(torch, dtype)), f"in {dtype}"
+        _reads(lambda: iter([(sizes, hidden, where)]))(student)
         with student.case():
-            hidden = normal(2, 3, sizes.width, dtype=dtype)
-            name = dtype_name(hidden)
-            read = functools.partial(logit_lens, model=own_model(sizes, name))
-            expected, upstream = gradients_of(read, [hidden])
-            answer = student.call("logit_lens", [hidden, their_model(student, sizes, dtype=name)], upstream=upstream)
-            same_tensor(answer["value"], read(hidden), "The result", f"in {name}", rough=True)
-            same_gradients(answer["gradients"].get("inputs", []), expected, ["hidden"], f"in {name}", rough=True)
+            own, fixed = own_model(sizes, dtype), (their_model(student, sizes, dtype=dtype),)
+            gradients_agree(
+                student, "logit_lens", lambda x, _: logit_lens(x, own), [hidden], ["hidden"], fixed, where, rough=True
+            )
 
 
 @_reads

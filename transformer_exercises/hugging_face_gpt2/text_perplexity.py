@@ -45,14 +45,9 @@ def _refused(student: Student) -> None:
     sizes = READERS[2]
     fits = Case(sizes, "." * sizes.context, "for a text of as many tokens as the context has positions")
     reads("text_perplexity", _same, Case(sizes, "é", "for a text of one letter, which is two tokens"), fits)(student)
-    for text, what in (
-        ("", "A text without tokens"),
-        ("The", "A text of one token (a word of three letters here)"),
-        (fits.text + ".", "A text longer than the model's context"),
-        (3 * DOG, "A text longer than the model's context"),
-    ):
-        with student.case():
-            refuses(student, "text_perplexity", sizes, text, what)
+    longer = "A text longer than the model's context"
+    bad = ("", "A text without tokens"), ("The", "A text of one token (a word of three letters here)")
+    refuses(student, "text_perplexity", sizes, *bad, (fits.text + ".", longer), (3 * DOG, longer))
 
 
 _TEXTS = ("The dog drinks water.", " the birds sing because it was", "The dog", DOG + ".", "é, é!")

@@ -77,8 +77,7 @@ def _form(student: Student) -> None:
 def _refused(student: Student) -> None:
     prompts = ((".", "after a prompt of one token"), (" ", "after a prompt of one space, which is a token"))
     reads("top_next_tokens", _same_probs, *(Case(READERS[2], *prompt) for prompt in prompts))(student)
-    with student.case():
-        refuses(student, "top_next_tokens", READERS[2], "", "A prompt without tokens")
+    refuses(student, "top_next_tokens", READERS[2], ("", "A prompt without tokens"))
 
 
 def _cases(*texts: tuple[str, int | None]) -> list[Case]:
