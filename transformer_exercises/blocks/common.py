@@ -11,7 +11,7 @@ import torch
 from autograder.spec import inputs
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Asking, Wrong
-from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
 from autograder.spec.student import Answer, Student
 
 OUTPUT = "The output"
@@ -20,29 +20,29 @@ Weights = dict[str, Any]  # values or gradients, under names of ours
 Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's module: how each value is made of ours
 
 
+@dataclass
 class Layer:
     """A student's module with weights of ours, which `find` places: it gives `formula` of these, x and the mask."""
 
-    def __init__(
-        self,
-        student: Student,
-        call: tuple[str, Any, dict[str, Any]],
-        find: Callable[[dict], Makers],
-        weights: Weights,
-        formula: Callable[..., torch.Tensor],
-        depth: int = 0,
-    ) -> None:
-        name, args, kwargs = call
-        self.student, self.weights, self.formula = student, weights, formula
-        self.module = student.call(name, [*args], kwargs, "while building it", keep=True)["value"]
-        if any(value.dtype == torch.float64 for value in weights.values()):
-            student.move(self.module, "float64")
+    student: Student
+    call: tuple[str, Any, dict[str, Any]]  # which builds the module
+    find: Callable[[dict], Makers]
+    weights: Weights
+    formula: Callable[..., torch.Tensor]
+    depth: int = 0  # of the names that are recorded if `find` fails
+    said: str = ""  # which module it is, for sentences
+
+    def __post_init__(self) -> None:
+        name, args, kwargs = self.call
+        self.module = self.student.build(name, *args, **kwargs)
+        if any(value.dtype == torch.float64 for value in self.weights.values()):
+            self.student.move(self.module, "float64")
         try:
-            self.makers = find(student.state(self.module, record=False)["parameters"])
+            self.makers = self.find(self.student.state(self.module, record=False)["parameters"])
         except Wrong:
-            inputs.outline(student, self.module, depth)
+            inputs.outline(self.student, self.module, self.depth)
             raise
-        self.load(weights)
+        self.load(self.weights)
 
     def load(self, weights: Weights) -> None:
         self.student.load(self.module, self.made(weights))
@@ -53,27 +53,38 @@ class Layer:
     def is_kept(self) -> None:
         parameters_unchanged(self.student, self.module, self.made(self.weights), record=False)
 
-    def gives(self, *args: Any, where: str = "", passed: Any = None, rough: bool = False, **options: Any) -> Answer:
-        """Ask for the output, in evaluation without chance; `passed`: the same `args`, by place and by name."""
-        by_place, by_name = passed or ([*args], {})
-        answer = self.student.call(self.module, by_place, by_name, where, **options)
-        same_tensor(answer["value"], self.formula(self.weights, *args), OUTPUT, where, rough)
-        if not options.get("training", True):
+    def output(self, x: torch.Tensor, *mask: torch.Tensor, where: str = "", **options: Any) -> torch.Tensor:
+        """Return the output, whatever its values, if it has x's shape and dtype."""
+        where = f"{where} {self.said}".strip()
+        got = self.student.call(self.module, [x, *mask], {}, where, **options)["value"]
+        if shape_of(got) != x.shape or got.dtype != x.dtype:
+            same_tensor(got, x, OUTPUT, where)
+        return got
+
+    def gives(
+        self, x: torch.Tensor, mask: Any = None, *, where: str = "", passed: Any = None, rough: bool = False, **how: Any
+    ) -> Answer:
+        """Ask for the output; `passed` are the same arguments, by place and by name, and `how` options of a call."""
+        masked = {} if mask is None else {"mask": mask}
+        args, kwargs = passed or ([x], masked)
+        where = f"{where} {self.said}".strip()
+        answer = self.student.call(self.module, args, kwargs, where, **how)
+        same_tensor(answer["value"], self.formula(self.weights, x, **masked), OUTPUT, where, rough)
+        if not how.get("training", True):
             generator_unchanged(answer)
         return answer
 
-    def has_gradients(self, x: torch.Tensor, *others: Any, where: str, rough: str = "") -> None:
+    def has_gradients(self, x: torch.Tensor, *mask: torch.Tensor, where: str = "", rough: str = "") -> None:
         """Ask for the output and its gradients. `rough` names what is compared roughly: x, weights."""
-        passed = [x], {} if not others else {"mask": others[0]}
-        self.gives(x, *others, where=where, passed=passed)
         expected, upstream = inputs.gradients_of(
-            lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *others),
+            lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *mask),
             [x, *self.weights.values()],
         )
-        found = self.student.call(self.module, *passed, where, upstream=upstream)["gradients"]
+        found = self.gives(x, *mask, where=where, upstream=upstream)["gradients"]
         theirs = self.made(dict(zip(self.weights, expected[1:], strict=True)))
         mine = [found.get("parameters", {}).get(name) for name in theirs]
         self.student.note_gradients(dict(enumerate(mine)))  # whatever their names
+        where = f"{where} {self.said}".strip()
         same_gradients(found.get("inputs", []), expected[:1], ["x"], where, "x" in rough)
         same_gradients(mine, list(theirs.values()), [f"`{name}`" for name in theirs], where, "weights" in rough)
 
@@ -98,44 +109,50 @@ def gives(built: Build) -> Callable[[Callable[[], Cases]], Asking]:
     return check
 
 
-def gradients(built: Build, *cases: tuple[Any, ...], rough: str = "") -> Asking:
-    """Make a check of cases (shape of x, dtype, further sizes); `rough` is meant for float32 only."""
+def gradients(built: Build, *sizes: int, rough: str = "") -> Asking:
+    """Make a check of modules with these further sizes; `rough` is meant for float32 only."""
 
     def ask(student: Student) -> None:
-        for shape, dtype, *sizes in cases:
+        for shape, dtype in (((2, 5, 6), torch.float32), ((3, 4), torch.float64), ((5,), torch.float64)):
             with student.case():
-                layer = built(student, shape[-1], *sizes, dtype=dtype)
-                x = normal(*shape, dtype=dtype)
+                layer, x = built(student, shape[-1], *sizes, dtype=dtype), normal(*shape, dtype=dtype)
                 layer.has_gradients(x, where=f"for x of shape {shape}", rough=rough if dtype == torch.float32 else "")
 
     return ask
 
 
-def manners(built: Build, *sizes: int, by_name: bool = False) -> Asking:
-    """Make a check of a module of width 6, or 5, and further sizes; `by_name`: it takes x by name, too."""
+def manners(built: Build, *sizes: int, by_name: bool = False, masked: bool = False) -> Asking:
+    """Make a check of a module of width 6, or 4, and further sizes; `by_name`: it takes x by name, too."""
 
     def ask(student: Student) -> None:
-        layer, other, x = built(student, 6, *sizes), built(student, 6, *sizes), normal(2, 5, 6)
-        for training, where in ((True, "in training mode"), (False, "in evaluation mode"), (True, "in a second call")):
+        layer, other, mask = built(student, 6, *sizes), built(student, 6, *sizes), [some_mask(2, 1, 5, 5)] * masked
+        given = [normal(2, 5, 6), *mask]
+        for some, training, where in (
+            (given, True, "in training mode"),
+            (given, False, "in evaluation mode"),
+            (given[:1], True, "in a second call"),
+        ):
             with student.case():
-                answer = layer.gives(x, where=where, training=training)
-                unchanged(answer["inputs"], [x], "x")
-                generator_unchanged(answer)
+                answer = layer.gives(*some, where=where, training=training)
+                unchanged(answer["inputs"], some, "x or mask" if masked else "x")
+                if not masked:  # a block's own dropout may draw in training, in vain
+                    generator_unchanged(answer)
         with student.case():
-            other.gives(x, where="of a second module")
+            other.gives(*given, where="of a second module")
             layer.is_kept()
         with student.case():
-            wide = built(student, 5, *sizes, dtype=torch.float64)
-            wide.gives(normal(2, 3, 5, dtype=torch.float64), where="in float64")
-        for turned in (normal(6, 4).mT, normal(3, 2, 6).transpose(0, 1)):
+            wide = built(student, 4, *sizes, dtype=torch.float64)
+            wide.gives(normal(2, 5, 4, dtype=torch.float64), *mask, where="in float64")
+        for turned in (normal(5, 2, 6).transpose(0, 1), (normal(2, 6, 5) if masked else normal(6, 4)).mT):
             with student.case():
-                layer.gives(turned, where="for a tensor that is not contiguous")
+                layer.gives(turned, *mask, where="for a tensor that is not contiguous")
         with student.case():
-            x = normal(2, 3, 6)
-            part = sliced(student, x)
-            where = "for a slice of a tensor" + by_name * ", given by name"
-            layer.gives(x, where=where, passed=([], {"x": part}) if by_name else ([part], {}))
-        device_is_kept(student, layer.module, [normal(2, 5, 6)])
+            parts = [sliced(student, tensor) for tensor in given]
+            passed = ([], dict(zip(("x", "mask"), parts, strict=False))) if by_name else (parts, {})
+            layer.gives(*given, where="for slices of tensors" + by_name * ", given by name", passed=passed)
+        for some in (given, given[:1]) if masked else (given,):
+            with student.case():
+                device_is_kept(student, layer.module, some)
 
     return ask
 
@@ -147,9 +164,7 @@ NORMED = (  # up to four batch dimensions and none, equal sizes, 1 and 2 numbers
     *((16, 2, 768), (1, 1024, 4), (2, 1, 3, 2, 5)),
 )
 
-
 NORMS = "(layer|rms|group|instance|batch)norm"  # which both exercises ban
-ASKED = (((2, 5, 6), torch.float32), ((3, 4), torch.float64), ((5,), torch.float64))  # for gradients
 
 
 @dataclass
@@ -241,6 +256,17 @@ FED = (  # shapes of x and hidden widths: up to four batch dimensions and none, 
 )
 
 
+def fed(built: Build, *more: tuple[tuple[int, ...], int]) -> Asking:
+    """Make a check of a feed-forward network's output for many shapes."""
+
+    @gives(built)
+    def ask() -> Cases:
+        for shape, F_ in (*FED, *more):
+            yield [shape[-1], F_], normal(*shape), f"for x of shape {shape} and ff_dim = {F_}"
+
+    return ask
+
+
 def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Makers:
     """Find the two linear layers in a student's module by the shapes of their weights: their names are free."""
     makers: Makers = {}
@@ -280,9 +306,8 @@ def positions(built: Build) -> Asking:
         before = layer.gives(x)["value"]
         changed = x.clone()
         changed[1, 3] = normal(4)
-        after = student.value(layer.module, changed)
         others = (changed == x).all(-1)
-        if shape_of(after) != (3, 6, 4) or not close(after[others], before[others]):
+        if not close(layer.output(changed)[others], before[others]):
             raise Wrong("Changing one position moves outputs elsewhere: each goes through the layers on its own.")
         layer.gives(x[:, 2:3], where="for a single position")
 

@@ -5,12 +5,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import close, same_tensor, shape_of
+from autograder.spec.compare import close
 from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from .common import FED, OUTPUT, Cases, Layer, gives, gradients, layers, linear_layers, manners, positions
+from .common import Cases, Layer, fed, gives, gradients, layers, linear_layers, manners, positions
 
 F32 = torch.float32
 
@@ -20,19 +20,12 @@ def _ff(student: Student, C: int, F_: int, *args: Any, bend: Any = F.relu, dtype
     shapes = {"linear1.weight": (F_, C), "linear1.bias": (F_,), "linear2.weight": (C, F_), "linear2.bias": (C,)}
     weights = {name: normal(*shape, dtype=dtype) for name, shape in shapes.items()}
 
-    def fed(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    def formula(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         w1, b1, w2, b2 = weights.values()
         return F.linear(bend(F.linear(x, w1, b1)), w2, b2)
 
-    return Layer(
-        student, ("FeedForward", [C, F_, *args], kwargs), lambda state: linear_layers(state, C, F_), weights, fed
-    )
-
-
-@gives(_ff)
-def _values() -> Cases:
-    for shape, F_ in FED:
-        yield [shape[-1], F_], normal(*shape), f"for x of shape {shape} and ff_dim = {F_}"
+    call = "FeedForward", [C, F_, *args], kwargs
+    return Layer(student, call, lambda state: linear_layers(state, C, F_), weights, formula)
 
 
 _ACTIVATIONS = """
@@ -45,7 +38,6 @@ def gelu(): return nn.GELU()
 def _activation(student: Student) -> None:
     tanh, square = (student.probe(name, _ACTIVATIONS) for name in ("tanh", "square"))
     gelu = student.call(student.probe("gelu", _ACTIVATIONS), [], keep=True)["value"]
-    x = normal(2, 4, 6)
     cases: tuple[tuple[list, dict, Any, str], ...] = (
         ([], {"activation": tanh}, torch.tanh, "with activation=torch.tanh"),
         ([], {"activation": square}, torch.square, "with a function of its own as activation"),
@@ -55,7 +47,7 @@ def _activation(student: Student) -> None:
     )
     for args, kwargs, bend, where in cases:
         with student.case():
-            _ff(student, 6, 9, *args, bend=bend, **kwargs).gives(x, where=where)
+            _ff(student, 6, 9, *args, bend=bend, **kwargs).gives(normal(2, 4, 6), where=where)
 
 
 def _dropout(student: Student) -> None:
@@ -69,9 +61,7 @@ def _dropout(student: Student) -> None:
         with student.case():
             layer = _ff(student, 40, 9, p)
             full, where = layer.formula(layer.weights, x), f"in training with dropout = {p}"
-            got = student.call(layer.module, [x], training=True, where=where)["value"]
-            if shape_of(got) != shape_of(full):
-                same_tensor(got, full, OUTPUT, where)
+            got = layer.output(x, where=where, training=True)
             dropped = got == 0
             share = dropped.float().mean().item()
             if share >= 0.005 and not close(got[~dropped], full[~dropped] / (1 - p)):
@@ -92,16 +82,14 @@ def _modes() -> Cases:
     yield [6, 9], x, "in training mode with the default dropout of 0", {"training": True}
 
 
-GRADIENTS = gradients(_ff, ((2, 5, 6), F32, 9), ((3, 4), torch.float64, 7))
-
 EXERCISE = Exercise(
     Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
-    Check("values with given weights, for many shapes", 1.0, _values),
+    Check("values with given weights, for many shapes", 1.0, fed(_ff)),
     Check("the activation that is given", 0.5, _activation, further=True),
     Check("each position on its own", 0.25, positions(_ff)),
     Check("dropout acts on the result, in training", 0.5, _dropout),
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-    Check("gradients reach x and every parameter", 0.5, GRADIENTS, further=True),
+    Check("gradients reach x and every parameter", 0.5, gradients(_ff, 9), further=True),
     Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
     points=4,
 )

@@ -4,18 +4,13 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor
-from autograder.spec.course import reference
 from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import device_is_kept, future, gradients_agree, normal, raises_error, sliced, some_mask
+from autograder.spec.inputs import future, normal, raises_error, some_mask
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import OUTPUT
+from ..asking import Cases, asks, behaves, device, gradients, slices
 
-NAME = "grouped_query_attention"
-grouped_query_attention = reference(NAME)
-asked = asks(NAME)
+asked = asks("grouped_query_attention")
 
 SIZES = (  # B, H, G, T, S, d_k, d_v: different sizes, one group, one a head, odd sizes, one token, as in use
     *((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 3), (2, 4, 1, 3, 5, 6, 2), (1, 3, 3, 4, 6, 5, 7)),
@@ -70,45 +65,34 @@ def _masks() -> Cases:
 
 
 def _refused(student: Student) -> None:
-    args = _qkv(2, 4, 2, 3, 5, 4, 6)
-    same_tensor(student.value(NAME, *args), grouped_query_attention(*args), OUTPUT)
+    asked(lambda: iter([(_qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values")]))(student)
     for H, G in ((6, 4), (5, 2), (3, 6), (2, 3)):
         with student.case(), raises_error(f"{H} query heads on {G} heads of keys and values"):
-            student.value(NAME, *_qkv(2, H, G, 3, 5, 4, 6))
-
-
-def _gradient(student: Student) -> None:
-    for sizes, dtype in (((2, 6, 3, 4, 5, 7, 8), torch.float32), ((1, 4, 2, 3, 5, 2, 3), torch.float64)):
-        for masked in (False, True):
-            with student.case():
-                args, where = _qkv(*sizes, dtype=dtype), _said(*sizes)
-                given = (some_mask(*sizes[3:5]),) if masked else ()
-                got = student.value(NAME, *args, *given, where=where)
-                same_tensor(got, grouped_query_attention(*args, *given), OUTPUT, where)
-                gradients_agree(student, NAME, grouped_query_attention, args, ["Q", "K", "V"], given, where)
+            student.value("grouped_query_attention", *_qkv(2, H, G, 3, 5, 4, 6))
 
 
 @asked
-def _layouts() -> Cases:
+def _gradient() -> Cases:
+    for sizes, dtype in (((2, 6, 3, 4, 5, 7, 8), torch.float32), ((1, 4, 2, 3, 5, 2, 3), torch.float64)):
+        for mask in ([], [some_mask(*sizes[3:5])]):
+            args, where = _qkv(*sizes, dtype=dtype), _said(*sizes)
+            yield [*args, *mask], where
+            yield gradients(args, ["Q", "K", "V"], mask, where)
+
+
+@asked
+def _manners() -> Cases:
+    args, mask = _qkv(2, 6, 3, 4, 5, 7, 8), some_mask(4, 5)
+    yield behaves([*args, mask], "Q, K, V or mask")
     yield _qkv(2, 4, 2, 3, 5, 4, 6, dtype=torch.float64), "in float64"
     Q, K, V = _qkv(2, 4, 2, 3, 5, 4, 6)
     yield [100 * Q, 100 * K, V], "for scores beyond 1e4"
     turned = [normal(2, n, heads, width).transpose(1, 2) for n, heads, width in ((4, 6, 5), (7, 2, 5), (7, 2, 3))]
     yield turned, "for heads cut out with `.transpose(1, 2)` (not contiguous)"
-    yield dict(zip("QKV", _qkv(2, 6, 3, 4, 5, 7, 8), strict=True)), "with the arguments given by name"
-
-
-def _manners(student: Student) -> None:
-    args, mask = _qkv(2, 6, 3, 4, 5, 7, 8), some_mask(4, 5)
-    behaves(student, NAME, [*args, mask], "Q, K, V or mask")
-    _layouts(student)
-    with student.case():
-        where = "for slices of tensors, and a mask given by name"
-        parts = [sliced(student, tensor) for tensor in args]
-        got = student.value(NAME, *parts, mask=sliced(student, mask), where=where)
-        same_tensor(got, grouped_query_attention(*args, mask), OUTPUT, where)
-    device_is_kept(student, NAME, args)
-    device_is_kept(student, NAME, [*args, mask])
+    yield dict(zip("QKV", args, strict=True)), "with the arguments given by name"
+    yield slices(args, {"mask": mask}, "for slices of tensors, and a mask given by name")
+    yield device(args)
+    yield device([*args, mask])
 
 
 EXERCISE = Exercise(

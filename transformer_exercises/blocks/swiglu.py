@@ -10,7 +10,7 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from .common import FED, Cases, Layer, Makers, gives, gradients, layers, manners, positions
+from .common import Layer, Makers, fed, gradients, layers, manners, positions
 
 NAMES = ("gate.weight", "up.weight", "down.weight")
 
@@ -37,12 +37,6 @@ def _module(student: Student, C: int, F_: int, dtype: torch.dtype = torch.float3
     return Layer(student, ("SwiGLU", [C, F_], {}), lambda state: _found(state, C, F_), weights, _gated)
 
 
-@gives(_module)
-def _values() -> Cases:
-    for shape, F_ in (*FED, ((4, 4), 4)):
-        yield [shape[-1], F_], normal(*shape), f"for x of shape {shape} and ff_dim = {F_}"
-
-
 def _branches(student: Student) -> None:
     """Ask that a shut gate lets nothing through, whatever `up` offers, and one wide open z times as much."""
     for gates in ([-200, -200, -200], [200, 200, 200], [200, -200, 0]):
@@ -55,14 +49,11 @@ def _branches(student: Student) -> None:
             layer.gives(x, where=f"where the gates' z is {gates} (large: open, far below 0: shut)")
 
 
-GRADIENTS = gradients(_module, ((2, 5, 6), torch.float32, 9), ((3, 4), torch.float64, 7))
-MANNERS = manners(_module, 9, by_name=True)
-
 EXERCISE = Exercise(
     Check("three layers without bias, and nothing else", 0.75, layers("SwiGLU", _found)),
-    Check("values with given weights, for many shapes", 1.0, _values),
+    Check("values with given weights, for many shapes", 1.0, fed(_module, ((4, 4), 4))),
     Check("gates that are open or shut", 0.25, _branches),
     Check("each position on its own", 0.25, positions(_module)),
-    Check("gradients reach x and every matrix", 0.25, GRADIENTS, further=True),
-    Check("x unchanged, modules independent, float64, device", 0.5, MANNERS, further=True),
+    Check("gradients reach x and every matrix", 0.25, gradients(_module, 9), further=True),
+    Check("x unchanged, modules independent, float64, device", 0.5, manners(_module, 9, by_name=True), further=True),
 )

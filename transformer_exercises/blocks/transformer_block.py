@@ -8,12 +8,12 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from autograder.spec.compare import a_tensor, close, same_tensor, shape_of, unchanged
+from autograder.spec.compare import close, shape_of
 from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import define_in_judge, device_is_kept, future, normal, sliced, some_mask
+from autograder.spec.inputs import define_in_judge, future, normal, some_mask
 from autograder.spec.student import Student
 
-from .common import OUTPUT, Cases, Layer, Makers, Weights, found, gives, linear_layers
+from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, manners
 
 F64 = torch.float64
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
@@ -81,12 +81,8 @@ def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = t
             mask = mask.expand(-1, H, -1, -1).flatten(0, 1)
         return functional_call(block, weights, (x,), {"src_mask": mask})
 
-    call, weights = ("TransformerBlock", [C, H, F_, *args], kwargs), _weights(C, H, F_, dtype)
-    return Layer(student, call, lambda parameters: _found(parameters, C, F_), weights, formula, depth=1)
-
-
-def _order(norm_first: bool) -> str:
-    return f"with norm_first={norm_first}"
+    call, said = ("TransformerBlock", [C, H, F_, *args], kwargs), f"with norm_first={norm_first}"
+    return Layer(student, call, lambda state: _found(state, C, F_), _weights(C, H, F_, dtype), formula, 1, said)
 
 
 def _parts(student: Student) -> None:
@@ -105,7 +101,7 @@ def _values(norm_first: bool) -> Asking:
             # post-norm is the default: half of the blocks are built without saying so
             how = {"norm_first": norm_first} if norm_first or C % 2 else {}
             sizes = f"for B = {B}, T = {T}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}"
-            yield {"C": C, "H": H, "F_": F_, **how}, normal(B, T, C), f"{_order(norm_first)}, {sizes}"
+            yield {"C": C, "H": H, "F_": F_, **how}, normal(B, T, C), sizes
 
     return cases
 
@@ -113,43 +109,36 @@ def _values(norm_first: bool) -> Asking:
 def _masks(student: Student) -> None:
     for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
         layer, x = _block(student, C, H, F_, 0.0, norm_first), normal(B, T, C)
-        for mask, training, where in (
-            (future(T), True, "with a causal mask (T, T)"),
-            (some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
-            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
-            (some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
-            (some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
-            (None, True, "without a mask, after calls with one"),
+        for given, mask, training, where in (
+            (x, future(T), True, "with a causal mask (T, T)"),
+            (x, some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
+            (x, torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
+            (x, some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
+            (x, some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
+            (x, None, True, "without a mask, after calls with one"),
+            (normal(1, 4, C), some_mask(1, 1, 4, 4), True, "with a mask (B, 1, T, T) for a single sequence"),
+            (normal(1, 300, C), future(300), True, "with a causal mask for 300 tokens"),
         ):
             with student.case():
-                passed = [x], {} if mask is None else {"mask": mask}
-                layer.gives(x, mask, where=f"{where}, {_order(norm_first)}", passed=passed, training=training)
-    for given, mask, where in (
-        (x, future(3), "with the mask given by position"),
-        (normal(1, 4, 6), some_mask(1, 1, 4, 4), "with a mask (B, 1, T, T) for a single sequence"),
-        (normal(1, 300, 6), future(300), "with a causal mask for 300 tokens"),
-    ):
+                layer.gives(given, mask, where=where, training=training)
         with student.case():
-            layer.gives(given, mask, where=where)
+            layer.gives(x, future(T), where="with the mask given by position", passed=([x, future(T)], {}))
 
 
 def _causal(student: Student) -> None:
     """With a causal mask, changing a token moves no earlier output, and does move some other."""
     for norm_first in (False, True):
         with student.case():
-            module = _block(student, 6, 2, 8, norm_first=norm_first).module
-            x, where = normal(2, 5, 6), _order(norm_first)
-            before = student.value(module, x, future(5), where=where)
-            if shape_of(before) != (2, 5, 6):
-                same_tensor(before, x, OUTPUT, where)
+            layer, x = _block(student, 6, 2, 8, norm_first=norm_first), normal(2, 5, 6)
+            before = layer.output(x, future(5))
             for t in range(1, 5):
                 changed = x.clone()
                 changed[:, t] = 3 * normal(2, 6)
-                after = a_tensor(student.value(module, changed, future(5), where=where), OUTPUT)
-                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {where}.")
+                after = layer.output(changed, future(5))
+                if not close(after[:, :t], before[:, :t]):
+                    raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {layer.said}.")
                 if close(after[:, t:], before[:, t:]):
-                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
+                    raise Wrong(f"Changing token {t} changes no output at all, {layer.said}.")
 
 
 _PLUG = '''
@@ -192,11 +181,9 @@ def _plugged(student: Student) -> None:
             layer = _block(student, 6, 3, 8, norm_first=norm_first)
             layer.formula = functools.partial(layer.formula, attn=ours)
             student.value(plug, layer.module)
-            x = normal(2, 4, 6)
             for mask in (None, some_mask(4, 4), some_mask(2, 1, 4, 4)):
                 masked = "without a mask" if mask is None else f"with a mask {tuple(mask.shape)}"
-                where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
-                layer.gives(x, mask, where=where, passed=([x], {} if mask is None else {"mask": mask}))
+                layer.gives(normal(2, 4, 6), mask, where=f"with another module put in the place of attn, {masked},")
 
 
 def _silent(layer: Layer, *parts: str) -> Weights:
@@ -209,16 +196,14 @@ def _dropout(student: Student) -> None:
 
     With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
     """
-    x = normal(2, 4, 6)
     for norm_first in (True, False):
         with student.case():
-            layer = _block(student, 6, 3, 8, 1 - 1e-9, norm_first)
-            expected = layer.formula(_silent(layer, "out_proj", "linear2"), x)
-            where = f"in training with a dropout close to 1, {_order(norm_first)}"
-            got = student.call(layer.module, [x], training=True, where=where)["value"]
-            if shape_of(got) == shape_of(expected) and not close(got, expected):
-                raise Wrong(f"Only the residual stream should be left {where}: dropout acts on what attn and ff give.")
-            same_tensor(got, expected, OUTPUT, where)
+            layer, x = _block(student, 6, 3, 8, 1 - 1e-9, norm_first), normal(2, 4, 6)
+            where = "in training with a dropout close to 1"
+            got = layer.output(x, where=where, training=True)
+            if not close(got, layer.formula(_silent(layer, "out_proj", "linear2"), x)):
+                left = f"Only the residual stream should be left {where} {layer.said}"
+                raise Wrong(f"{left}: dropout acts on what attn and ff give.")
     _dropped_once(student)
 
 
@@ -234,10 +219,7 @@ def _dropped_once(student: Student) -> None:
             layer = _block(student, 40, 4, 9, 0.5, True)
             layer.load(_silent(layer, silent))
             where = f"in training with dropout = 0.5, of what {part} gives"
-            got = student.call(layer.module, [x], training=True, where=where)["value"]
-            if shape_of(got) != shape_of(x):
-                same_tensor(got, x, OUTPUT, where)
-            share = (got == x).float().mean().item()
+            share = (layer.output(x, where=where, training=True) == x).float().mean().item()
             said = f"A share of {share:.2f} is dropped {where}"
             if share > 0.6:
                 raise Wrong(f"{said}: dropout acts on it twice (in the part and again in the block?).", "dropout_twice")
@@ -247,47 +229,24 @@ def _dropped_once(student: Student) -> None:
 
 @gives(_block)
 def _modes() -> Cases:
-    x, sizes = normal(2, 5, 6), {"C": 6, "H": 3, "F_": 8}
+    x = normal(2, 5, 6)
     for norm_first in (False, True):
-        order = _order(norm_first)
-        yield [6, 3, 8, 0.9, norm_first], x, f"in evaluation mode with dropout = 0.9, {order}", {"training": False}
-        yield [6, 3, 8, 0.0, norm_first], x, f"in training mode with dropout = 0.0, {order}", {"training": True}
-        yield {**sizes, "norm_first": norm_first}, x, f"in training mode without dropout, {order}", {"training": True}
+        yield [6, 3, 8, 0.9, norm_first], x, "in evaluation mode with dropout = 0.9", {"training": False}
+        yield [6, 3, 8, 0.0, norm_first], x, "in training mode with dropout = 0.0", {"training": True}
+        sizes = {"C": 6, "H": 3, "F_": 8, "norm_first": norm_first}
+        yield sizes, x, "in training mode without dropout", {"training": True}
 
 
 def _gradients(student: Student) -> None:
     for norm_first, mask, dtype in ((False, [], torch.float32), (True, [future(5)], F64), (False, [future(5)], F64)):
         with student.case():
             layer = _block(student, 8, 2, 5, norm_first=norm_first, dtype=dtype)
-            rough = "" if mask else "x and weights"
-            layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, where=_order(norm_first), rough=rough)
+            layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, rough="" if mask else "x and weights")
 
 
 def _manners(student: Student) -> None:
-    x, mask = normal(2, 5, 6), some_mask(2, 1, 5, 5)
-    for norm_first in (False, True):
-        where = _order(norm_first)
-        with student.case():
-            layer, other = (_block(student, 6, 2, 9, norm_first=norm_first) for _ in range(2))
-            for given in ([x], [x, mask]):
-                answer = layer.gives(*given, where=where)
-                unchanged(answer["inputs"], given, "x or mask")
-            other.gives(x, where=f"of a second block, {where}")
-            layer.is_kept()
-        with student.case():
-            layer = _block(student, 6, 2, 9, norm_first=norm_first)
-            by_name = {"mask": sliced(student, mask), "x": sliced(student, x)}
-            layer.gives(x, mask, where=f"with slices of tensors, given by name, {where}", passed=([], by_name))
-    with student.case():
-        wide = _block(student, 8, 2, 4, dtype=F64)
-        wide.gives(normal(2, 4, 8, dtype=F64), future(4), where="in float64")
-    with student.case():
-        layer = _block(student, 6, 2, 9, norm_first=True)
-        layer.gives(normal(5, 2, 6).transpose(0, 1), where="for a tensor that is not contiguous")
-    with student.case():
-        module = student.build("TransformerBlock", 6, 2, 9)
-        device_is_kept(student, module, [normal(2, 5, 6)])
-        device_is_kept(student, module, [normal(2, 5, 6), future(5)])
+    for built in (_block, functools.partial(_block, norm_first=True)):
+        manners(built, 2, 9, by_name=True, masked=True)(student)
 
 
 EXERCISE = Exercise(
