@@ -54,10 +54,8 @@ def _masks() -> Cases:
     yield [*_qkv(3, 4, 2, 1, 6, 4, 3), some_mask(3, 1, 1, 6)], "with a mask (B, 1, T, S) for a single query"
     yield [*_qkv(1, 4, 2, 3, 6, 4, 3), some_mask(1, 1, 3, 6)], "with a mask (B, 1, T, S) for a single sequence"
     yield [*_qkv(1, 4, 2, 300, 300, 4, 3), future(300)], "with a causal mask for 300 tokens"
-    mask = torch.zeros(3, 5, dtype=torch.bool)
-    mask[:, 2] = True
-    far = torch.ones(5, 1)
-    far[2] = 1e4
+    blocked = torch.arange(5) == 2
+    mask, far = blocked.repeat(3, 1), torch.where(blocked, 1e4, 1.0)[:, None]
     Q, K, V = _qkv(2, 4, 2, 3, 5, 4, 6)
     Q, K = Q.abs(), K.abs()
     yield [Q, K * far, V * far, mask], "with a blocked key that would have scored far above the others"

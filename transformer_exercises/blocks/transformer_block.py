@@ -146,27 +146,20 @@ class Plugged(nn.Module):
     """Stand in for attention: give a tensor, or a pair if called as nn.MultiheadAttention is."""
 
     def forward(self, *args, **kwargs):
-        values = [*args, *kwargs.values()]
-        x = args[0] if args else kwargs.get("x", kwargs.get("query"))
-        masks = [v for v in values if isinstance(v, torch.Tensor) and v.dtype == torch.bool]
-        masks += [v.isinf() for v in [kwargs.get("attn_mask")] if isinstance(v, torch.Tensor) and v.is_floating_point()]
-        tokens = [v for v in args if isinstance(v, torch.Tensor) and v.is_floating_point()]
-        output = 0.5 * x.roll(1, -1) + 1
-        pair = len(tokens) > 1 or "key" in kwargs
+        tensors = [v for v in [*args, *kwargs.values()] if isinstance(v, torch.Tensor)]
+        x, *others = [v for v in tensors if v.is_floating_point()]  # key and value, perhaps a mask of 0 and -inf
+        masks = [v for v in tensors if v.dtype == torch.bool] + [v.isinf() for v in others[2:]]
+        output, pair = 0.5 * x.roll(1, -1) + 1, len(others) > 1
         if masks:
-            mask = masks[0]
-            if pair and x.shape[1] != mask.shape[-1]:  # (T, B, C), as nn.MultiheadAttention takes it by default
-                x, output = x.transpose(0, 1), output.transpose(0, 1)
-                return (self.masked(x, output, mask).transpose(0, 1), None)
-            output = self.masked(x, output, mask)
+            mask, turned = masks[0], pair and x.shape[1] != masks[0].shape[-1]  # (T, B, C), as pairs take it by default
+            tokens = x.transpose(0, 1) if turned else x
+            while mask.dim() > 3:
+                mask = mask[:, 0]
+            if mask.dim() == 3 and len(mask) not in (1, len(tokens)):
+                mask = mask[:: len(mask) // len(tokens)]
+            seen = (~mask).to(x.dtype) @ tokens
+            output = output + (seen.transpose(0, 1) if turned else seen)
         return (output, None) if pair else output
-
-    def masked(self, x, output, mask):
-        while mask.dim() > 3:
-            mask = mask[:, 0]
-        if mask.dim() == 3 and len(mask) not in (1, len(x)):
-            mask = mask[:: len(mask) // len(x)]
-        return output + (~mask).to(x.dtype) @ x
 
 def plug(block):
     block.attn = Plugged()
