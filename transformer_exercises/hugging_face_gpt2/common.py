@@ -223,10 +223,7 @@ _LEFT = {  # what `look` finds otherwise than it was, and the mistake's name
     "numbers": ("The model's weights are different afterwards: reading a model must not change it.", "model_changed"),
     "frozen": ("The model cannot be trained afterwards: its parameters lost requires_grad.", "model_frozen"),
     "gradients": ("The model's parameters have gradients afterwards: nothing is trained here.", "gradients_left"),
-    "training": (
-        "The model is in another mode afterwards: remember `model.training`, and end with `model.train(was_training)`.",
-        "mode_not_restored",
-    ),
+    "training": ("The mode is changed: keep `model.training`, end with `model.train(kept)`.", "mode_not_restored"),
 }
 
 

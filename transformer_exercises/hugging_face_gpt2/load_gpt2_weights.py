@@ -65,10 +65,7 @@ def compare(memory, model, hf_model):
 _FOUND = {  # what it means if `compare` finds any of these, and the mistake's name
     "added": ("`{}` is a parameter that the model did not have: copy into its own.", "parts_added"),
     "untied": ("`{}` and token_embedding.weight were one tensor and are two: training pulls them apart.", "untied"),
-    "replaced": (
-        "`{}` is another object than before: an optimizer would go on with the old one. Copy into it (`.copy_`).",
-        "parameters_replaced",
-    ),
+    "replaced": ("`{}` is a new object, but an optimizer has the old one: copy into that.", "parameters_replaced"),
     "hf_changed": ("hf_model is changed: its `{}` is different afterwards.", "hf_model_changed"),
     "shared": ("`{}` shares its memory with hf_model: training one changes the other. Copy values.", "memory_shared"),
     "frozen": ("`{}` cannot be trained after loading: its requires_grad is False.", "requires_grad_lost"),
