@@ -210,7 +210,8 @@ def test_students_with_names_too_long_for_a_file_have_records_and_logs_of_their_
 def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
     (marked / "students.csv").write_text("id,first_name\n" + "".join(f"{student},\n" for student in SUBMISSIONS))
     writes = notebook()
-    next(cell for cell in writes.cells if "written_scaling" in str(cell.metadata)).source = "Dot products grow with d_k."
+    [answer] = [cell for cell in writes.cells if "written_scaling" in str(cell.metadata)]
+    answer.source = "Dot products grow with d_k."
     put(marked, "José 张 o'Neil", writes)
     said = run(course, marked, "autograder", "grade", NAME)
     assert "1 answer waits for a person: Formgrader" in said

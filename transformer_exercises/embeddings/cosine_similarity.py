@@ -1,5 +1,8 @@
 """`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 
@@ -34,7 +37,7 @@ def _broadcast() -> Cases:
         yield [vectors(*one), vectors(*other)], f"for a of shape {one} and b of shape {other}"
 
 
-def _with_zeros() -> Cases:
+def _with_zeros() -> Iterator[tuple[Any, ...]]:
     a, b = vectors(5, 3), vectors(5, 3)
     a[[1, 4]], b[[3, 4]] = 0, 0
     zero, some = torch.zeros(4), vectors(4)

@@ -98,8 +98,9 @@ def _again(student: Student) -> None:
     theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in tables]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
+            args: list[Any] = [*tables, *ids, 2.0]
             got = student.call("skipgram_step", [*theirs, *ids, 2.0], where=where)["value"]
-            _two(got, _stepped(*tables, *ids, 2.0), "", where)
+            _two(got, _stepped(*args), "", where)
             if any(a_tensor(one, "A table").was_differentiable for one in got):  # type: ignore[attr-defined]
                 what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
                 raise Wrong(f"{what}: return both tables detached.", "graph_kept")
