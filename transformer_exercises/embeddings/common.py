@@ -6,27 +6,21 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Wrong
-from autograder.spec.inputs import device_is_kept, normal
+from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Further
+from ..asking import Asked, Further
 
 
-def device(args: list) -> Further:
-    """Make a case where inputs on another device give results on it."""
-    return lambda student, asked: stays_on_device(student, asked.name, args)
+def trained(*args: Any) -> Further:
+    """Make a case whose `weight` is a parameter that is being trained."""
 
+    def ask(student: Student, asked: Asked) -> None:
+        where = "when weight is a parameter that is being trained"
+        answer = student.call(asked.name, list(args), where=where, upstream=[None])
+        asked.same(answer["value"], asked.right(*args), "The result", where)
 
-def stays_on_device(student: Student, target: Any, args: list) -> None:
-    """Ask on another device, and drop what a failed attempt leaves on the CPU: whatever was in memory."""
-    before = len(student.answers)
-    try:
-        device_is_kept(student, target, args)
-    except Wrong:
-        for answer in student.answers[before:]:
-            if isinstance(answer.get("value"), torch.Tensor) and answer["value"].device.type != "meta":
-                student.note("not on the device", answer)
-        raise
+    return ask
 
 
 def an_int(got: Any, what: str) -> int:

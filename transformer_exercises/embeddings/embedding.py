@@ -6,10 +6,12 @@ import torch
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Asking, Check, Exercise, Problem, Wrong
-from autograder.spec.inputs import normal, raises_error
+from autograder.spec.inputs import device_is_kept, normal, raises_error
 from autograder.spec.student import Student
 
-from .common import some_ids, stays_on_device
+from .common import some_ids
+
+Table = tuple[Any, torch.Tensor, str]  # a built module, the numbers in its table, and the name of its parameter
 
 _PUT = """
 def put(module, value):
@@ -18,26 +20,23 @@ def put(module, value):
 """
 
 
-def _state(student: Student, module: Any) -> dict:
-    """Return the module's state; what it begins with and its table's other names tell of no other mistake."""
+def _state(student: Student, module: Any) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """Return its parameters, and which train; what it begins with and its table's other names tell of no mistake."""
     state = student.state(module)
-    kinds = [
-        ("weight" if name == "weight" else "inside" if "." in str(name) else "other", dtype_name(p), list(p.shape))
-        for name, p in state["parameters"].items()
-        if isinstance(p, torch.Tensor)
-    ]
+    parameters = {str(name): p for name, p in state["parameters"].items() if isinstance(p, torch.Tensor)}
+    places = {"weight": "weight"} | {name: "inside" for name in parameters if "." in name}
+    kinds = [(places.get(name, "other"), dtype_name(p), list(p.shape)) for name, p in parameters.items()]
     student.note([kinds, len(state["trainable"])])
-    return state
+    return parameters, state["trainable"]
 
 
-def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
-    """Return a built module, the numbers put into its table, whatever that is, and the name of its parameter."""
+def _table(student: Student, V: int, C: int, dtype: str = "") -> Table:
+    """Build a module and put numbers into its table, whatever that is."""
     module = student.build("Embedding", V, C)
     if dtype:
         student.move(module, dtype)
     weight = normal(V, C, dtype=torch.float64 if dtype else torch.float32)
-    parameters = _state(student, module)["parameters"]
-    tables = [n for n, p in parameters.items() if isinstance(p, torch.Tensor) and tuple(p.shape) == (V, C)]
+    tables = [name for name, p in _state(student, module)[0].items() if tuple(p.shape) == (V, C)]
     name = "weight" if "weight" in tables or not tables else tables[0]
     if tables:
         student.load(module, {name: weight})
@@ -49,23 +48,21 @@ def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torc
     return module, weight, name
 
 
-def _look_up(
-    student: Student, ids: torch.Tensor, V: int, C: int, where: str, module: Any = None, dtype: str = ""
-) -> None:
-    module, weight, _ = module or _table(student, V, C, dtype)
+def _look_up(student: Student, table: Table, ids: torch.Tensor, where: str) -> None:
+    module, weight, _ = table
     same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
 
 
-def _refuses(*bad: torch.Tensor) -> Asking:
+def _refuses(*bad: Any) -> Asking:
     """Make a check of ids that must raise an IndexError; right ones do not, before them."""
 
     def ask(student: Student) -> None:
         table = _table(student, 5, 3)
-        for ids in (torch.arange(5), torch.tensor([4, 0])):
-            _look_up(student, ids, 5, 3, "for ids in range", table)
+        for right in ([0, 1, 2, 3, 4], [4, 0]):
+            _look_up(student, table, torch.tensor(right), "for ids in range")
         for ids in bad:
-            with student.case(), raises_error(f"Ids {ids.tolist()} with num_embeddings = 5", "IndexError"):
-                student.value(table[0], ids)
+            with student.case(), raises_error(f"Ids {ids} with num_embeddings = 5", "IndexError"):
+                student.value(table[0], torch.tensor(ids))
 
     return ask
 
@@ -73,23 +70,22 @@ def _refuses(*bad: torch.Tensor) -> Asking:
 def _parameters(student: Student) -> None:
     for V, C in ((7, 3), (4, 9)):
         with student.case():
-            state = _state(student, student.build("Embedding", V, C))
-            parameters = state["parameters"]
-            weight, there = parameters.get("weight"), ", ".join(map(str, parameters))[:100] or "none"
-            if not isinstance(weight, torch.Tensor):
+            parameters, trainable = _state(student, student.build("Embedding", V, C))
+            weight, there = parameters.get("weight"), ", ".join(parameters)[:100] or "none"
+            if weight is None:
                 raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): make it in `__init__`.")
             if weight.shape != (V, C):
-                what = f"`weight` should have shape ({V}, {C}), one row for each id"
-                raise Wrong(f"{what}; yours: {tuple(weight.shape)}.")
-            if "weight" not in state["trainable"]:
+                yours = tuple(weight.shape)
+                raise Wrong(f"`weight` should have shape ({V}, {C}), one row for each id; yours: {yours}.")
+            if "weight" not in trainable:
                 raise Wrong("`weight` is frozen (requires_grad=False), so it cannot be trained.")
             if weight.dtype != torch.float32:
                 raise Wrong(f"`weight` should be float32, PyTorch's default; yours is {dtype_name(weight)}.")
             if len(parameters) > 1:
                 raise Wrong(f"There should be one parameter, `weight`; yours has {there}.")
     with student.case():
-        built = student.build("Embedding", num_embeddings=5, embedding_dim=2)
-        if shape_of(_state(student, built)["parameters"].get("weight")) != (5, 2):
+        parameters, _ = _state(student, student.build("Embedding", num_embeddings=5, embedding_dim=2))
+        if shape_of(parameters.get("weight")) != (5, 2):
             raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
 
 
@@ -99,14 +95,15 @@ def _values(student: Student) -> None:
         *(((4, 4), 4, 4), ((40,), 6, 2), ((1,), 9, 5)),
     ):
         with student.case():
-            _look_up(student, some_ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
+            where = f"for ids of shape {shape}, Embedding({V}, {C})"
+            _look_up(student, _table(student, V, C), some_ids(shape, V), where)
 
 
 def _gradient(student: Student) -> None:
     for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
         with student.case():
             module, weight, name = _table(student, V, C)
-            ids, where = some_ids(shape, V), f"for ids of shape {tuple(shape)}"
+            ids, where = some_ids(shape, V), f"for ids of shape {shape}"
             upstream = normal(*shape, C)
             answer = student.call(module, [ids], where=where, upstream=[upstream])
             mine = answer["gradients"].get("parameters", {}).get(name)
@@ -121,8 +118,8 @@ def _gradient(student: Student) -> None:
 
 def _fresh(student: Student) -> None:
     """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
-    parameters = _state(student, student.build("Embedding", 120, 50))["parameters"].values()
-    weight = next((p for p in parameters if isinstance(p, torch.Tensor) and tuple(p.shape) == (120, 50)), None)
+    parameters, _ = _state(student, student.build("Embedding", 120, 50))
+    weight = next((p for p in parameters.values() if p.shape == (120, 50)), None)
     if weight is None or weight.device.type != "cpu":
         raise Wrong("There is no parameter of shape (num_embeddings, embedding_dim) whose first values can be seen.")
     weight = weight.double()
@@ -140,10 +137,6 @@ def _fresh(student: Student) -> None:
         raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
 
 
-_beyond = _refuses(torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]]))
-_negative = _refuses(torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6]))
-
-
 def _manners(student: Student) -> None:
     module, weight, name = _table(student, 6, 3)
     other, ids = _table(student, 6, 3), torch.tensor([[2, 5, 2], [0, 1, 5]])
@@ -151,9 +144,8 @@ def _manners(student: Student) -> None:
         answer = student.call(module, [ids], training=training)
         same_tensor(answer["value"], weight[ids], "The result", f"in {'training' if training else 'evaluation'} mode")
         unchanged(answer["inputs"], [ids], "ids")
-    _look_up(student, ids, 6, 3, "of a second module", other)
-    after = _state(student, module)["parameters"].get(name)
-    if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
+    _look_up(student, other, ids, "of a second module")
+    if not torch.equal(_state(student, module)[0].get(name, weight), weight):
         raise Wrong("A call changes the table: only training may do that.")
     for asked, V, dtype, where in (
         (ids.T, 6, "", "for ids that are not contiguous (a transpose)"),
@@ -162,9 +154,9 @@ def _manners(student: Student) -> None:
         (ids % 5, 5, "float64", "in float64"),
     ):
         with student.case():
-            _look_up(student, asked, V, 3, where, dtype=dtype)
+            _look_up(student, _table(student, V, 3, dtype), asked, where)
     with student.case():
-        stays_on_device(student, _table(student, 6, 3)[0], [ids])
+        device_is_kept(student, _table(student, 6, 3)[0], [ids])
 
 
 EXERCISE = Exercise(
@@ -172,8 +164,8 @@ EXERCISE = Exercise(
     Check("the rows of the ids, for ids of any shape", 1.25, _values),
     Check("gradients in the rows used, and only there", 0.5, _gradient, further=True),
     Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
-    Check("an id beyond the last row is an IndexError", 0.3, _beyond),
-    Check("a negative id is an IndexError", 0.3, _negative),
+    Check("an id beyond the last row is an IndexError", 0.3, _refuses(5, [0, 5, 1], [[1, 2], [3, 1000]])),
+    Check("a negative id is an IndexError", 0.3, _refuses(-1, [0, 4, -1], [[1, -5], [3, 2]], [-6])),
     Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
     working=r"""
 class Embedding(nn.Embedding):

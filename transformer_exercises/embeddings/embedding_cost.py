@@ -4,44 +4,38 @@ from typing import Any
 
 from autograder.spec.compare import a_pair, kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
 
+from ..asking import Cases, asks
 from .common import an_int
 
-TABLES = ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768))
+
+def _same_count(got: Any, right: tuple[int, float], _: str, where: str) -> None:
+    if an_int(a_pair(got, "(parameters, mebibytes)")[0], f"The number of parameters {where}") != right[0]:
+        raise ValuesDiffer(f"The number of parameters {where} is wrong: a table has V rows of C numbers.")
 
 
-def _cost(student: Student, V: int, C: int) -> tuple[tuple[Any, ...], str]:
-    where = f"for vocab_size = {V} and embed_dim = {C}"
-    return a_pair(student.value("embedding_cost", V, C, where=where), "(parameters, mebibytes)"), where
+def _same_memory(got: Any, right: tuple[int, float], _: str, where: str) -> None:
+    mebibytes = a_pair(got, "(parameters, mebibytes)")[1]
+    if type(mebibytes) is not float:
+        raise Wrong(f"The mebibytes {where} should be a float; yours are {kind(mebibytes)}.")
+    if not abs(mebibytes - right[1]) < 0.0051:  # rounded to two digits is as good
+        raise ValuesDiffer(f"The mebibytes {where} are wrong: 4 bytes a float32, 2**20 bytes a mebibyte.")
 
 
-def _parameters(student: Student) -> None:
-    for V, C in TABLES:
-        with student.case():
-            (parameters, _), where = _cost(student, V, C)
-            if an_int(parameters, f"The number of parameters {where}") != V * C:
-                raise ValuesDiffer(f"The number of parameters {where} is wrong: a table has V rows of C numbers.")
-    with student.case():
-        where = "with arguments given by name"
-        got = student.call("embedding_cost", [], {"vocab_size": 30, "embed_dim": 2}, where=where)["value"]
-        if a_pair(got, "(parameters, mebibytes)")[0] != 60:
-            raise ValuesDiffer(f"The number of parameters {where} is wrong.")
+def _tables() -> Cases:
+    for V, C in ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768)):
+        yield [V, C], f"for vocab_size = {V} and embed_dim = {C}"
 
 
-def _mebibytes(student: Student) -> None:
-    for V, C in TABLES:
-        with student.case():
-            (_, mebibytes), where = _cost(student, V, C)
-            if type(mebibytes) is not float:
-                raise Wrong(f"The mebibytes {where} should be a float; yours are {kind(mebibytes)}.")
-            if not abs(mebibytes - V * C * 4 / 2**20) < 0.0051:  # rounded to two digits is as good
-                raise ValuesDiffer(f"The mebibytes {where} are wrong: 4 bytes a float32, 2**20 bytes a mebibyte.")
+@asks("embedding_cost", same=_same_count)
+def _parameters() -> Cases:
+    yield from _tables()
+    yield {"vocab_size": 30, "embed_dim": 2}, "with arguments given by name"
 
 
 EXERCISE = Exercise(
     Check("the number of parameters", 0.5, _parameters),
-    Check("mebibytes in float32", 0.5, _mebibytes),
+    Check("mebibytes in float32", 0.5, asks("embedding_cost", same=_same_memory)(_tables)),
     working=r"""
 def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight

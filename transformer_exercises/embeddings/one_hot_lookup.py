@@ -10,8 +10,8 @@ from autograder.spec.exercise import Check, Exercise, Problem, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves, gradients
-from .common import device, some_ids
+from ..asking import Cases, asks, behaves, device, gradients
+from .common import some_ids
 
 asked = asks("one_hot_lookup")
 
@@ -40,12 +40,10 @@ def _product(student: Student) -> None:
     A product with a sparse one-hot matrix skips it too, so that the operations that ran are looked at as well.
     """
     ids, weight = torch.tensor([[0, 3, 1], [4, 4, 0]]), normal(5, 3)
-    got = student.value("one_hot_lookup", ids, weight)
-    same_tensor(got, weight[ids], "The result")
+    same_tensor(student.value("one_hot_lookup", ids, weight), weight[ids], "The result")
     weight[2] = math.inf
     answer = student.call("one_hot_lookup", [ids, weight], trace=True)
-    got = a_tensor(answer["value"], "The result")
-    if not got.isnan().any() and not PRODUCTS & set(answer["operations"]):
+    if not a_tensor(answer["value"], "The result").isnan().any() and not PRODUCTS & set(answer["operations"]):
         what = "The values are right, but do not come from a matrix product: rows are picked out by their index"
         raise Wrong(f"{what}. Multiply one-hot rows of the ids with `weight` (`@`): that shows what the index does.")
 

@@ -5,8 +5,7 @@ import torch
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves, gradients
-from .common import device
+from ..asking import Cases, asks, behaves, device, gradients
 
 asked = asks("sgns_loss")
 
@@ -19,8 +18,7 @@ def _inputs(B: int, K: int, C: int, dtype: torch.dtype = torch.float32) -> list[
 
 def _extreme(positive: float, negative: float) -> list[torch.Tensor]:
     """Inputs whose scores with the context are all `positive`, and with the negatives all `negative`."""
-    shares = torch.full((2, 4), 0.25)
-    return [torch.full((2, 4), 10.0), shares * positive / 10, (shares * negative / 10)[:, None].repeat(1, 3, 1)]
+    return [torch.full((2, 4), 10.0), torch.full((2, 4), positive / 40), torch.full((2, 3, 4), negative / 40)]
 
 
 @asked

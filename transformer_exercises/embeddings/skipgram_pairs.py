@@ -8,53 +8,47 @@ import torch
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Answer, Student
+from autograder.spec.student import Student
 
 skipgram_pairs = reference("skipgram_pairs")
 
 
-def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool = False) -> None:
+def _plain(value: Any) -> Any:
+    """Put tuples in place of lists and tensors."""
+    if isinstance(value, torch.Tensor):
+        value = value.tolist()
+    return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) -> None:
     """Return the same pairs as often, in any order; unless `exact`, they may be lists or a tensor."""
-
-    def plain(value: Any) -> Any:
-        return value.tolist() if isinstance(value, torch.Tensor) and not exact else value
-
-    got = plain(got)
-    if not isinstance(got, list if exact else (list, tuple)):
+    pairs = got if exact else _plain(got)
+    if not isinstance(pairs, list if exact else tuple):
         raise Wrong(f"A list of pairs is asked for; {where} yours is {kind(got)}.")
-    pairs = []
-    for pair in map(plain, got):
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise Wrong(f"Every entry should be a pair (centre, context) {where}; one of yours is {kind(pair)}.")
-        if exact and type(pair) is not tuple:
-            raise Wrong(f"Every pair should be a tuple {where}; one of yours is {kind(pair)}.")
-        pairs.append(tuple(map(plain, pair)))
-        for i in pairs[-1]:
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise Wrong(f"Every entry should be a tuple (centre, context) {where}; one of yours is {kind(pair)}.")
+        for i in pair:
             if type(i) is not int:
                 raise Wrong(f"A pair is two ids, two ints {where}; one of yours holds {kind(i)}.")
     mine, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
-    missing, extra = (expected - mine).total(), (mine - expected).total()
-    if mine != expected and set(mine) == set(expected):
-        what = "The right pairs, but not as often as they occur"
-        raise ValuesDiffer(f"{what}: {missing} missing {where}, {extra} extra.")
     if mine != expected:
-        raise ValuesDiffer(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
+        missing, extra = (expected - mine).total(), (mine - expected).total()
+        what = "The right pairs, but not as often as they occur: " if set(mine) == set(expected) else ""
+        raise ValuesDiffer(f"{what}{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
-def _pairs(student: Student, ids: list[int], window: int, where: str, exact: bool = False) -> Answer:
-    answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
-    if isinstance(answer["value"], list):
-        student.note(sorted(answer["value"], key=repr))  # whatever their order
-    _same_pairs(answer["value"], ids, window, where, exact)
-    return answer
-
-
-def _of(*cases: tuple[list[int], int]) -> Asking:
+def _of(*cases: tuple[list[int], int], exact: bool = False) -> Asking:
     def ask(student: Student) -> None:
         for ids, window in cases:
             with student.case():
                 where = f"for {f'ids {ids}' if len(ids) < 12 else f'{len(ids)} ids'} and window = {window}"
-                _pairs(student, ids, window, where)
+                answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
+                if isinstance(answer["value"], list):
+                    student.note(sorted(answer["value"], key=repr))  # whatever their order
+                _same_pairs(answer["value"], ids, window, where, exact)
+                if exact and len(answer["after"]) == 2 and answer["after"][0] != ids:
+                    raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
 
     return ask
 
@@ -68,16 +62,10 @@ _edges = _of(([6, 2, 9], 5), ([8, 1], 4), ([3], 2), ([], 2), ([5, 6, 7], 0), ([0
 
 
 def _manners(student: Student) -> None:
-    for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1)):
-        with student.case():
-            where = f"for ids {ids} and window = {window}"
-            answer = _pairs(student, ids, window, where, exact=True)
-            if len(answer["after"]) == 2 and answer["after"][0] != ids:
-                raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
+    _of(([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1), exact=True)(student)
     with student.case():
-        given, where = {"ids": [4, 2, 6], "window": 1}, "with arguments given by name"
-        got = student.call("skipgram_pairs", [], given, where=where)["value"]
-        _same_pairs(got, [4, 2, 6], 1, where, exact=True)
+        ids, where = [4, 2, 6], "with arguments given by name"
+        _same_pairs(student.value("skipgram_pairs", ids=ids, window=1, where=where), ids, 1, where, exact=True)
 
 
 EXERCISE = Exercise(

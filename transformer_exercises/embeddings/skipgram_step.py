@@ -3,46 +3,38 @@
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
-from autograder.spec.compare import a_pair, a_tensor, same_tensor
+from autograder.spec.compare import a_pair, same_tensor
+from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
-from .common import device, some_ids
+from ..asking import Cases, asks, behaves, device
+from .common import some_ids
+
+sgns_loss = reference("sgns_loss")
 
 ARGUMENTS = ("vectors", "contexts", "centre", "context", "negatives", "learning_rate")
-NAMES = ("The new `vectors`", "The new `contexts`")
-INPUTS = "`vectors`, `contexts`, `centre`, `context`, `negatives`"
 
 
-def _stepped(
-    vectors: torch.Tensor, contexts: torch.Tensor, centre: Any, context: Any, negatives: Any, learning_rate: float
-) -> list[torch.Tensor]:
+def _stepped(vectors: Any, contexts: Any, centre: Any, context: Any, negatives: Any, learning_rate: float) -> Any:
     """By autograd, which is the other road to it than the reference's."""
-    tables = vectors, contexts = vectors.clone().requires_grad_(True), contexts.clone().requires_grad_(True)
-    true = (vectors[centre] * contexts[context]).sum(-1)
-    drawn = torch.einsum("bc,bkc->bk", vectors[centre], contexts[negatives])
-    loss = (F.softplus(-true) + F.softplus(drawn).sum(-1)).mean()
-    gradients = torch.autograd.grad(loss, tables)
-    return [table.detach() - learning_rate * gradient for table, gradient in zip(tables, gradients, strict=True)]
+    v, u = tables = [table.clone().requires_grad_(True) for table in (vectors, contexts)]
+    gradients = torch.autograd.grad(sgns_loss(v[centre], u[context], u[negatives]), tables)
+    return vectors - learning_rate * gradients[0], contexts - learning_rate * gradients[1]
 
 
-def _different(V: int, *, B: int, K: int) -> list[torch.Tensor]:
-    """Ids of which none occurs twice in its table."""
+def _inputs(V: int, C: int, B: int, K: int, rate: float, dtype: torch.dtype = torch.float32) -> list[Any]:
+    """Two tables, ids of which none occurs twice in its table, and a learning rate."""
+    tables = [normal(V, C, dtype=dtype), normal(V, C, dtype=dtype)]
     shuffled = normal(V).argsort()
-    return [normal(V).argsort()[:B], shuffled[:B], shuffled[B : B + B * K].reshape(B, K)]
+    return [*tables, normal(V).argsort()[:B], shuffled[:B], shuffled[B : B + B * K].reshape(B, K), rate]
 
 
-def _tables(V: int, C: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
-    return [normal(V, C, dtype=dtype), normal(V, C, dtype=dtype)]
-
-
-def _two(got: Any, expected: list[torch.Tensor], what: str, where: str = "", rough: bool = False) -> None:
-    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, NAMES, strict=True):
-        same_tensor(mine, own, name, where, rough)
+def _two(got: Any, expected: tuple[torch.Tensor, ...], _: str, where: str, rough: bool = False) -> None:
+    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, ARGUMENTS, strict=False):
+        same_tensor(mine, own, f"The new `{name}`", where, rough)
 
 
 asked = asks("skipgram_step", by=_stepped, same=_two)
@@ -55,7 +47,7 @@ def _values() -> Cases:
     yield [*tables, *ids, 1.0], "for the pair of the example"
     for V, C, B, K, rate in ((12, 3, 2, 4, 0.5), (9, 4, 1, 3, 2.0), (15, 5, 6, 1, 0.1), (11, 2, 3, 2, 25.0)):
         where = f"for V = {V}, C = {C}, B = {B}, K = {K}, learning rate {rate:g}, no id twice"
-        yield [*_tables(V, C), *_different(V, B=B, K=K), rate], where
+        yield _inputs(V, C, B, K, rate), where
 
 
 @asked
@@ -69,10 +61,10 @@ def _repeated() -> Cases:
         ([0, 0], [0, 0], [[0], [0]], "when it is the same id throughout"),
     ):
         ids = [torch.tensor(centre), torch.tensor(context), torch.tensor(negatives)]
-        yield [*_tables(10, 3), *ids, 1.5], where
+        yield [normal(10, 3), normal(10, 3), *ids, 1.5], where
     for V, B, K in ((6, 40, 5), (4, 17, 3)):
         ids = [some_ids((B,), V), some_ids((B,), V), some_ids((B, K), V)]
-        yield [*_tables(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}"
+        yield [normal(V, 4), normal(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}"
 
 
 @asked
@@ -93,15 +85,14 @@ def trained(tensor): return tensor.requires_grad
 
 def _again(student: Student) -> None:
     """Ask twice with the very same tables, as a training loop or a careful reader would pass them twice."""
-    tables, ids = _tables(9, 3), _different(9, B=2, K=3)
+    args = _inputs(9, 3, 2, 3, 2.0)
     keeping = student.probe("kept", _PROBES)
-    theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in tables]
+    theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in args[:2]]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
-            args: list[Any] = [*tables, *ids, 2.0]
-            got = student.call("skipgram_step", [*theirs, *ids, 2.0], where=where)["value"]
+            got = student.value("skipgram_step", *theirs, *args[2:], where=where)
             _two(got, _stepped(*args), "", where)
-            if any(a_tensor(one, "A table").was_differentiable for one in got):  # type: ignore[attr-defined]
+            if any(table.was_differentiable for table in got):
                 what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
                 raise Wrong(f"{what}: return both tables detached.", "graph_kept")
             if any(student.value(student.probe("trained", _PROBES), table) for table in theirs):
@@ -112,12 +103,13 @@ def _again(student: Student) -> None:
 @asked
 def _manners() -> Cases:
     for V, dtype, where in ((10, torch.float32, ""), (13, torch.float64, "in float64")):
-        centre, context, negatives = ids = _different(V, B=2, K=3)
-        yield behaves([*_tables(V, 3, dtype), *ids, 1.5], INPUTS, where)
-    turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T, 1.5]
+        args = _inputs(V, 3, 2, 3, 1.5, dtype)
+        yield behaves(args, ", ".join(ARGUMENTS[:5]), where)
+    centre, context, negatives, rate = args[2:]
+    turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T, rate]
     yield turned, "for transposes (not contiguous)"
     yield dict(zip(ARGUMENTS, turned, strict=True)), "with arguments given by name"
-    yield device([*_tables(10, 3), *_different(10, B=2, K=3), 1.5])
+    yield device(_inputs(10, 3, 2, 3, 1.5))
 
 
 EXERCISE = Exercise(
