@@ -5,27 +5,24 @@ import torch
 from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks
+from ..asking import Asked, Cases, asks
 
 asked = asks("causal_mask")
-
-
 _causal = asked(lambda: (([T], f"for T = {T}") for T in (4, 1, 2, 3, 7, 40, 130, 520)))
 
 
+def _on_another(student: Student, asked: Asked) -> None:
+    got = student.value(asked.name, 5, device="meta", where="with device given")
+    if not isinstance(got, torch.Tensor) or got.device.type != "meta":
+        raise Wrong("The mask is not made on the device that is asked for: pass `device=device` on.")
+
+
 @asked
-def _arguments() -> Cases:
+def _device() -> Cases:
+    yield _on_another
     yield [5], "without a device"
     yield [3, "cpu"], "with device given by position"
     yield {"T": 3}, "with T given by name"
-
-
-def _device(student: Student) -> None:
-    with student.case():
-        got = student.call("causal_mask", [5], {"device": "meta"}, where="with device given")["value"]
-        if not isinstance(got, torch.Tensor) or got.device.type != "meta":
-            raise Wrong("The mask is not made on the device that is asked for: pass `device=device` on.")
-    _arguments(student)
 
 
 EXERCISE = Exercise(

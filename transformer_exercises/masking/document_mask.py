@@ -3,13 +3,17 @@
 import torch
 
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept
-from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device
 
 MIXED = torch.tensor([[3, 3, 1, 3, 1], [0, 2, 2, 0, 2], [4, 4, 4, 4, 4]])
+STEPS = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
+BATCHES = (
+    *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
+    *(STEPS // 4, torch.tensor([[6, 6, 8, 8, 8]]), STEPS[:, :1] // 3),
+)
 asked = asks("document_mask")
+_batches = asked(lambda: (([ids], f"for ids of shape {tuple(ids.shape)}") for ids in BATCHES))
 
 
 @asked
@@ -18,14 +22,6 @@ def _packed() -> Cases:
         yield [torch.tensor(ids)], f"for ids {ids}"
     for T, size in ((40, 7), (140, 50)):
         yield [torch.arange(T) // size], f"for {T} tokens in documents of {size}"
-
-
-STEPS = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
-BATCHES = (
-    *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
-    *(STEPS // 4, torch.tensor([[6, 6, 8, 8, 8]]), STEPS[:, :1] // 3),
-)
-_batches = asked(lambda: (([ids], f"for ids of shape {tuple(ids.shape)}") for ids in BATCHES))
 
 
 @asked
@@ -38,17 +34,12 @@ def _any_order() -> Cases:
 
 
 @asked
-def _arguments() -> Cases:
+def _manners() -> Cases:
+    for ids in (MIXED, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
+        yield behaves([ids], "document_ids")
     yield [MIXED.T], "for ids that are not contiguous (a transpose)"
     yield {"document_ids": MIXED}, "with document_ids given by name"
-
-
-def _manners(student: Student) -> None:
-    for ids in (MIXED, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
-        with student.case():
-            behaves(student, "document_mask", [ids], "document_ids")
-    _arguments(student)
-    device_is_kept(student, "document_mask", [MIXED])
+    yield device([MIXED])
 
 
 EXERCISE = Exercise(

@@ -3,33 +3,24 @@
 import torch
 
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept
-from autograder.spec.student import Student
 
-from ..asking import Cases, asks, behaves
+from ..asking import Cases, asks, behaves, device
 
 RAGGED = (
     *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
     *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1), ([300, 513, 77], 520)),
 )
 asked = asks("padding_mask")
-
-
 _padding = asked(lambda: (([torch.tensor(n), T], f"for lengths {n} and max_len = {T}") for n, T in RAGGED))
 
 
 @asked
-def _arguments() -> Cases:
+def _manners() -> Cases:
+    for given in (torch.tensor([3, 0, 2, 1, 4]), torch.tensor([3, 0, 2], dtype=torch.int32)):
+        yield behaves([given, 4], "lengths")
     yield [torch.tensor([3, 0, 200], dtype=torch.uint8), 250], "for uint8 lengths and max_len = 250"
     yield {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
-
-
-def _manners(student: Student) -> None:
-    for given in (torch.tensor([3, 0, 2, 1, 4]), torch.tensor([3, 0, 2], dtype=torch.int32)):
-        with student.case():
-            behaves(student, "padding_mask", [given, 4], "lengths")
-    _arguments(student)
-    device_is_kept(student, "padding_mask", [torch.tensor([3, 1]), 4])
+    yield device([torch.tensor([3, 1]), 4])
 
 
 EXERCISE = Exercise(

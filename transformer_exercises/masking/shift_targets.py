@@ -1,35 +1,38 @@
 """`shift_targets`: inputs and targets for ids of many shapes; the mistakes shift, roll, cut or pad the wrong side."""
 
+from typing import Any
+
 import torch
 
-from autograder.spec.compare import a_pair, same_tensor, unchanged
+from autograder.spec.compare import a_pair, same_tensor
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept
-from autograder.spec.student import Student
+
+from ..asking import Cases, asks, behaves, device
 
 
-def _shifted(student: Student, ids: torch.Tensor, where: str, named: bool = False) -> None:
-    with student.case():
-        args, kwargs = ([], {"ids": ids}) if named else ([ids], {})
-        answer = student.call("shift_targets", args, kwargs, where=where)
-        inputs, targets = a_pair(answer["value"], "(inputs, targets)")
-        same_tensor(inputs, ids[:, :-1], "The first result (inputs)", where)
-        same_tensor(targets, ids[:, 1:], "The second result (targets)", where)
-        unchanged(answer["inputs"], [ids], "ids")
+def _same_pair(got: Any, expected: tuple[torch.Tensor, torch.Tensor], _: str, where: str) -> None:
+    inputs, targets = a_pair(got, "(inputs, targets)")
+    same_tensor(inputs, expected[0], "The first result (inputs)", where)
+    same_tensor(targets, expected[1], "The second result (targets)", where)
 
 
-def _shift(student: Student) -> None:
+asked = asks("shift_targets", same=_same_pair)
+
+
+@asked
+def _shift() -> Cases:
     for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40), (3, 1), (1, 1)):
-        _shifted(student, (torch.arange(B * T) * 37 % 101).reshape(B, T), f"for ids of shape ({B}, {T})")
-    _shifted(student, torch.tensor([[50256, 2**31 + 7, 3], [0, 32099, 2**24 + 1]]), "for large ids")
+        yield [(torch.arange(B * T) * 37 % 101).reshape(B, T)], f"for ids of shape ({B}, {T})"
+    yield behaves([torch.tensor([[50256, 2**31 + 7, 3], [0, 32099, 2**24 + 1]])], "ids", "for large ids")
 
 
-def _manners(student: Student) -> None:
+@asked
+def _manners() -> Cases:
     ids = torch.arange(12).reshape(4, 3).T
-    _shifted(student, torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]]), "when ids repeat and hold zeros")
-    _shifted(student, ids, "for ids that are not contiguous (a transpose)")
-    _shifted(student, ids, "with ids given by name", named=True)
-    device_is_kept(student, "shift_targets", [ids])
+    yield behaves([torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]])], "ids", "when ids repeat and hold zeros")
+    yield behaves([ids], "ids", "for ids that are not contiguous (a transpose)")
+    yield {"ids": ids}, "with ids given by name"
+    yield device([ids])
 
 
 EXERCISE = Exercise(

@@ -4,10 +4,8 @@ from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks
 
-asked = asks("sliding_window_mask")
-
-
 SLIDES = ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129))
+asked = asks("sliding_window_mask")
 _slides = asked(lambda: (([T, window], f"for T = {T} and window = {window}") for T, window in SLIDES))
 
 

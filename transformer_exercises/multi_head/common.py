@@ -9,15 +9,6 @@ from autograder.spec.student import Student
 from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State
 
-
-def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
-
-
-def merge(x: torch.Tensor) -> torch.Tensor:
-    return torch.cat(x.unbind(dim=1), dim=-1)
-
-
 HEADS = (  # (B, T, H, d_k): all different, then equal sizes, one head, heads of width 1, single tokens, as in GPT-2
     *((2, 5, 3, 4), (5, 3, 2, 6), (1, 4, 3, 2), (3, 2, 4, 5), (2, 3, 3, 2), (3, 3, 3, 3), (4, 2, 2, 2), (2, 4, 1, 3)),
     *((2, 3, 5, 1), (3, 1, 4, 2), (1, 1, 2, 3), (1, 1, 1, 1), (2, 33, 8, 3), (2, 10, 2, 64)),

@@ -1,15 +1,17 @@
 """`copy_from_torch`: every weight in its place, the same output, copied and not shared, still trainable."""
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor
-from autograder.spec.exercise import Check, Exercise, Problem, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Problem, ValuesDiffer, Wrong
 from autograder.spec.inputs import future, normal
 from autograder.spec.student import Student
 
+from ..attention_layers import State
 from .common import loaded, stacked, weights_for
 
 _THEIRS = """
@@ -27,12 +29,11 @@ class _Pair:
     def __init__(
         self, student: Student, C: int, H: int, batch_first: bool = True, dtype: torch.dtype = torch.float32
     ) -> None:
-        self.student, self.layer = student, loaded(student, C, H, dtype)
+        self.student, self.layer, self.state = student, loaded(student, C, H, dtype), weights_for(C, dtype)
         self.mine = self.layer.module
         self.theirs = student.call(student.probe("theirs", _THEIRS), [C, H, batch_first], keep=True)["value"]
         if dtype == torch.float64:
             student.move(self.theirs, "float64")
-        self.state = weights_for(C, dtype)
         student.load(self.theirs, stacked(self.state))
 
     def copy(self, where: str = "", **by_name: Any) -> None:
@@ -56,7 +57,7 @@ class _Pair:
                 raise Wrong(f"mine has lost its parameter `{name}` {where}: copy values into the layers that it has.")
             same_tensor(got, value, f"`{name}` of mine", where)
 
-    def unmoved(self, module: Any, state: dict[str, torch.Tensor], sentence: str) -> None:
+    def unmoved(self, module: Any, state: State, sentence: str) -> None:
         parameters = self.student.state(module)["parameters"]
         for name, value in state.items():
             got = parameters.get(name)
@@ -64,41 +65,47 @@ class _Pair:
                 raise ValuesDiffer(sentence)
 
 
-def _values(student: Student) -> None:
-    for C, H, batch_first in MODULES:
-        with student.case():
-            pair, where = _Pair(student, C, H, batch_first), f"for embed_dim = {C}, num_heads = {H}"
-            pair.copy(where)
-            student.state(pair.theirs)  # what has become of theirs tells mistakes apart
-            pair.same(where)
+def _copied(ask: Callable[[_Pair, str], None]) -> Asking:
+    """Make a check that asks this of pairs of many sizes, after the copying."""
+
+    def check(student: Student) -> None:
+        for C, H, batch_first in MODULES:
+            with student.case():
+                pair, where = _Pair(student, C, H, batch_first), f"for embed_dim = {C}, num_heads = {H}"
+                pair.copy(where)
+                ask(pair, where)
+
+    return check
 
 
-def _output(student: Student) -> None:
-    for C, H, batch_first in MODULES:
-        with student.case():
-            pair = _Pair(student, C, H, batch_first)
-            pair.copy()
-            x, context, where = normal(2, 5, C), normal(2, 5, C), f"for embed_dim = {C}, num_heads = {H}"
-            for given in (None, context):
-                expected = pair.layer.expected(pair.state, x, future(5), given)
-                got = a_tensor(student.value(pair.mine, x, future(5), given, where=where), "The output of mine")
-                if got.shape != expected.shape or not close(got, expected):
-                    raise ValuesDiffer(f"mine does not give the output of theirs {where}.")
+@_copied
+def _values(pair: _Pair, where: str) -> None:
+    pair.student.state(pair.theirs)  # what has become of theirs tells mistakes apart
+    pair.same(where)
 
 
-def _independent(student: Student) -> None:
+@_copied
+def _output(pair: _Pair, where: str) -> None:
+    C = len(pair.state["q_proj.bias"])
+    x, context = normal(2, 5, C), normal(2, 5, C)
+    for given in (None, context):
+        expected = pair.layer.expected(pair.state, x, future(5), given)
+        got = a_tensor(pair.student.value(pair.mine, x, future(5), given, where=where), "The output of mine")
+        if got.shape != expected.shape or not close(got, expected):
+            raise ValuesDiffer(f"mine does not give the output of theirs {where}.")
+
+
+@_copied
+def _independent(pair: _Pair, where: str) -> None:
     """Values are copied, not shared: a step of training in one is not felt by the other."""
-    for C, H, batch_first in MODULES[:3]:
-        with student.case():
-            pair = _Pair(student, C, H, batch_first)
-            pair.copy()
-            pair.same()
-            pair.unmoved(pair.theirs, stacked(pair.state), "theirs is changed by the copying: only mine should be.")
-            student.load(pair.mine, weights_for(C))
-            pair.unmoved(pair.theirs, stacked(pair.state), SHARED)
-            pair.copy()
-            student.load(pair.theirs, stacked(weights_for(C)))
-            pair.unmoved(pair.mine, pair.state, SHARED)
+    student, theirs, C = pair.student, stacked(pair.state), len(pair.state["q_proj.bias"])
+    pair.same(where)
+    pair.unmoved(pair.theirs, theirs, "theirs is changed by the copying: only mine should be.")
+    student.load(pair.mine, weights_for(C))
+    pair.unmoved(pair.theirs, theirs, SHARED)
+    pair.copy()
+    student.load(pair.theirs, stacked(weights_for(C)))
+    pair.unmoved(pair.mine, pair.state, SHARED)
 
 
 def _trainable(student: Student) -> None:
@@ -111,8 +118,7 @@ def _trainable(student: Student) -> None:
             raise Wrong(f"`{frozen[0]}` of {who} can no longer be trained: it should stay a trainable parameter.")
         if extra := sorted(set(after["parameters"]) - set(names)):
             raise Wrong(f"{who} has a parameter more than before: {str(extra[0])[:60]}.")
-    x, upstream = normal(2, 4, 6), normal(2, 4, 6)
-    grads = student.call(pair.mine, [x], upstream=[upstream])["gradients"].get("parameters", {})
+    grads = student.call(pair.mine, [normal(2, 4, 6)], upstream=[normal(2, 4, 6)])["gradients"].get("parameters", {})
     if any(not isinstance(grads.get(name), torch.Tensor) for name in pair.state):
         raise Wrong("After the copying, gradients no longer reach every parameter of mine.")
 
@@ -121,13 +127,14 @@ def _manners(student: Student) -> None:
     pair = _Pair(student, 6, 3, dtype=torch.float64)
     pair.copy()
     pair.same("in float64")
-    with student.case():
-        pair, where = _Pair(student, 4, 2), "with the arguments given by name"
-        pair.copy(where, mine=pair.mine, theirs=pair.theirs)
-        pair.same(where)
-    with student.case():
-        pair.copy()
-        pair.same("when copied a second time")
+    pair = _Pair(student, 4, 2)
+    for where, names in (
+        ("with the arguments given by name", {"mine": pair.mine, "theirs": pair.theirs}),
+        ("when copied a second time", {}),
+    ):
+        with student.case():
+            pair.copy(where, **names)
+            pair.same(where)
 
 
 EXERCISE = Exercise(

@@ -2,13 +2,13 @@
 
 import torch
 
-from autograder.spec.compare import same_tensor, unchanged
+from autograder.spec.compare import same_tensor
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, raises_error, sliced
+from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
-from ..asking import Cases, asks
-from .common import HEADS, counting, heads_sizes, split
+from ..asking import Cases, asks, behaves, device, gradients, slices
+from .common import HEADS, counting, heads_sizes
 
 asked = asks("split_heads")
 
@@ -20,38 +20,31 @@ def _values() -> Cases:
 
 
 def _refused(student: Student) -> None:
-    same_tensor(student.value("split_heads", counting(2, 3, 8), 4), split(counting(2, 3, 8), 4), "The result")
+    x = counting(2, 3, 8)
+    same_tensor(student.value("split_heads", x, 4), torch.stack(x.chunk(4, dim=-1), dim=1), "The result")
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
         with student.case(), raises_error(f"A width of {C} with {H} heads"):
             student.value("split_heads", normal(2, 3, C), H)
 
 
-def _gradient(student: Student) -> None:
+@asked
+def _gradient() -> Cases:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
-        with student.case():
-            x, where = normal(B, T, H * d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("split_heads", x, H, where=where), split(x, H), "The result", where)
-            gradients_agree(student, "split_heads", split, [x], ["x"], (H,), where)
+        x, where = normal(B, T, H * d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
+        yield [x, H], where
+        yield gradients([x], ["x"], [H], where)
 
 
 @asked
-def _layouts() -> Cases:
+def _manners() -> Cases:
+    x = normal(2, 3, 8)
+    yield behaves([x, 4], "x")
     yield [normal(2, 3, 6, dtype=torch.float64), 2], "in float64"
     yield [normal(3, 2, 6).transpose(0, 1), 2], "for a tensor that is not contiguous"
     yield [normal(2, 6, 3).mT, 2], "for a transposed tensor"
-    yield {"x": normal(2, 3, 8), "num_heads": 2}, "with the arguments given by name"
-
-
-def _manners(student: Student) -> None:
-    x = normal(2, 3, 8)
-    answer = student.call("split_heads", [x, 4])
-    same_tensor(answer["value"], split(x, 4), "The result")
-    unchanged(answer["inputs"], [x], "x")
-    _layouts(student)
-    with student.case():
-        where = "for a slice of a tensor"
-        same_tensor(student.value("split_heads", sliced(student, x), 2, where=where), split(x, 2), "The result", where)
-    device_is_kept(student, "split_heads", [x, 4])
+    yield {"x": x, "num_heads": 2}, "with the arguments given by name"
+    yield slices([x, 2], where="for a slice of a tensor")
+    yield device([x, 4])
 
 
 EXERCISE = Exercise(
