@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Call, ValuesDiffer
+from autograder.spec.exercise import Asking, Call, Student, ValuesDiffer
 from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, sliced
-from autograder.spec.student import Student
 
 
 class Asked(NamedTuple):

@@ -6,9 +6,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_output, same_tensor
-from autograder.spec.exercise import Wrong
+from autograder.spec.exercise import Answer, Student, Wrong
 from autograder.spec.inputs import gradients_of, normal
-from autograder.spec.student import Answer, Student
 
 State = dict[str, torch.Tensor]  # a layer's weights by name
 Maybe = torch.Tensor | None
@@ -101,10 +100,8 @@ def has_layers(
     for name, size in wanted.items():
         found = parameters.get(name)
         if not isinstance(found, torch.Tensor):
-            raise Wrong(
-                f"{built} has no parameter `{name}`: make `self.{name.split('.')[0]} = {layer}` in `__init__` (with "
-                "its bias)."
-            )
+            make = f"`self.{name.split('.')[0]} = {layer}`"
+            raise Wrong(f"{built} has no parameter `{name}`: make {make} in `__init__` (with its bias).")
         if found.shape != size:
             raise Wrong(f"`{name}` of {built} should have shape {size}, yours has {tuple(found.shape)}: {layer}.")
         if name not in state["trainable"]:
@@ -138,14 +135,9 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
         raise Wrong(f"Two layers start with the same weights: use {len(names)} separate nn.Linear layers.")
     bound = sizes[0] ** -0.5
     spreads = [bool(abs(weight.double().std().item() * 3**0.5 / bound - 1) < 0.08) for weight in weights]
-    numbers = [*weights, *(parameters.get(f"{name}.bias") for name in names)]
-    ranges = [_spread(some, bound) for some in numbers]
+    biases = [bias for name in names if isinstance(bias := parameters.get(f"{name}.bias"), torch.Tensor)]
+    numbers = [*weights, *biases]  # where a bias is missing, another check says so
+    ranges = [bool(n.abs().max() <= 1.001 * bound and n.double().std() > bound / 10) for n in numbers]
     student.note([*spreads, *ranges])
     if not all([*spreads, *ranges]):
         raise Wrong("A layer does not start as nn.Linear starts by itself: leave its initialisation alone.")
-
-
-def _spread(numbers: Any, bound: float) -> bool:
-    """Return whether these are different numbers up to `bound`; where there are none, another check says so."""
-    there = isinstance(numbers, torch.Tensor)
-    return not there or bool(numbers.abs().max() <= 1.001 * bound and numbers.double().std() > bound / 10)

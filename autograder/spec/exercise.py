@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from . import catalogue
 from .catalogue import Answers, CatalogueError, Entry
 from .common_mistakes import COMMON_MISTAKES, CommonMistake
-from .student import Student
+from .student import Answer as Answer
+from .student import Kept as Kept
+from .student import Student as Student
 
 Mistake = Entry  # whose versions are wrong
 

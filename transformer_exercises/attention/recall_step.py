@@ -1,23 +1,22 @@
 """`recall_step`: parameters after each step of a small model, against ours with the same optimiser, and the loss."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
-from autograder.spec.student import Student
 
 recall_step = reference("recall_step")
 
 # A model small enough to follow: the logits of a question are a row of a table, chosen by its word, plus a row chosen
 # by its number. It stands in for LookUp in the student's process, and in the judge's.
 _TOY = """
-def make(table, bias, scale, training):
+def make(table, bias, scale, training, stale):
     class Toy(nn.Module):
         def __init__(self):
             super().__init__()
@@ -31,7 +30,10 @@ def make(table, bias, scale, training):
             logits = scale * (self.table[pages[..., 0]] + self.bias)  # (B, S, V)
             return logits, (logits / 2).softmax(-1)
 
-    return Toy().train(training)
+    toy = Toy().train(training)
+    for p in toy.parameters():
+        p.grad = torch.full_like(p, stale) if stale else None
+    return toy
 
 def optimiser(model, name, **options):
     made = getattr(torch.optim, name)(model.parameters(), **options)
@@ -39,17 +41,10 @@ def optimiser(model, name, **options):
     made.register_step_pre_hook(lambda *args: made.steps.append(1))
     return made
 
-def stale(model, size):
-    for p in model.parameters():
-        p.grad = torch.full_like(p, size)
-
 def happened(model, optimiser):
     there = [p.grad is not None and bool(p.grad.abs().max()) for p in model.parameters()]
     modes = {"inside": model.modes, "after": model.training}
     return {"modes": modes, "backwards": len(model.backwards), "steps": len(optimiser.steps), "gradients": there}
-
-def numbers(model):
-    return [p.detach().clone() for p in model.parameters()]
 """
 
 
@@ -57,12 +52,12 @@ def numbers(model):
 class _Run:
     """Some steps of training: the toy, the optimiser, and how it is asked."""
 
+    where: str
     V: int = 5
     shape: tuple[int, int] = (3, 4)
     scale: float = 1.0
     optimiser: str = "SGD"
-    lr: float = 0.5
-    momentum: float | None = None
+    options: dict[str, float] = field(default_factory=lambda: {"lr": 0.5})
     steps: int = 1
     stale: float = 0.0
     dtype: torch.dtype = torch.float32
@@ -70,18 +65,13 @@ class _Run:
     turned: bool = False  # answers that are not contiguous, and arguments given by name
 
 
-def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
-    """Takes the steps and compares the parameters after each; returns the answers."""
-    toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training]
-    options = {"lr": run.lr} | ({} if run.momentum is None else {"momentum": run.momentum})
+def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[Any]:
+    """Take the steps and compare the parameters after each; return the answers."""
+    toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training, run.stale]
     mine = define_in_judge(_TOY, "make")(*toy)
-    my_optimiser = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **options)
-    model = student.call(student.probe("make", _TOY), toy, keep=True)["value"]
-    making = student.probe("optimiser", _TOY)
-    optimiser = student.call(making, [model, run.optimiser], options, keep=True)["value"]
-    numbers = student.probe("numbers", _TOY)
-    if run.stale:
-        student.call(student.probe("stale", _TOY), [model, run.stale])
+    my_optimiser = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **run.options)
+    model = student.build(student.probe("make", _TOY), *toy)
+    optimiser = student.build(student.probe("optimiser", _TOY), model, run.optimiser, **run.options)
     answers = []
     for step in range(run.steps):
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
@@ -90,75 +80,75 @@ def _trained(student: Student, run: _Run, where: str, values: bool = True, notes
         given = {"model": model, "optimizer": optimiser, "pages": pages, "answers": right}
         if run.turned:
             given |= {"pages": pages.transpose(0, 1).contiguous().transpose(0, 1), "answers": right.T.contiguous().T}
-        by_place, by_name = ([], given) if run.turned else (list(given.values()), {})
-        answer = student.call("recall_step", by_place, by_name, where=where)
+        args, named = ([], given) if run.turned else (list(given.values()), {})
+        answer = student.call("recall_step", args, named, where=run.where)
         note_rounded(student, answer["value"])
-        answers.append((answer, expected, (pages, right)))
+        answers.append((answer, expected, [pages, right]))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
             modes = student.value(student.probe("happened", _TOY), model, optimiser)["modes"]
             if modes["after"] != run.training or run.training not in modes["inside"]:
                 raise Wrong("The model's mode is changed (by train() or eval()): leave it as it is.", "mode_changed")
         if values:
-            for got, own in zip(student.value(numbers, model), mine.parameters(), strict=True):
-                same_tensor(got, own.detach(), "A parameter", f"after step {step + 1} {where}")
+            after = student.state(model)["parameters"]
+            for name, own in mine.named_parameters():
+                same_tensor(after.get(name), own.detach(), "A parameter", f"after step {step + 1} {run.where}")
     return answers
 
 
-def _runs(*runs: tuple[_Run, str]) -> Asking:
+def _runs(*runs: _Run) -> Asking:
     """Make a check of the parameters after each step."""
 
     def ask(student: Student) -> None:
-        for run, where in runs:
+        for run in runs:
             with student.case():
-                _trained(student, run, where)
+                _trained(student, run)
 
     return ask
 
 
 _update = _runs(
-    (_Run(), "with SGD"),
-    (_Run(V=7, shape=(1, 6), lr=0.3), "with SGD, for one page"),
-    (_Run(V=4, shape=(4, 4), lr=1.0), "with SGD, where B = S = V"),
-    (_Run(V=3, shape=(5, 3), optimiser="AdamW", lr=0.02), "with AdamW"),
-    (_Run(V=6, shape=(2, 7), scale=100.0), "for logits in the hundreds"),
+    _Run("with SGD"),
+    _Run("with SGD, for one page", V=7, shape=(1, 6), options={"lr": 0.3}),
+    _Run("with SGD, where B = S = V", V=4, shape=(4, 4), options={"lr": 1.0}),
+    _Run("with AdamW", V=3, shape=(5, 3), optimiser="AdamW", options={"lr": 0.02}),
+    _Run("for logits in the hundreds", V=6, shape=(2, 7), scale=100.0),
 )
 _steps = _runs(
-    (_Run(stale=0.3), "when gradients of an earlier backward() are still there"),
-    (_Run(stale=-20.0, V=6, shape=(2, 5)), "when large gradients of an earlier backward() are still there"),
-    (_Run(steps=4), "one after the other"),
-    (_Run(V=7, shape=(1, 6), lr=0.2, momentum=0.9, steps=3), "with momentum"),
-    (_Run(optimiser="AdamW", lr=0.02, steps=3), "with AdamW, one after the other"),
+    _Run("when gradients of an earlier backward() are still there", stale=0.3),
+    _Run("when large gradients of an earlier backward() are still there", stale=-20.0, V=6, shape=(2, 5)),
+    _Run("one after the other", steps=4),
+    _Run("with momentum", V=7, shape=(1, 6), options={"lr": 0.2, "momentum": 0.9}, steps=3),
+    _Run("with AdamW, one after the other", optimiser="AdamW", options={"lr": 0.02}, steps=3),
 )
-_turned = _runs((_Run(turned=True), "for pages and answers that are not contiguous, with arguments given by name"))
 
 
 def _loss(student: Student) -> None:
-    two = _Run(scale=10.0, lr=1.0, steps=2, shape=(2, 7))
-    for run, where in ((_Run(lr=5.0), "of one step"), (two, "of two steps")):
+    two = _Run("of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7))
+    for run in (_Run("of one step", options={"lr": 5.0}), two):
         with student.case():
-            for answer, expected, _ in _trained(student, run, where, values=False):
+            for answer, expected, _ in _trained(student, run, values=False):
                 got = answer["value"]
                 one = isinstance(got, torch.Tensor) and got.numel() == 1
                 if not one and (isinstance(got, bool) or not isinstance(got, (int, float))):
-                    raise Wrong(f"The loss {where} should be a float; yours is {kind(got)}.", "not_a_float")
+                    raise Wrong(f"The loss {run.where} should be a float; yours is {kind(got)}.", "not_a_float")
                 if not math.isclose(float(got), expected, rel_tol=1e-4, abs_tol=1e-6):
                     right = "the mean cross-entropy over all questions, before the update"
-                    raise ValuesDiffer(f"The number that is returned {where} is not the loss of this batch: {right}.")
+                    raise ValuesDiffer(f"The number returned {run.where} is not the loss of this batch: {right}.")
                 if type(got) is not float:
                     raise Wrong(f"A plain float is asked for; yours is {kind(got)}: `loss.item()`.", "not_a_float")
 
 
 def _manners(student: Student) -> None:
-    for run, where in (
-        (_Run(steps=2, V=6), "in float32"),
-        (_Run(dtype=torch.float64, steps=2, V=6), "in float64"),
-        (_Run(training=False), "of a model in evaluation mode"),
+    for run in (
+        _Run("in float32", steps=2, V=6),
+        _Run("in float64", steps=2, V=6, dtype=torch.float64),
+        _Run("of a model in evaluation mode", training=False),
+        _Run("for pages and answers that are not contiguous, with arguments given by name", turned=True),
     ):
         with student.case():
-            for answer, _, given in _trained(student, run, where, notes=True):
-                unchanged(answer["inputs"], list(given), "pages or answers")
+            for answer, _, given in _trained(student, run, notes=True):
+                unchanged(answer["inputs"], given, "pages or answers")
                 generator_unchanged(answer)
-    _turned(student)
 
 
 EXERCISE = Exercise(

@@ -4,30 +4,14 @@ from typing import Any
 
 import torch
 
-from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients
 from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
 NAME = "scaled_dot_product_attention"
-scaled_dot_product_attention = reference(NAME)
-asked = asks(NAME, same=lambda got, expected, _, where="": same_pair(got, expected, where))
-
-Sizes = tuple[tuple[int, ...], int, int, int, int]  # batch dimensions, T, S, d_k, d_v
-
-SIZES: tuple[Sizes, ...] = (  # all different, then the corners and the sizes of worked examples
-    *(((), 3, 5, 4, 6), ((2,), 4, 3, 5, 2), ((2, 3), 5, 4, 3, 7), ((2,), 1, 6, 2, 3), ((3,), 4, 1, 2, 5)),
-    *(((1,), 2, 3, 1, 1), ((2,), 4, 4, 4, 4), ((4,), 4, 4, 9, 4), ((), 3, 3, 2, 2), ((), 3, 3, 2, 4)),
-    *(((), 4, 4, 3, 3), ((2, 1, 3), 2, 4, 3, 5), ((2,), 33, 17, 8, 6), ((1,), 130, 1030, 64, 3)),
-)
-
-MASKED: tuple[Sizes, ...] = (
-    *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
-    *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
-)
+asked = asks(NAME, same=lambda got, expected, what, where: same_pair(got, expected, where))
 
 
 def _qkv(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
@@ -41,7 +25,11 @@ def _sizes(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int) -> str:
 
 @asked
 def _values() -> Cases:
-    for sizes in SIZES:
+    for sizes in (  # all different, then the corners and the sizes of worked examples
+        *(((), 3, 5, 4, 6), ((2,), 4, 3, 5, 2), ((2, 3), 5, 4, 3, 7), ((2,), 1, 6, 2, 3), ((3,), 4, 1, 2, 5)),
+        *(((1,), 2, 3, 1, 1), ((2,), 4, 4, 4, 4), ((4,), 4, 4, 9, 4), ((), 3, 3, 2, 2), ((), 3, 3, 2, 4)),
+        *(((), 4, 4, 3, 3), ((2, 1, 3), 2, 4, 3, 5), ((2,), 33, 17, 8, 6), ((1,), 130, 1030, 64, 3)),
+    ):
         yield _qkv(*sizes), _sizes(*sizes)
     Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
     yield [Q, K, V], "for whole numbers, 0 among them, and equal keys"
@@ -49,48 +37,52 @@ def _values() -> Cases:
 
 @asked
 def _mask() -> Cases:
-    for sizes in MASKED:
-        batch, T, S, *_ = sizes
-        args, mask = _qkv(*sizes), striped_mask(T, S)
-        yield (args, {"mask": mask}), f"with a (T, S) mask, {_sizes(*sizes)}"
+    for batch, T, S, *widths in (
+        *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
+        *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
+    ):
+        args, mask, where = _qkv(batch, T, S, *widths), striped_mask(T, S), _sizes(batch, T, S, *widths)
+        yield (args, {"mask": mask}), f"with a (T, S) mask, {where}"
         if batch:
             own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S)
             own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
-            yield (args, {"mask": own}), f"with a mask of its own for each sequence, {_sizes(*sizes)}"
+            yield (args, {"mask": own}), f"with a mask of its own for each sequence, {where}"
+    mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
     for batch in ((4, 2), (2, 2)):  # sequences, heads
-        mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
         yield (_qkv(batch, 3, 5, 4, 2), {"mask": mask}), f"with a mask of its own for each head, batch {batch}"
     args = _qkv((2,), 3, 4, 5, 2)
     keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
-    for given, where in (
-        (keys, "with a mask of shape (B, 1, S) that blocks keys for all queries"),
-        (keys[0], "with a mask of shape (1, S)"),
-        (keys[0, 0], "with a mask of shape (S,)"),
-        (torch.zeros(3, 4, dtype=torch.bool), "with a mask that blocks nothing"),
-        (torch.zeros(1, 1, dtype=torch.bool), "with a mask of shape (1, 1) that blocks nothing"),
+    for mask, where in (
+        (keys, "of shape (B, 1, S) that blocks keys for all queries"),
+        (keys[0], "of shape (1, S)"),
+        (keys[0, 0], "of shape (S,)"),
+        (torch.zeros(3, 4, dtype=torch.bool), "that blocks nothing"),
+        (torch.zeros(1, 1, dtype=torch.bool), "of shape (1, 1) that blocks nothing"),
     ):
-        yield (args, {"mask": given}), where
+        yield (args, {"mask": mask}), f"with a mask {where}"
     yield args, "without a mask, after calls with one"
     yield [*args, keys], "with the mask given by position"
 
 
-def _forbidden(student: Student) -> None:
+BLOCKED = torch.arange(5).expand(5, 5) == 2
+
+
+def _zero_and_same(got: Any, expected: tuple, what: str, where: str) -> None:
+    blocked_is_zero(got, BLOCKED, where)
+    same_pair(got, expected, where)
+
+
+@asks(NAME, same=_zero_and_same)
+def _forbidden() -> Cases:
     """Ask that a blocked key gets exactly 0, even where every allowed score is hugely negative or it scores highest."""
     Q, K, V = _qkv((2,), 5, 5, 4, 2)
-    Q, K = Q.abs(), K.abs()
-    mask = torch.zeros(5, 5, dtype=torch.bool)
-    mask[:, 2] = True
-    far = torch.ones(5, 1)
-    far[2] = 1e12
+    Q, K, far = Q.abs(), K.abs(), torch.tensor([[1.0], [1], [1e12], [1], [1]])
     for args, where in (
         ([Q, K, V], "for the blocked key"),
         ([Q, K * far, V], "for a blocked key that would have scored far above the others"),
         ([-1e6 * Q, 1e6 * K, V], "where all allowed scores are far below any finite fill such as −1e9"),
     ):
-        with student.case():
-            got = student.call(NAME, args, {"mask": mask}, where=where)["value"]
-            blocked_is_zero(got, mask, where)
-            same_pair(got, scaled_dot_product_attention(*args, mask), where)
+        yield (args, {"mask": BLOCKED}), where
 
 
 @asked
@@ -101,14 +93,13 @@ def _large() -> Cases:
 
 @asked
 def _gradient() -> Cases:
-    cases: tuple[tuple[Sizes, bool, torch.dtype], ...] = (
-        (((2,), 3, 5, 4, 6), False, torch.float32),
-        (((), 4, 4, 5, 2), True, torch.float32),
-        (((2, 2), 3, 5, 4, 2), True, torch.float64),
-    )
-    for sizes, masked, dtype in cases:
-        mask, where = ([striped_mask(sizes[1], sizes[2])], "with a mask, ") if masked else ([], "")
-        yield gradients(_qkv(*sizes, dtype=dtype), ["Q", "K", "V"], mask, where + _sizes(*sizes))
+    for sizes, fixed, dtype in (
+        (((2,), 3, 5, 4, 6), [], torch.float32),
+        (((), 4, 4, 5, 2), [striped_mask(4, 4)], torch.float32),
+        (((2, 2), 3, 5, 4, 2), [striped_mask(3, 5)], torch.float64),
+    ):
+        where = f"{'with a mask, ' if fixed else ''}{_sizes(*sizes)}"
+        yield gradients(_qkv(*sizes, dtype=dtype), ["Q", "K", "V"], fixed, where)
 
 
 @asked
@@ -124,8 +115,8 @@ def _manners() -> Cases:
     yield behaves(args, "Q, K, V")
     yield behaves([*args, mask], "Q, K, V or mask")
     yield dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True)), "with arguments given by name"
-    heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
     yield [t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"
+    heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
     yield heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"
 
 

@@ -5,12 +5,11 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import device_is_kept, normal, parameters_unchanged
-from autograder.spec.student import Student
 
 from .. import attention_layers
-from ..attention_layers import Layer, Maybe, State, starts_as_linear
+from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 
@@ -28,10 +27,9 @@ def _loaded(student: Student, embed_dim: int, head_dim: int, dtype: torch.dtype 
 
 
 def _parameters(student: Student) -> None:
-    for embed_dim, head_dim in ((6, 4), (3, 8)):
+    for C, width in ((6, 4), (3, 8)):
         with student.case():
-            shape, layer = (head_dim, embed_dim), "nn.Linear(embed_dim, head_dim)"
-            attention_layers.has_layers(student, NAME, (embed_dim, head_dim), PROJECTIONS, shape, layer)
+            has_layers(student, NAME, (C, width), PROJECTIONS, (width, C), "nn.Linear(embed_dim, head_dim)")
 
 
 def _values(student: Student) -> None:
@@ -111,6 +109,10 @@ def _device(student: Student) -> None:
         device_is_kept(student, layer.module, args)
 
 
+def _start(student: Student) -> None:
+    starts_as_linear(student, NAME, (64, 32), PROJECTIONS)
+
+
 EXERCISE = Exercise(
     Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _parameters),
     Check("values with given weights, for many combinations of sizes", 2.5, _values),
@@ -119,9 +121,5 @@ EXERCISE = Exercise(
     Check("gradients reach the input and every parameter", 1.0, _gradient, further=True),
     Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
     Check("stays on the inputs' device", 0.5, _device, further=True),
-    Check(
-        "fresh layers differ from each other",
-        0.25,
-        lambda student: starts_as_linear(student, NAME, (64, 32), PROJECTIONS),
-    ),
+    Check("fresh layers differ from each other", 0.25, _start),
 )

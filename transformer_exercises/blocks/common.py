@@ -10,9 +10,8 @@ import torch
 
 from autograder.spec import inputs
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Asking, Wrong
+from autograder.spec.exercise import Answer, Asking, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
-from autograder.spec.student import Answer, Student
 
 OUTPUT = "The output"
 

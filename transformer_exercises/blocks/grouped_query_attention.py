@@ -4,9 +4,8 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Ban, Check, Exercise
+from autograder.spec.exercise import Ban, Check, Exercise, Student
 from autograder.spec.inputs import future, normal, raises_error, some_mask
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients, slices
 

@@ -6,9 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from autograder.spec.compare import shape_of
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from .common import Layer, Makers, fed, gradients, layers, manners, positions
 

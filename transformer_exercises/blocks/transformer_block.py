@@ -9,9 +9,8 @@ from torch import nn
 from torch.func import functional_call
 
 from autograder.spec.compare import close, shape_of
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import define_in_judge, future, normal, some_mask
-from autograder.spec.student import Student
 
 from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, manners
 

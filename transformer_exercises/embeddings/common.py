@@ -5,9 +5,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Wrong
+from autograder.spec.exercise import Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Asked, Further
 

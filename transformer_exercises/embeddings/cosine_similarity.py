@@ -8,9 +8,8 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import a_tensor, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients
 from .common import vectors

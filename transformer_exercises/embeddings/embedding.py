@@ -5,9 +5,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Asking, Check, Exercise, Problem, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import device_is_kept, normal, raises_error
-from autograder.spec.student import Student
 
 from .common import some_ids
 

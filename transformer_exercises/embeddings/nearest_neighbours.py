@@ -6,8 +6,7 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 
 from ..asking import Cases, asks, device
 from .common import trained, vectors

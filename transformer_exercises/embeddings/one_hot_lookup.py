@@ -6,9 +6,8 @@ import math
 import torch
 
 from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.exercise import Check, Exercise, Problem, Wrong
+from autograder.spec.exercise import Check, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients
 from .common import some_ids

@@ -7,8 +7,7 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 
 skipgram_pairs = reference("skipgram_pairs")
 

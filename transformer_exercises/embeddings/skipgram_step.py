@@ -6,9 +6,8 @@ import torch
 
 from autograder.spec.compare import a_pair, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device
 from .common import some_ids

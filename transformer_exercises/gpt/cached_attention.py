@@ -8,9 +8,8 @@ from torch import nn
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Answer, Check, Exercise, Student
 from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, normal
-from autograder.spec.student import Answer, Student
 
 from .common import each, refusing, there
 

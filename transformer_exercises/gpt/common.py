@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import a_tensor, kind, same_tensor
 from autograder.spec.course import exercise, given
-from autograder.spec.exercise import Asking, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import their_generator
-from autograder.spec.student import Kept, Student
 
 GPTConfig = given("GPTConfig", __name__)
 GPT2 = GPTConfig(50257, 1024, 12, 12, 768)

@@ -6,8 +6,7 @@ import torch
 
 from autograder.spec.compare import kind, same_count
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.student import Answer, Student
+from autograder.spec.exercise import Answer, Check, Exercise, Student
 
 from .common import GPT2, Config, GPTConfig, differ, each, refusing, sizes_of, their_config
 

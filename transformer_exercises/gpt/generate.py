@@ -6,9 +6,8 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Kept, Student
 from autograder.spec.inputs import device_is_kept, normal, their_generator
-from autograder.spec.student import Kept, Student
 
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 

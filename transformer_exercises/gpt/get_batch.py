@@ -6,9 +6,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Answer, Check, Exercise, Kept, Student
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
-from autograder.spec.student import Answer, Kept, Student
 
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 

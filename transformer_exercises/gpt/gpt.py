@@ -8,9 +8,8 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Problem
+from autograder.spec.exercise import Check, Exercise, Problem, Student
 from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
-from autograder.spec.student import Student
 
 from .common import GPT2, Config, GPTConfig, each, refusing, sizes_of, their_config
 from .known_weights import TheirGPT, canonical

@@ -10,9 +10,8 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import a_pair, same_gradients, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Wrong
+from autograder.spec.exercise import Student, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from .common import Config, GPTConfig, of_shape, their_config, there
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Asking, Check, Exercise, Student
 from autograder.spec.inputs import note_rounded
-from autograder.spec.student import Student
 
 from .common import a_number, differ, each, refusing
 

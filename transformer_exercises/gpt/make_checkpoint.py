@@ -1,8 +1,7 @@
 """`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot."""
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Kept, Student
 from autograder.spec.inputs import define_in_judge
-from autograder.spec.student import Kept, Student
 
 from .common import differ, each, refusing, there
 

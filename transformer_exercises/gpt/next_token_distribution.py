@@ -7,9 +7,8 @@ import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import normal, raises_error
-from autograder.spec.student import Student
 
 from ..asking import Asked, Cases, asks, behaves, device, gradients
 from .common import differ

@@ -3,9 +3,8 @@
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import define_in_judge
-from autograder.spec.student import Student
 
 from .common import differ, each, refusing, there
 

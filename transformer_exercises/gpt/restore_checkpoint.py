@@ -3,9 +3,8 @@
 from typing import Any
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Kept, Student, Wrong
 from autograder.spec.inputs import note_rounded
-from autograder.spec.student import Kept, Student
 
 from .common import differ, each, there
 from .make_checkpoint import CASES, RUN, begun, parts, undisturbed

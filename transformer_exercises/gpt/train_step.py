@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Answer, Check, Exercise, Student
 from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
-from autograder.spec.student import Answer, Student
 
 from .common import a_number, differ, each, refusing, there
 

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
 from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, manners, own_model, reads, refuses
 

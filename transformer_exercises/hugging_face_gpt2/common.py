@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.spec.exercise import Asking, Problem, Wrong
+from autograder.spec.exercise import Asking, Kept, Problem, Student, Wrong
 from autograder.spec.inputs import define_in_judge, raises_error
-from autograder.spec.student import Kept, Student
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
 _MODEL = """

@@ -4,8 +4,7 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 
 from .common import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
 

@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import a_pair, a_tensor, close, same_tensor, shape_of
 from autograder.spec.course import given_in, reference
-from autograder.spec.exercise import Asking, Check, Exercise, Problem, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Kept, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, normal, raises_error
-from autograder.spec.student import Kept, Student
 
 from .common import RELU, UNTIED, Sizes, own_model, their_model
 

@@ -6,9 +6,8 @@ import torch
 
 from autograder.spec.compare import dtype_name, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Asking, Check, Exercise, Student
 from autograder.spec.inputs import generator_unchanged, gradients_agree, normal, raises_error
-from autograder.spec.student import Student
 
 from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
 

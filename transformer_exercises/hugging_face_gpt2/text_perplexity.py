@@ -7,8 +7,7 @@ from typing import Any
 import torch.nn.functional as F
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
 from .common import DOG, DROPOUT, READERS, Case, Sizes, manners, near, number_of, own_logits, reads, refuses
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
 from .common import DOG, DROPOUT, READERS, Case, asked, forms_of, manners, near, number_of, own_logits, reads, refuses
 

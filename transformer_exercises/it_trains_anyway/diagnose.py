@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import kind, unchanged
 from autograder.spec.course import exercise
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Kept, Student
 
 WORDS = ("healthy", "empty", "noise", "half", "leak", "padding", "shift", "copy")
 

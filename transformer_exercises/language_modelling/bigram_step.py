@@ -4,9 +4,8 @@ import torch
 
 from autograder.spec.compare import a_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device
 from .common import refuse, same_values, some_ids

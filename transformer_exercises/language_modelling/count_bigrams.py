@@ -2,9 +2,8 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, Problem
+from autograder.spec.exercise import Check, Exercise, Problem, Student
 from autograder.spec.inputs import raises_error
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device
 from .common import refuse, same_values, some_ids

@@ -4,9 +4,8 @@ import torch
 
 from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Answer, Asking, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged, their_generator
-from autograder.spec.student import Answer, Kept, Student
 
 from .common import refuse, rows_of_probs
 

@@ -6,9 +6,8 @@ import torch
 
 from autograder.spec.compare import kind, same_gradients, same_tensor, shape_name, shape_of, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
-from autograder.spec.student import Student
 
 from .common import some_ids
 

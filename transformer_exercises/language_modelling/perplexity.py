@@ -5,9 +5,8 @@ import math
 import torch
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients
 from .common import refuse, same_values

@@ -2,8 +2,7 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 
 from ..asking import Asked, Cases, asks
 

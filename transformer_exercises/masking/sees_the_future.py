@@ -3,9 +3,8 @@
 import itertools
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged
-from autograder.spec.student import Student
 
 
 def _attention(blocked: str, zeroed: str = "s < 0") -> str:

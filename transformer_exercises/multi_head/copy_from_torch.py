@@ -1,24 +1,18 @@
 """`copy_from_torch`: every weight in its place, the same output, copied and not shared, still trainable."""
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor
-from autograder.spec.exercise import Asking, Check, Exercise, Problem, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import future, normal
-from autograder.spec.student import Student
 
 from ..attention_layers import State
 from .common import loaded, stacked, weights_for
 
-_THEIRS = """
-def theirs(embed_dim, num_heads, batch_first):
-    return nn.MultiheadAttention(embed_dim, num_heads, batch_first=batch_first)
-"""
-
+THEIRS = "def theirs(C, H, batch_first):\n    return nn.MultiheadAttention(C, H, batch_first=batch_first)\n"
 MODULES = ((6, 2, True), (4, 4, True), (5, 1, False), (12, 3, True))  # (C, H, batch_first)
 SHARED = "mine and theirs share their numbers: training one changes the other. Copy values (`copy_`, or `clone` first)."
 
@@ -31,7 +25,7 @@ class _Pair:
     ) -> None:
         self.student, self.layer, self.state = student, loaded(student, C, H, dtype), weights_for(C, dtype)
         self.mine = self.layer.module
-        self.theirs = student.call(student.probe("theirs", _THEIRS), [C, H, batch_first], keep=True)["value"]
+        self.theirs = student.call(student.probe("theirs", THEIRS), [C, H, batch_first], keep=True)["value"]
         if dtype == torch.float64:
             student.move(self.theirs, "float64")
         student.load(self.theirs, stacked(self.state))
@@ -58,54 +52,48 @@ class _Pair:
             same_tensor(got, value, f"`{name}` of mine", where)
 
     def unmoved(self, module: Any, state: State, sentence: str) -> None:
-        parameters = self.student.state(module)["parameters"]
-        for name, value in state.items():
-            got = parameters.get(name)
-            if not isinstance(got, torch.Tensor) or got.shape != value.shape or not torch.equal(got, value):
-                raise ValuesDiffer(sentence)
+        after = self.student.state(module)["parameters"]
+        if not all(
+            isinstance(after.get(name), torch.Tensor) and torch.equal(after[name], state[name]) for name in state
+        ):
+            raise ValuesDiffer(sentence)
 
 
-def _copied(ask: Callable[[_Pair, str], None]) -> Asking:
-    """Make a check that asks this of pairs of many sizes, after the copying."""
-
-    def check(student: Student) -> None:
-        for C, H, batch_first in MODULES:
-            with student.case():
-                pair, where = _Pair(student, C, H, batch_first), f"for embed_dim = {C}, num_heads = {H}"
-                pair.copy(where)
-                ask(pair, where)
-
-    return check
+def _values(student: Student) -> None:
+    for C, H, batch_first in MODULES:
+        with student.case():
+            pair, where = _Pair(student, C, H, batch_first), f"for embed_dim = {C}, num_heads = {H}"
+            pair.copy(where)
+            student.state(pair.theirs)  # what has become of theirs tells mistakes apart
+            pair.same(where)
 
 
-@_copied
-def _values(pair: _Pair, where: str) -> None:
-    pair.student.state(pair.theirs)  # what has become of theirs tells mistakes apart
-    pair.same(where)
+def _output(student: Student) -> None:
+    for C, H, batch_first in MODULES:
+        with student.case():
+            pair = _Pair(student, C, H, batch_first)
+            pair.copy()
+            x, context, where = normal(2, 5, C), normal(2, 5, C), f"for embed_dim = {C}, num_heads = {H}"
+            for given in (None, context):
+                expected = pair.layer.expected(pair.state, x, future(5), given)
+                got = a_tensor(student.value(pair.mine, x, future(5), given, where=where), "The output of mine")
+                if got.shape != expected.shape or not close(got, expected):
+                    raise ValuesDiffer(f"mine does not give the output of theirs {where}.")
 
 
-@_copied
-def _output(pair: _Pair, where: str) -> None:
-    C = len(pair.state["q_proj.bias"])
-    x, context = normal(2, 5, C), normal(2, 5, C)
-    for given in (None, context):
-        expected = pair.layer.expected(pair.state, x, future(5), given)
-        got = a_tensor(pair.student.value(pair.mine, x, future(5), given, where=where), "The output of mine")
-        if got.shape != expected.shape or not close(got, expected):
-            raise ValuesDiffer(f"mine does not give the output of theirs {where}.")
-
-
-@_copied
-def _independent(pair: _Pair, where: str) -> None:
+def _independent(student: Student) -> None:
     """Values are copied, not shared: a step of training in one is not felt by the other."""
-    student, theirs, C = pair.student, stacked(pair.state), len(pair.state["q_proj.bias"])
-    pair.same(where)
-    pair.unmoved(pair.theirs, theirs, "theirs is changed by the copying: only mine should be.")
-    student.load(pair.mine, weights_for(C))
-    pair.unmoved(pair.theirs, theirs, SHARED)
-    pair.copy()
-    student.load(pair.theirs, stacked(weights_for(C)))
-    pair.unmoved(pair.mine, pair.state, SHARED)
+    for C, H, batch_first in MODULES[:3]:
+        with student.case():
+            pair = _Pair(student, C, H, batch_first)
+            pair.copy()
+            pair.same()
+            pair.unmoved(pair.theirs, stacked(pair.state), "theirs is changed by the copying: only mine should be.")
+            student.load(pair.mine, weights_for(C))
+            pair.unmoved(pair.theirs, stacked(pair.state), SHARED)
+            pair.copy()
+            student.load(pair.theirs, stacked(weights_for(C)))
+            pair.unmoved(pair.mine, pair.state, SHARED)
 
 
 def _trainable(student: Student) -> None:
@@ -128,12 +116,10 @@ def _manners(student: Student) -> None:
     pair.copy()
     pair.same("in float64")
     pair = _Pair(student, 4, 2)
-    for where, names in (
-        ("with the arguments given by name", {"mine": pair.mine, "theirs": pair.theirs}),
-        ("when copied a second time", {}),
-    ):
+    named = {"mine": pair.mine, "theirs": pair.theirs}
+    for where, by_name in (("with the arguments given by name", named), ("when copied a second time", {})):
         with student.case():
-            pair.copy(where, **names)
+            pair.copy(where, **by_name)
             pair.same(where)
 
 

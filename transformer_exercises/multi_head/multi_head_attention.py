@@ -1,12 +1,13 @@
 """`MultiHeadAttention`: against nn.MultiheadAttention with the same weights, a context, masks, causality."""
 
+import functools
+
 import torch
 
 from autograder.spec import inputs
 from autograder.spec.compare import a_tensor, close, same_output, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import future, normal, sliced, some_mask
-from autograder.spec.student import Student
 
 from ..attention_layers import built_by_name, has_layers, starts_as_linear
 from .common import PROJECTIONS, loaded, weights_for
@@ -18,7 +19,7 @@ SIZES = (  # (B, T, C, H): all different, one head, heads of width 1, equal size
     *((2, 40, 6, 3), (9, 2, 8, 4), (1, 1024, 4, 2), (2, 3, 384, 12)),
 )
 
-# (B, T, S, C, H)
+EQUAL_LENGTHS = ((2, 5, 5, 12, 3), (1, 3, 3, 6, 1), (3, 3, 3, 9, 3))  # (B, T, S, C, H)
 LENGTHS = ((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3), (1, 3, 1024, 4, 2))
 
 
@@ -41,9 +42,11 @@ def _values(student: Student) -> None:
             loaded(student, C, H).gives(normal(B, T, C), _sizes(B, T, T, C, H))
 
 
-def _with_context(student: Student, B: int, T: int, S: int, C: int, H: int) -> None:
-    where = f"with a context, {_sizes(B, T, S, C, H)}"
-    loaded(student, C, H).gives(normal(B, T, C), where, context=normal(B, S, C))
+def _with_context(student: Student, sizes: tuple[tuple[int, int, int, int, int], ...]) -> None:
+    for B, T, S, C, H in sizes:
+        with student.case():
+            where = f"with a context, {_sizes(B, T, S, C, H)}"
+            loaded(student, C, H).gives(normal(B, T, C), where, context=normal(B, S, C))
 
 
 def _context(student: Student) -> None:
@@ -52,30 +55,24 @@ def _context(student: Student) -> None:
     PyTorch's function does not notice keys and values of different lengths: it reads beyond the end of memory, so that
     mixing x and context up would give a new result each time.
     """
-    for B, T, C, H in (SIZES[0], SIZES[2], SIZES[5]):
+    _with_context(student, EQUAL_LENGTHS)
+    layer, x, context = loaded(student, 6, 2), normal(2, 4, 6), normal(2, 4, 6)
+    for where, options in (
+        ("with the context given by position", {"context": context, "place": 3}),
+        ("with a context and a mask", {"context": context, "mask": some_mask(4, 4)}),
+        ("without a context, after calls with one", {}),
+    ):
         with student.case():
-            _with_context(student, B, T, T, C, H)
-    layer = loaded(student, 6, 2)
-    x, context, mask = normal(2, 4, 6), normal(2, 4, 6), some_mask(4, 4)
-    with student.case():
-        layer.gives(x, "with the context given by position", context=context, place=3)
-    with student.case():
-        layer.gives(x, "with a context and a mask", mask, context)
-    with student.case():
-        layer.gives(x, "without a context, after calls with one")
+            layer.gives(x, where, **options)
 
 
 def _context_lengths(student: Student) -> None:
-    for sizes in LENGTHS:
-        with student.case():
-            _with_context(student, *sizes)
+    _with_context(student, LENGTHS)
     layer, x = loaded(student, 6, 2), normal(2, 4, 6)
-    for S, shapes in ((3, ((4, 3), (2, 1, 1, 3), (2, 2, 4, 3))), (7, ((4, 7), (2, 1, 1, 7)))):
-        context = normal(2, S, 6)
-        for shape in shapes:
-            with student.case():
-                where = f"with a context and a mask of shape {shape}, {_sizes(2, 4, S, 6, 2)}"
-                layer.gives(x, where, some_mask(*shape), context)
+    for shape in ((4, 3), (2, 1, 1, 3), (2, 2, 4, 3), (4, 7), (2, 1, 1, 7)):
+        with student.case():
+            where = f"with a context and a mask of shape {shape}, {_sizes(2, 4, shape[-1], 6, 2)}"
+            layer.gives(x, where, some_mask(*shape), normal(2, shape[-1], 6))
 
 
 def _mask(student: Student) -> None:
@@ -83,23 +80,22 @@ def _mask(student: Student) -> None:
     layers = {3: loaded(student, 6, 3), 2: loaded(student, 6, 2)}
     keys = some_mask(2, 1, 1, 4)
     both = future(4) | keys & ~torch.eye(4, dtype=torch.bool)
-    for B, T, S, H, training, masks in (
-        (2, 4, 4, 3, True, (future(4), (2, 1, 4, 4), both, keys, (2, 3, 4, 4), torch.zeros(4, 4, dtype=torch.bool))),
-        (2, 4, 4, 3, False, ((4, 4), (1, 3, 4, 4))),
-        (2, 4, 4, 3, True, ((1, 1, 4, 4), None)),
-        (3, 3, 3, 3, True, ((3, 1, 3, 3), (3, 3, 3, 3), (1, 1, 3, 3))),
-        (3, 4, 4, 2, None, ((1, 4), (2, 4, 4), (1, 4, 4))),
-        (3, 1, 5, 2, None, ((3, 1, 1, 5),)),
-        (1, 300, 300, 2, None, (future(300),)),
+    for B, T, S, H, training, masks in (  # S is 0 without a context
+        (2, 4, 0, 3, True, (future(4), (2, 1, 4, 4), both, keys, (2, 3, 4, 4), torch.zeros(4, 4, dtype=torch.bool))),
+        (2, 4, 0, 3, False, ((4, 4), (1, 3, 4, 4))),
+        (2, 4, 0, 3, True, ((1, 1, 4, 4), None)),
+        (3, 3, 0, 3, True, ((3, 1, 3, 3), (3, 3, 3, 3), (1, 1, 3, 3))),
+        (3, 4, 4, 2, True, ((1, 4), (2, 4, 4), (1, 4, 4))),
+        (3, 1, 5, 2, True, ((3, 1, 1, 5),)),
+        (1, 300, 0, 2, True, (future(300),)),
     ):
-        x, context = normal(B, T, 6), normal(B, S, 6) if training is None and T < 300 else None
+        x, context = normal(B, T, 6), normal(B, S, 6) if S else None
         for given in masks:
             with student.case():
                 mask = some_mask(*given) if isinstance(given, tuple) else given
                 what = "without a mask, after calls with one" if mask is None else f"with a mask {tuple(mask.shape)}"
-                mode = ", in evaluation mode" if training is False else ""
-                options = {} if training is None else {"training": training}
-                layers[H].gives(x, f"{what}{mode}, {_sizes(B, T, S, 6, H)}", mask, context, **options)
+                mode = "" if training else ", in evaluation mode"
+                layers[H].gives(x, f"{what}{mode}, {_sizes(B, T, S or T, 6, H)}", mask, context, training=training)
     with student.case():
         layers[3].gives(normal(3, 3, 6), "with the mask given by position", future(3), place=2)
 
@@ -132,31 +128,31 @@ def _forbidden(student: Student) -> None:
     mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
     mask[2] = future(5)[2]
-    keep = [0, 1, 3, 4]  # the huge token's own row is of no interest
     for sign, wide, far, where in (
         (1.0, 1.0, 1e12, "where a blocked token would have scored far above the others"),
         (-1.0, 1e6, 1.0, "where all allowed scores are far below zero (a finite fill such as −1e9 is the largest)"),
     ):
         with student.case():
-            state = {name: t.abs() if name[0] in "qk" else t for name, t in weights_for(6).items()}
-            layer = loaded(student, 6, 2, state={name: sign * t if name[0] == "k" else t for name, t in state.items()})
+            signs = {"q": 1.0, "k": sign}
+            state = {name: signs[name[0]] * t.abs() if name[0] in signs else t for name, t in weights_for(6).items()}
+            layer = loaded(student, 6, 2, state=state)
             x = wide * normal(2, 5, 6).abs()
             x[:, 2] *= far
-            got = a_tensor(student.call(layer.module, [x], {"mask": mask}, where=where)["value"], "The output")
-            expected = layer.expected(layer.state, x, mask)
-            same = got.shape == expected.shape
-            same_output(got[:, keep] if same else got, expected[:, keep] if same else expected, where)
+            got = a_tensor(student.value(layer.module, x, mask=mask, where=where), "The output")
+            expected = layer.expected(state, x, mask)
+            if got.shape == expected.shape:  # the huge token's own row is of no interest
+                got, expected = (output[:, [0, 1, 3, 4]] for output in (got, expected))
+            same_output(got, expected, where)
 
 
 def _gradient(student: Student) -> None:
-    for mask, crossed, dtype, where in (
-        (None, False, torch.float32, ""),
-        (future(5), False, torch.float64, "with a mask"),
-        (None, True, torch.float64, "with a context"),
+    for dtype, given, where in (
+        (torch.float32, {}, ""),
+        (torch.float64, {"mask": future(5)}, "with a mask"),
+        (torch.float64, {"context": normal(2, 5, 12, dtype=torch.float64)}, "with a context"),
     ):
         with student.case():
-            layer, x = loaded(student, 12, 3, dtype), normal(2, 5, 12, dtype=dtype)
-            layer.gradients_agree(x, where, mask, normal(2, 5, 12, dtype=dtype) if crossed else None)
+            loaded(student, 12, 3, dtype).gradients_agree(normal(2, 5, 12, dtype=dtype), where, **given)
 
 
 def _refused(student: Student) -> None:
@@ -173,21 +169,22 @@ def _manners(student: Student) -> None:
     for one in (layer, other):
         one.gives(x, "when two modules exist (each needs layers of its own)")
     inputs.parameters_unchanged(student, layer.module, layer.state)
-    for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
-        with student.case():
-            inputs.generator_unchanged(layer.gives(x, where, training=training))
     with student.case():
         wide = normal(2, 5, 8, dtype=torch.float64)
         loaded(student, 8, 2, torch.float64).gives(wide, "in float64", future(5), place=2)
-    with student.case():
-        layer.gives(normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous")
-    x, context, mask = normal(2, 5, 6), normal(2, 4, 6), some_mask(5, 4)
+    context, mask = normal(2, 4, 6), some_mask(5, 4)
     with student.case():
         parts, where = [sliced(student, tensor) for tensor in (x, mask, context)], "with slices of tensors"
         expected = layer.expected(layer.state, x, mask, context)
         same_output(student.value(layer.module, *parts, where=where), expected, where)
-    with student.case():
-        layer.gives(x, "with the arguments given by name", mask, context, place=0)
+    for tokens, where, options in (
+        (x, "in training mode", {"training": True}),
+        (x, "in evaluation mode", {"training": False}),
+        (normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous", {}),
+        (x, "with the arguments given by name", {"mask": mask, "context": context, "place": 0}),
+    ):
+        with student.case():
+            inputs.generator_unchanged(layer.gives(tokens, where, **options))
 
 
 def _device(student: Student) -> None:
@@ -196,6 +193,8 @@ def _device(student: Student) -> None:
     for args in ([x], [x, future(5)], [x, None, context]):
         inputs.device_is_kept(student, layer.module, args)
 
+
+_start = functools.partial(starts_as_linear, cls=NAME, sizes=(64, 4), names=PROJECTIONS)
 
 EXERCISE = Exercise(
     Check("q_proj, k_proj, v_proj, out_proj, and nothing else", 1.25, _parameters),
@@ -209,11 +208,7 @@ EXERCISE = Exercise(
     Check("a width that cannot be divided is a ValueError", 0.5, _refused),
     Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
     Check("stays on the inputs' device", 0.5, _device, further=True),
-    Check(
-        "fresh layers differ from each other",
-        0.25,
-        lambda student: starts_as_linear(student, NAME, (64, 4), PROJECTIONS),
-    ),
+    Check("fresh layers differ from each other", 0.25, _start),
     points=8,
     working=r"""
 class MultiHeadAttention(nn.Module):
@@ -231,10 +226,8 @@ class MultiHeadAttention(nn.Module):
         layers = self.q_proj, self.k_proj, self.v_proj
         output, _ = nn.functional.multi_head_attention_forward(
             x.transpose(0, 1), context.transpose(0, 1), context.transpose(0, 1), *self.sizes,
-            None, torch.cat([layer.bias for layer in layers]), None, None, False, 0.0,
-            self.out_proj.weight, self.out_proj.bias, need_weights=False, attn_mask=mask,
-            use_separate_proj_weight=True, q_proj_weight=self.q_proj.weight,
-            k_proj_weight=self.k_proj.weight, v_proj_weight=self.v_proj.weight,
+            torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers]), None, None,
+            False, 0.0, self.out_proj.weight, self.out_proj.bias, need_weights=False, attn_mask=mask,
         )
         return output.transpose(0, 1)
 """,

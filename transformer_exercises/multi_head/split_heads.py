@@ -3,9 +3,8 @@
 import torch
 
 from autograder.spec.compare import same_tensor
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import normal, raises_error
-from autograder.spec.student import Student
 
 from ..asking import Cases, asks, behaves, device, gradients, slices
 from .common import HEADS, counting, heads_sizes

@@ -4,37 +4,49 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, dtype_name, kind, same_tensor, unchanged
+from autograder.spec.compare import a_tensor, dtype_name, kind, same_tensor
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, normal
-from autograder.spec.student import Student
+from autograder.spec.exercise import Check, Exercise, Student, Wrong
+from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, gradients
+from ..asking import Cases, asks, behaves, device, gradients
 from .common import near
 
 apply_rope = reference("apply_rope")
+asked = asks("apply_rope")
 
 
-def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    return apply_rope(x.double(), positions.double(), base)
+def _rotated(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return apply_rope(x.double(), positions.double()), positions
 
 
-def _rotates(*cases: tuple[Any, ...]) -> Asking:
-    """Ask for x of some shape, or x itself, at positions that are given, or 0 … T-1, and with base if it is given."""
+rotates = asks("apply_rope", by=_rotated, same=near)
 
-    def ask(student: Student) -> None:
-        for shape, given, *base in cases:
-            with student.case():
-                x = shape if isinstance(shape, torch.Tensor) else normal(*shape)
-                positions = torch.arange(x.shape[-2]) if given is None else torch.tensor(given)
-                where = f"for x of shape {tuple(x.shape)} and positions {positions.tolist()}"
-                where += f", with base = {base[0]}" if base else ""
-                options = {"base": base[0]} if base else {}
-                got = student.value("apply_rope", x, positions, where=where, **options)
-                near(got, _rotated(x, positions, *base), positions.double().abs()[:, None], "The result", where)
 
-    return ask
+def _at(shape: tuple[int, ...], positions: list, **base: float) -> tuple[Any, str]:
+    with_base = f", with base = {base['base']}" if base else ""
+    where = f"for x of shape {shape} and positions {positions}{with_base}"
+    return ([normal(*shape), torch.tensor(positions)], base), where
+
+
+@rotates
+def _pairs() -> Cases:
+    for shape in (
+        *((5, 4), (2, 6, 8), (2, 3, 5, 6), (3, 2), (4, 4), (2, 2, 2, 2), (1, 6), (7, 1, 3, 10), (2, 1, 3, 4, 6)),
+        (2, 20, 64),
+    ):
+        yield _at(shape, list(range(shape[-2])))
+
+
+@rotates
+def _positions() -> Cases:
+    for positions in (
+        *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [1000, 5, 30, 4095]),
+        *([0, 0, 0, 0], [100000, 3, -2, 8]),
+    ):
+        yield _at((2, 3, 4, 6), positions)
+    yield _at((3, 8), [0.0, 2.5, 7.0])
+    yield _at((2, 1, 4), [11])
 
 
 def _relative(student: Student) -> None:
@@ -65,68 +77,49 @@ def _relative(student: Student) -> None:
             raise Wrong("Scores stay the same when only the keys are moved: they should depend on relative positions.")
 
 
-def _base(student: Student) -> None:
-    BASES(student)
-    with student.case():
-        x, positions = normal(3, 6), torch.arange(3)
-        got = student.value("apply_rope", x, positions, 50.0)
-        same_tensor(got, _rotated(x, positions, 50.0).float(), "The result", "with base given by position")
+@asked
+def _base() -> Cases:
+    yield _at((2, 4, 6), [1, 4, 7, 10], base=100.0)
+    yield _at((5, 8), [1, 4, 7, 10, 13], base=500000.0)
+    yield _at((3, 2, 4), [1, 4], base=10.0)
+    yield _at((3, 4), [1, 4, 7], base=1000)
+    yield [normal(3, 6), torch.arange(3), 50.0], "with base given by position"
 
 
-@asks("apply_rope")
+@asked
 def _gradient() -> Cases:
     for shape in ((2, 3, 4, 6), (5, 2)):
         yield gradients([normal(*shape)], ["x"], [torch.arange(shape[-2]) + 2], f"for x of shape {shape}")
 
 
-def _precision(student: Student) -> None:
+def _roughly(got: Any, expected: torch.Tensor, what: str, where: str) -> None:
     """float64 in, float64 out. Rates and angles in float32, as most codes have them, are precise enough."""
+    fits = isinstance(got, torch.Tensor) and got.shape == expected.shape and got.dtype == torch.float64
+    if not fits or not (got - expected).abs().max() < 1e-3:
+        same_tensor(got, expected, what, where)
+
+
+@asks("apply_rope", same=_roughly)
+def _precision() -> Cases:
     for positions in (torch.tensor([0, 3, 20, 500]), torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)):
-        with student.case():
-            x = normal(2, 4, 6, dtype=torch.float64)
-            where = f"for x in float64 and {dtype_name(positions)} positions"
-            got, expected = student.value("apply_rope", x, positions, where=where), _rotated(x, positions)
-            fits = isinstance(got, torch.Tensor) and got.shape == expected.shape and got.dtype == torch.float64
-            if not fits or not (got - expected).abs().max() < 1e-3:
-                same_tensor(got, expected, "The result", where)
+        where = f"for x in float64 and {dtype_name(positions)} positions"
+        yield [normal(2, 4, 6, dtype=torch.float64), positions], where
 
 
-def _manners(student: Student) -> None:
+@asked
+def _manners() -> Cases:
     for dtype in (torch.int64, torch.int32, torch.float64):  # whatever positions are, the dtype of x is kept
         positions = torch.tensor([2, 0, 5, 1], dtype=dtype)
-        with student.case():
-            x, where = normal(2, 4, 6), f"for {dtype_name(positions)} positions"
-            answer = student.call("apply_rope", [x, positions], where=where)
-            same_tensor(answer["value"], _rotated(x, positions).float(), "The result", where)
-            unchanged(answer["inputs"], [x, positions], "x, positions")
-    heads, part = normal(2, 4, 3, 6).transpose(1, 2), normal(2, 4, 18)[..., 6:12]  # not contiguous
-    _rotates((heads, [1, 2, 3, 4]), (part, [1, 2, 3, 4]))(student)
-    with student.case():
-        x, where = normal(2, 4, 6), "with arguments given by name"
-        given = {"x": x, "positions": positions, "base": 100.0}
-        got = student.call("apply_rope", [], given, where=where)["value"]
-        same_tensor(got, _rotated(x, positions, 100.0).float(), "The result", where)
-    with student.case():
-        device_is_kept(student, "apply_rope", [normal(2, 4, 6), torch.arange(4)])
+        yield behaves([normal(2, 4, 6), positions], "x, positions", f"for {dtype_name(positions)} positions")
+    for part in (normal(2, 4, 3, 6).transpose(1, 2), normal(2, 4, 18)[..., 6:12]):
+        yield [part, torch.tensor([1, 2, 3, 4])], f"for x that is not contiguous, of shape {tuple(part.shape)}"
+    yield {"x": normal(2, 4, 6), "positions": positions, "base": 100.0}, "with arguments given by name"
+    yield device([normal(2, 4, 6), torch.arange(4)])
 
-
-SHAPES = (
-    *((5, 4), (2, 6, 8), (2, 3, 5, 6), (3, 2), (4, 4), (2, 2, 2, 2), (1, 6), (7, 1, 3, 10), (2, 1, 3, 4, 6)),
-    (2, 20, 64),
-)
-POSITIONS = (
-    *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [1000, 5, 30, 4095]),
-    *([0, 0, 0, 0], [100000, 3, -2, 8]),
-)
-BY_POSITIONS = _rotates(*[((2, 3, 4, 6), p) for p in POSITIONS], ((3, 8), [0.0, 2.5, 7.0]), ((2, 1, 4), [11]))
-BASES = _rotates(
-    *(((2, 4, 6), [1, 4, 7, 10], 100.0), ((5, 8), [1, 4, 7, 10, 13], 500000.0)),
-    *(((3, 2, 4), [1, 4], 10.0), ((3, 4), [1, 4, 7], 1000)),
-)
 
 EXERCISE = Exercise(
-    Check("rotates the pairs (2i, 2i+1)", 2.0, _rotates(*[(shape, None) for shape in SHAPES])),
-    Check("by the positions that are given", 1.0, BY_POSITIONS),
+    Check("rotates the pairs (2i, 2i+1)", 2.0, _pairs),
+    Check("by the positions that are given", 1.0, _positions),
     Check("lengths kept, scores relative", 1.0, _relative, further=True),
     Check("at rates that follow from base", 0.5, _base),
     Check("gradients reach x", 0.5, _gradient, further=True),

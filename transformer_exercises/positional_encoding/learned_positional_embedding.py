@@ -4,10 +4,9 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, Problem, Wrong
+from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
+from autograder.spec.exercise import Check, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
-from autograder.spec.student import Student
 
 NAME = "LearnedPositionalEmbedding"
 
@@ -20,8 +19,7 @@ def tensors(module):
 
 def _is_table(value: Any, max_len: int, embed_dim: int) -> bool:
     """Return whether it is (max_len, embed_dim), or the same with dimensions of size 1 before it."""
-    shaped = isinstance(value, torch.Tensor) and value.dim() >= 2 and tuple(value.shape[-2:]) == (max_len, embed_dim)
-    return shaped and value.numel() == max_len * embed_dim
+    return shape_of(value)[-2:] == (max_len, embed_dim) and value.numel() == max_len * embed_dim
 
 
 def _state(student: Student, module: Any) -> dict:
@@ -67,14 +65,12 @@ def _device(student: Student) -> None:
     module, table, _ = _learned(student, 5, 3)
     x = normal(2, 4, 3)
     try:
-        answer = student.call(module, [x], strict_device=True)
-    except Problem as problem:
-        left = devices_differ(problem)  # but not: made elsewhere, and moved to x afterwards
-    else:
-        value = answer["value"]
-        left = not isinstance(value, torch.Tensor) or value.shape != x.shape or not torch.allclose(value, x + table[:4])
+        value = student.call(module, [x], strict_device=True)["value"]
+        left = shape_of(value) != x.shape or not torch.allclose(value, x + table[:4])
         if left:  # what comes back is whatever was in memory
             student.note("not on the device")
+    except Problem as problem:
+        left = devices_differ(problem)  # but not: made elsewhere, and moved to x afterwards
     if left:
         where = "somewhere a tensor is made without `device=x.device`, which fails on a GPU"
         raise Wrong(f"The result does not stay on the device of x: {where}.", "device_not_kept")
@@ -86,32 +82,25 @@ def _parameters(student: Student) -> None:
         with student.case():
             state = _state(student, student.build(NAME, max_len, embed_dim))
             parameters = state["parameters"]
-            shapes = ", ".join(str(tuple(p.shape)) for p in parameters.values() if isinstance(p, torch.Tensor))
-            tables = [name for name, value in parameters.items() if _is_table(value, max_len, embed_dim)]
-            if not parameters:
-                raise Wrong("No parameter, so nothing can be learned: make the table an nn.Parameter or nn.Embedding.")
-            if not tables:
-                raise Wrong(f"The table should have shape ({max_len}, {embed_dim}); yours: {shapes[:80]}.")
-            if len(parameters) > 1:
-                raise Wrong(f"The table should be the one parameter; yours: {', '.join(map(str, parameters))[:120]}.")
-            if tables[0] not in state["trainable"]:
+            found = ", ".join(f"{name} {shape_of(value)}" for name, value in parameters.items())[:120] or "none"
+            if not (len(parameters) == 1 and all(_is_table(p, max_len, embed_dim) for p in parameters.values())):
+                raise Wrong(f"One parameter is asked for, a table of shape ({max_len}, {embed_dim}); yours: {found}.")
+            [(name, table)] = parameters.items()
+            if name not in state["trainable"]:
                 raise Wrong("The table is frozen (requires_grad=False), so it cannot be learned.")
-            if parameters[tables[0]].dtype != torch.float32:
-                raise Wrong(f"The table should be float32; yours is {dtype_name(parameters[tables[0]])}.")
+            if table.dtype != torch.float32:
+                raise Wrong(f"The table should be float32; yours is {dtype_name(table)}.")
     with student.case():
         named = _state(student, student.build(NAME, max_len=5, embed_dim=2))["parameters"]
         if not any(_is_table(value, 5, 2) for value in named.values()):
             raise Wrong(f"{NAME}(max_len=5, embed_dim=2) should build the same as {NAME}(5, 2).")
 
 
-SIZES = (  # max_len, B, T, C
-    *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
-    *((3, 6, 2, 3), (40, 2, 33, 3), (1200, 1, 1100, 2)),
-)
-
-
 def _values(student: Student) -> None:
-    for max_len, *shape in SIZES:
+    for max_len, *shape in (  # B, T, C
+        *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
+        *((3, 6, 2, 3), (40, 2, 33, 3), (1200, 1, 1100, 2)),
+    ):
         with student.case():
             module, table, _ = _learned(student, max_len, shape[-1])
             _adds(student, module, table, normal(*shape), f"for max_len = {max_len} and x of shape {tuple(shape)}")
@@ -167,9 +156,9 @@ def _manners(student: Student) -> None:
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
         raise Wrong("A call changes the table: only training may do that.")
-    for length in (2, 6):
+    for T in (2, 6):
         with student.case():
-            _adds(student, module, table, normal(3, length, 3), f"in a later call with T = {length}")
+            _adds(student, module, table, normal(3, T, 3), f"in a later call with T = {T}")
     with student.case():
         turned = normal(2, 3, 4).mT
         _adds(student, module, table, turned, "for a transpose (not contiguous), given by name", kwargs={"x": turned})

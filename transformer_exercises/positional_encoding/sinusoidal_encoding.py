@@ -2,39 +2,35 @@
 
 import torch
 
-from autograder.spec.compare import same_tensor
 from autograder.spec.exercise import Asking, Check, Exercise
-from autograder.spec.inputs import generator_unchanged
-from autograder.spec.student import Student
 
+from ..asking import Cases, asks, behaves
 from .common import near, refuses_odd_widths, sinusoids
 
 
+def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
+    positions = torch.arange(max_len)
+    return sinusoids(positions, d_model), positions
+
+
 def _tables(*sizes: tuple[int, int]) -> Asking:
-    def ask(student: Student) -> None:
+    @asks("sinusoidal_encoding", by=_table, same=near)
+    def ask() -> Cases:
         for max_len, d_model in sizes:
-            with student.case():
-                where, positions = f"for max_len = {max_len} and d_model = {d_model}", torch.arange(max_len)
-                got = student.value("sinusoidal_encoding", max_len, d_model, where=where)
-                near(got, sinusoids(positions, d_model), positions[:, None], "The table", where)
+            yield [max_len, d_model], f"for max_len = {max_len} and d_model = {d_model}"
 
     return ask
 
 
-def _manners(student: Student) -> None:
-    for args, given in (([4, 6], {}), ([9, 2], {}), ([], {"max_len": 3, "d_model": 2})):
-        with student.case():
-            where = f"for {given or args}"
-            answer = student.call("sinusoidal_encoding", args, given, where=where)
-            max_len, d_model = args or given.values()
-            same_tensor(answer["value"], sinusoids(torch.arange(max_len), d_model).float(), "The table", where)
-            generator_unchanged(answer)
+@asks("sinusoidal_encoding")
+def _manners() -> Cases:
+    yield behaves([4, 6], "")
+    yield behaves([9, 2], "")
+    yield {"max_len": 3, "d_model": 2}, "with arguments given by name"
 
 
 VALUES = _tables((6, 8), (10, 2), (5, 12), (8, 8), (7, 4), (3, 64), (2, 6), (50, 10))
-
 LENGTHS = _tables((1, 4), (5000, 6), (1200, 16), (1, 2), (6000, 2), (30, 512))
-
 ODD = refuses_odd_widths("sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3], [10, 511]])
 
 EXERCISE = Exercise(

@@ -10,8 +10,7 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Problem, ValuesDiffer, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Asking, Problem, Student, ValuesDiffer, Wrong
 
 Refusal = tuple[list, Any]  # arguments, and the character or the id that is unknown
 

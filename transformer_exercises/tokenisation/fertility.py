@@ -8,9 +8,8 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import source_of
-from autograder.spec.student import Student
 
 from .common import as_before, value_error
 

@@ -5,8 +5,7 @@ import unicodedata
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.student import Student
+from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 
 EARLY = [
     "The dog drinks water because it was thirsty.",

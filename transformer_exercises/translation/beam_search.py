@@ -4,9 +4,8 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer
+from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer
 from autograder.spec.inputs import raises_error
-from autograder.spec.student import Student
 
 from ..asking import Asked, Cases, Further, asks
 from .common import SCRIPTED, Facts, decodes, ids_differ, manners, scripted

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind, unchanged
-from autograder.spec.exercise import Problem, ValuesDiffer, Wrong
+from autograder.spec.exercise import Answer, Kept, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded, raises_error
-from autograder.spec.student import Answer, Kept, Student
 
 from ..asking import Asked, Further
 

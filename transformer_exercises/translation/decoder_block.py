@@ -10,9 +10,8 @@ from torch import nn
 from autograder.spec import inputs
 from autograder.spec.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
 from autograder.spec.course import given
-from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.exercise import Answer, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
-from autograder.spec.student import Answer, Student
 
 for_torch = given("for_torch", __name__)
 

@@ -5,9 +5,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Answer, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
-from autograder.spec.student import Answer, Kept, Student
 
 from ..asking import Cases, asks
 from .common import decodes, ids_differ, manners
