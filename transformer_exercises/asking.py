@@ -9,7 +9,7 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Call, Student, ValuesDiffer
-from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, sliced
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, raises_error, sliced
 
 
 class Asked(NamedTuple):
@@ -31,7 +31,7 @@ def asks(
 
     `by` computes that in place of the reference; `same` compares. A case's arguments are a list, a dictionary if they
     are given by name, or both. `where` says for which input, such as "for float64 scores". Inputs are made while the
-    check runs, one case after another. `behaves`, `gradients`, `device` and `slices` make cases that ask for more.
+    check runs, one case after another. `behaves`, `gradients`, `device`, `slices` and `refuses` make other cases.
     """
 
     def check(cases: Callable[[], Cases]) -> Asking:
@@ -100,5 +100,15 @@ def slices(args: list[Any], kwargs: dict[str, Any] | None = None, where: str = "
         given = {name: part(value) for name, value in (kwargs or {}).items()}
         got = student.call(asked.name, list(map(part, args)), given, where)["value"]
         asked.same(got, asked.right(*args, **(kwargs or {})), "The result", where)
+
+    return ask
+
+
+def refuses(args: list[Any], what: str, kwargs: dict[str, Any] | None = None) -> Further:
+    """Make a case of bad input, which should raise a ValueError."""
+
+    def ask(student: Student, asked: Asked) -> None:
+        with raises_error(what):
+            student.call(asked.name, args, kwargs)
 
     return ask

@@ -12,7 +12,6 @@ from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
-
 NAME, PROJECTIONS = "SelfAttention", ("q_proj", "k_proj", "v_proj")
 
 

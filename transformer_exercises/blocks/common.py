@@ -14,7 +14,6 @@ from autograder.spec.exercise import Answer, Asking, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
 
 OUTPUT = "The output"
-
 Weights = dict[str, Any]  # values or gradients, under names of ours
 Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's module: how each value is made of ours
 

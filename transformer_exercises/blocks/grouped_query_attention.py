@@ -4,10 +4,10 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Ban, Check, Exercise, Student
-from autograder.spec.inputs import future, normal, raises_error, some_mask
+from autograder.spec.exercise import Ban, Check, Exercise
+from autograder.spec.inputs import future, normal, some_mask
 
-from ..asking import Cases, asks, behaves, device, gradients, slices
+from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
 
 asked = asks("grouped_query_attention")
 
@@ -61,11 +61,11 @@ def _masks() -> Cases:
     yield [-1e6 * Q, 1e6 * K, V, mask], "where all allowed scores are far below zero (and below any finite fill)"
 
 
-def _refused(student: Student) -> None:
-    asked(lambda: iter([(_qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values")]))(student)
+@asked
+def _refused() -> Cases:
+    yield _qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values"
     for H, G in ((6, 4), (5, 2), (3, 6), (2, 3)):
-        with student.case(), raises_error(f"{H} query heads on {G} heads of keys and values"):
-            student.value("grouped_query_attention", *_qkv(2, H, G, 3, 5, 4, 6))
+        yield refuses(_qkv(2, H, G, 3, 5, 4, 6), f"{H} query heads on {G} heads of keys and values")
 
 
 @asked

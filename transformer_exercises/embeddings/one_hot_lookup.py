@@ -13,7 +13,6 @@ from ..asking import Cases, asks, behaves, device, gradients
 from .common import some_ids
 
 asked = asks("one_hot_lookup")
-
 PRODUCTS = {"mm", "bmm", "mv", "addmm", "addmv", "baddbmm", "matmul", "linear", "einsum", "dot", "_int_mm"}
 PRODUCTS |= {"_sparse_mm", "_sparse_addmm"}
 

@@ -8,7 +8,6 @@ from autograder.spec.inputs import normal
 from ..asking import Cases, asks, behaves, device, gradients
 
 asked = asks("sgns_loss")
-
 NAMES = ["centre", "context", "negatives"]
 
 

@@ -13,7 +13,6 @@ from ..asking import Cases, asks, behaves, device
 from .common import some_ids
 
 sgns_loss = reference("sgns_loss")
-
 ARGUMENTS = ("vectors", "contexts", "centre", "context", "negatives", "learning_rate")
 
 

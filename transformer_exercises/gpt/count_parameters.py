@@ -12,7 +12,6 @@ from .common import GPT2, Config, GPTConfig, differ, each, refusing, sizes_of, t
 
 count_parameters = reference("count_parameters")
 refuse = refusing("count_parameters")
-
 _SMALL, _WIDE, _NARROW, _MANY = (11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)
 
 

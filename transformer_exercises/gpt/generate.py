@@ -51,7 +51,6 @@ def gradients_back():
     return on
 """
 _ANYTHING = {"temperature": 1.0, "top_k": None, "top_p": None}
-
 Rule = tuple[int, ...]  # V, block_size, and the factors of the first and the last token, and what is added
 
 

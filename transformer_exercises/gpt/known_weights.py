@@ -16,7 +16,6 @@ from autograder.spec.inputs import normal
 from .common import Config, GPTConfig, of_shape, their_config, there
 
 GPT = reference("GPT")
-
 Weights = dict[str, torch.Tensor]
 
 # look: what the judge sees of a GPT; its parameters by name (those that share a tensor under each of their names).

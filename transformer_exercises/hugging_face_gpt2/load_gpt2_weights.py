@@ -14,7 +14,6 @@ from autograder.spec.inputs import define_in_judge, normal, raises_error
 from .common import RELU, UNTIED, Sizes, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
-
 _EPS = "layer_norm_epsilon"
 _LOADED = (
     Sizes(2, 2, 16, 9, vocab=13, seed=31),

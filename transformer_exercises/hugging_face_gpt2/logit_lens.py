@@ -12,7 +12,6 @@ from autograder.spec.inputs import generator_unchanged, gradients_agree, normal,
 from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
 
 logit_lens = reference("logit_lens")
-
 _EPS = ("layer_norm_epsilon", 0.3)
 _MODELS = (
     Sizes(2, 2, 16, 9, vocab=13, seed=41),

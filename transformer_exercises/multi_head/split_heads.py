@@ -2,11 +2,10 @@
 
 import torch
 
-from autograder.spec.compare import same_tensor
-from autograder.spec.exercise import Check, Exercise, Student
-from autograder.spec.inputs import normal, raises_error
+from autograder.spec.exercise import Check, Exercise
+from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves, device, gradients, slices
+from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
 from .common import HEADS, counting, heads_sizes
 
 asked = asks("split_heads")
@@ -18,12 +17,11 @@ def _values() -> Cases:
         yield [counting(B, T, H * d_k), H], heads_sizes(B, T, H, d_k)
 
 
-def _refused(student: Student) -> None:
-    x = counting(2, 3, 8)
-    same_tensor(student.value("split_heads", x, 4), torch.stack(x.chunk(4, dim=-1), dim=1), "The result")
+@asked
+def _refused() -> Cases:
+    yield [counting(2, 3, 8), 4], ""
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
-        with student.case(), raises_error(f"A width of {C} with {H} heads"):
-            student.value("split_heads", normal(2, 3, C), H)
+        yield refuses([normal(2, 3, C), H], f"A width of {C} with {H} heads")
 
 
 @asked

@@ -21,7 +21,6 @@ def _where(word: str, merges: list) -> str:
 
 
 asked = Asked("bpe_encode", "The list of subwords", _where)
-
 LOWER = _merges("e+r l+o lo+w low+er")
 STORY_MERGES = reference("train_bpe")(weighted(STORY, 31), 30)  # a pair comes after the merges that made its symbols
 
@@ -40,7 +39,6 @@ EVERYWHERE = _cases(
 )
 
 SINGLE = _cases(("Löwe xyzlower 🙂low er. LOWER", LOWER), ("abc a", []), ("আমার", [("আ", "ম"), ("\u09be", "র")]))
-
 SHORT = _cases(("", []), ("ab", []), ("", _merges("a+b")), ("a ab xyz", _merges("a+b")), ("abcab", _merges("b+c a+b")))
 
 EXERCISE = Exercise(

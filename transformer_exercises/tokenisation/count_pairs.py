@@ -24,7 +24,6 @@ def _same_counts(got: Any, expected: Counter, _: str, where: str, _exactly: bool
 
 
 asked = Asked("count_pairs", "The counts", listed, _same_counts)
-
 VALUES = (LOWER, of(aba=3, ab=2), spelt(STORY), of(banana=2, anna=7), of(abc=1))
 
 SYMBOLS = (

@@ -8,11 +8,8 @@ from autograder.spec.exercise import Check, Exercise
 from .common import ODD_VOCAB, SENTENCE, Asked
 
 asked = Asked("decode", "The text", lambda ids, itos: f"for the ids {ids} and a vocabulary of {len(itos)}")
-
 SMALL, ODD = {0: "a", 1: "b", 2: "n"}, {i: symbol for symbol, i in ODD_VOCAB.items()}
-
 STOI, ITOS = reference("build_vocab")(SENTENCE)
-
 TEXTS = [(reference("encode")(SENTENCE, STOI), ITOS), ([1, 0, 2, 0, 2, 0], SMALL)]
 ODD_TEXTS = [(ids, ODD) for ids in ([4, 9, 0, 17, 2, 5, 9, 8, 0, 0], [11, 6, 2, 3, 3, 2, 9], [2, 9, 9, 8])]
 

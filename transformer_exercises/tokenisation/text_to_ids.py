@@ -10,7 +10,6 @@ CHAIN = {(97, 98): 300} | {(300 + i, 98): 301 + i for i in range(60)}  # 61 merg
 RANKED = {(105, 110): 275, (110, 107): 261, (105, 261): 302, (275, 103): 290, (100, 114): 280}  # in no order
 TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 39): 260, (101, 49): 261, (10, 97): 262}
 TOLD = id_merges(PHRASE, PLAIN, 20) | {(80, 65): 299}  # P and A
-
 asked = Asked("text_to_ids", "The list of ids", told)
 
 BYTES = (

@@ -28,7 +28,6 @@ GROWING = (
 )
 
 ENDS: Any = ((of(abc=2, ab=1), 10), (LOWER, 0), ({}, 3), (of(a=4, b=2), 2), (of(a=3, banana=1), 50), (of(ab=1), 1))
-
 MANNERS = asked((LOWER, 3), (of(ab=2, abc=3), 1), changes="words")
 
 EXERCISE = Exercise(

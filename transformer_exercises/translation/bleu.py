@@ -3,13 +3,11 @@
 from autograder.spec.exercise import Asking, Check, Exercise
 from autograder.spec.inputs import normal
 
-from ..asking import Cases, Further, asks
-from .common import gives_float, refuses
+from ..asking import Cases, Further, asks, refuses
+from .common import gives_float
 
 asked = asks("bleu")
-
 Sentences = list[list[str]]
-
 _WORDS = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from autograder.spec.compare import kind, unchanged
 from autograder.spec.exercise import Answer, Kept, Problem, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded, raises_error
+from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded
 
 from ..asking import Asked, Further
 
@@ -37,16 +37,6 @@ def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits:
             raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
         if answer["after"] and list(answer["after"][: len(by_place)]) != by_place:
             raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
-
-    return ask
-
-
-def refuses(args: list[Any], what: str) -> Further:
-    """Make a case of bad input, which should raise a ValueError."""
-
-    def ask(student: Student, asked: Asked) -> None:
-        with raises_error(what):
-            student.call(asked.name, args)
 
     return ask
 

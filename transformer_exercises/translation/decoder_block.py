@@ -14,7 +14,6 @@ from autograder.spec.exercise import Answer, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
 
 for_torch = given("for_torch", __name__)
-
 Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")

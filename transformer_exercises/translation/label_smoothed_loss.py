@@ -7,8 +7,7 @@ import torch
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
 
-from ..asking import Cases, asks, behaves, device, gradients, slices
-from .common import refuses
+from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
 
 asked = asks("label_smoothed_loss")
 

@@ -4,8 +4,8 @@ from itertools import starmap
 
 from autograder.spec.exercise import Asking, Check, Exercise
 
-from ..asking import Cases, Further, asks
-from .common import gives_float, refuses
+from ..asking import Cases, Further, asks, refuses
+from .common import gives_float
 
 asked = asks("noam_rate")
 
