@@ -12,6 +12,7 @@ from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
+
 NAME, PROJECTIONS = "SelfAttention", ("q_proj", "k_proj", "v_proj")
 
 
@@ -61,8 +62,7 @@ def _mask(student: Student) -> None:
 
 def _forbidden(student: Student) -> None:
     """Ask that a blocked token gets exactly 0, also where allowed scores are hugely negative or it scores highest."""
-    mask = torch.zeros(5, 5, dtype=torch.bool)
-    mask[:, 2] = True
+    mask = torch.arange(5).expand(5, 5) == 2
     for sign, wide, far, where in (
         (1.0, 1.0, 1.0, "for the blocked token"),
         (1.0, 1.0, 1e6, "for a blocked token that would have scored far above the others"),
