@@ -3,7 +3,7 @@
 This file imports nothing: the sandbox loads the package too, and must not load the exercises with it.
 """
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"
 
 
 def check(name: str) -> float:

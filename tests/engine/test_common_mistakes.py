@@ -58,12 +58,14 @@ def x(*shape: int, **options) -> torch.Tensor:
 
 
 @both
-def test_nothing_returned_gives_none_but_for_early_returns(source, capsys):
+def test_nothing_returned_gives_none_with_and_without_early_returns(source, capsys):
     assert [f(x(2)) for f in runs("nothing_returned", source)] == [None, None]
     assert "2., 4." in capsys.readouterr().out  # one of them prints
-    for f in runs("nothing_returned", EARLY):
+    *early, nowhere = runs("nothing_returned", EARLY)
+    for f in early:
         assert f(x(2)) is None
         assert f(x(0)).numel() == 0, "an early return stays"
+    assert nowhere(x(2)) is nowhere(x(0)) is None
 
 
 @both
