@@ -50,15 +50,19 @@ def needed_by(source: str) -> frozenset[str]:
 
 
 def defined_by(statement: ast.stmt) -> Iterable[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield statement.name
-    elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-        for alias in statement.names:
-            yield (alias.asname or alias.name).split(".")[0]
-    else:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    """Yield the names that a statement binds in its own scope, also inside `if`, `for`, `try` and `with`."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.Import() | ast.ImportFrom():
+                yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+            case ast.Name(ctx=ast.Store()):
                 yield node.id
+            case _:
+                todo += ast.iter_child_nodes(node)
 
 
 def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> list[ast.stmt]:

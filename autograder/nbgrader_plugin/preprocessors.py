@@ -298,11 +298,12 @@ class Judge(NbGraderPreprocessor):
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
             self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
-        if (problem := about.get("problem") or self._mark(nb, resources)) is not None:
+        remarks: list[str] = []
+        if (problem := about.get("problem") or self._mark(nb, resources, remarks)) is not None:
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-        if sentences := [*filter(None, [problem]), *(note.text for note in notes)]:
+        if sentences := [*filter(None, [problem]), *(note.text for note in notes), *remarks]:
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
@@ -314,8 +315,11 @@ class Judge(NbGraderPreprocessor):
         Judge.templates[preload] = Template(caged, preload)
         return Judge.templates[preload].prove()
 
-    def _mark(self, nb: NotebookNode, resources: dict[str, Any]) -> str | None:
-        """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
+    def _mark(self, nb: NotebookNode, resources: dict[str, Any], remarks: list[str]) -> str | None:
+        """Mark in place, and add to `remarks` what the student must know of the notebook as a whole.
+
+        Return a sentence if it cannot be marked. Raise SandboxError if the cage fails.
+        """
         from ..judge.diagnosis.mistake_costs import costs
         from .marking.notebook_marker import NotebookMarker
 
@@ -325,9 +329,9 @@ class Judge(NbGraderPreprocessor):
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox, preload))
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
-            NotebookMarker(
-                nb, Judge.templates[preload], Path(resources["metadata"]["path"]), limits, tell=Judge.tell
-            ).run()
+            path = Path(resources["metadata"]["path"])
+            marker = NotebookMarker(nb, Judge.templates[preload], path, limits, remarks=remarks, tell=Judge.tell)
+            marker.run()
         except SandboxError:
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it
         except Exception:

@@ -162,6 +162,7 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
     channel = Channel(control)
     outputs = Outputs(channel, limits["output"])
     shell = make_shell(outputs, tempfile.mkdtemp(prefix="ipython-"))
+    home = os.getcwd()
     channel.send({"ready": True})
     while True:
         try:
@@ -174,12 +175,22 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
             channel.send({"pong": True})
         elif request["do"] == "cell":
             failed = run_cell(shell, outputs, request["source"])
-            channel.send({"done": True, "failed": failed})
+            channel.send({"done": True, "failed": failed, "moved": moved_from(home)})
         elif request["do"] == "peek":
             channel.send(peek(shell.user_ns, request["name"]))
         elif request["do"] == "fork":
             _, fds, _, _ = socket.recv_fds(control, 1, 1)
             _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
+
+
+def moved_from(home: str) -> str:
+    """Return why files or modules beside the notebook may no longer be found: "folder", "path", or "" if they are."""
+    try:
+        if os.getcwd() != home:
+            return "folder"
+    except OSError:  # it was removed
+        return "folder"
+    return "" if {"", home} & {entry for entry in sys.path if isinstance(entry, str)} else "path"
 
 
 def peek(names: dict[str, Any], name: str) -> dict[str, Any]:

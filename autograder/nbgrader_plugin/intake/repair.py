@@ -1,6 +1,7 @@
 """Repair a submission: put the student's answers and cells into the released notebook, or say why it cannot be read."""
 
 import ast
+import builtins
 import copy
 import itertools
 import json
@@ -17,7 +18,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from ...judge.parsing import MAX_SOURCE, parse_cell
+from ...judge.parsing import MAX_SOURCE, cached_by_source, parse_cell
+from ...judge.source_rules import defined_by, defined_in, needed_by
 from ..release.released_notebook import without_space
 from . import student_folder
 
@@ -186,12 +188,17 @@ def is_solution(cell: NotebookNode) -> bool:
 
 
 def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
-    """Return the submitted cells, with each graded one exactly once. Raise Unreadable if no graded cell is there."""
+    """Return the submitted cells, with each graded one exactly once. Raise Unreadable if no graded cell is there.
+
+    An answer counts wherever a kernel would find it: in a cell without metadata, merged into another cell, or in a cell
+    of the student's own.
+    """
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
+    names = _names_of_answers(release)
     cells = submitted.cells
     _cut(cells, wanted, notes)
     claimed = {cell.grade_id for cell in cells}  # texts alone prove nothing: “YOUR ANSWER HERE” stands in all notebooks
-    _restore_grade_ids(cells, release, wanted)
+    _restore_grade_ids(cells, release, wanted, names)
     about = {name: cell.metadata.nbgrader for name, cell in wanted.items()}
     decisive = {name for name, own in about.items() if own.get("grade") or own.get("solution") or own.get("task")}
     code = {name for name in decisive if wanted[name].cell_type == "code"}
@@ -201,13 +208,73 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
             "assignment, with the cells it came with."
         )
     _note_claims(cells, wanted, notes)
-    _drop_copies(cells, wanted, notes)
+    _drop_copies(cells, wanted, names, notes)
+    _free_additions(cells, wanted, names)
     given = {without_space(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
     result = [_restored_cell(cell, wanted, given) for cell in cells]
-    _add_missing(result, release, notes)
+    put_back = _add_missing(result, release, names, notes)
+    _move_tests(result, put_back)
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
+
+
+def _names_of_answers(release: NotebookNode) -> dict[str, set[str]]:
+    """Return, by grade_id, the names by which an answer is recognised: those that no other released cell defines.
+
+    They are what the answer's cell defines as it is handed out or, if that is nothing, what the tests behind it need.
+    The grade_ids of an ordinary assignment say nothing: nbgrader's toolbar makes them at random.
+    """
+    code = [cell for cell in release.cells if cell.cell_type == "code"]
+    imported = set[str]().union(*(_imported_in(cell.source) for cell in code))
+    defined = Counter(name for cell in code for name in defined_in(cell.source))
+    found: dict[str, set[str]] = {}
+    for cell, name in ((cell, grade_id(cell)) for cell in code):
+        if name and is_solution(cell):
+            found[name] = {name} | {one for one in defined_in(cell.source) - imported if defined[one] == 1}
+        elif found and _is_test(cell) and len(last := next(reversed(found.values()))) == 1:
+            last |= needed_by(cell.source) - set(defined) - set(dir(builtins))
+    return found
+
+
+@cached_by_source
+def _imported_in(source: str) -> frozenset[str]:
+    body = getattr(parse_cell(source), "body", [])
+    imports = (statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom)))
+    return frozenset(name for statement in imports for name in defined_by(statement))
+
+
+def _defining(cells: list[NotebookNode], names: dict[str, set[str]]) -> dict[str, list[NotebookNode]]:
+    """Return, by an answer's grade_id, the other cells in which a student may write that define one of its names."""
+    found: dict[str, list[NotebookNode]] = {name: [] for name in names}
+    of = {one: name for name, each in names.items() for one in each}
+    for cell in cells:
+        if cell.cell_type == "code" and (cell.grade_id is None or cell.grade_id in names):
+            for name in {of[one] for one in defined_in(cell.source) & of.keys()} - {cell.grade_id}:
+                found[name].append(cell)
+    return found
+
+
+def _is_blank(cell: NotebookNode, released: NotebookNode) -> bool:
+    """Return True for an answer as it was handed out, whatever became of its comments, docstrings and layout."""
+    if without_space(cell.source) == without_space(released.source):
+        return True
+    code = _code_of(cell.source) if released.cell_type == "code" else None
+    return code is not None and code == _code_of(released.source)
+
+
+class _WithoutTexts(ast.NodeTransformer):
+    """Removes docstrings and other texts that stand alone."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
+
+
+@cached_by_source
+def _code_of(source: str) -> str | None:
+    """Return the code of a cell without comments and docstrings, for comparison; None if it is not Python."""
+    tree = parse_cell(source)
+    return ast.dump(_WithoutTexts().visit(copy.deepcopy(tree))) if tree else None
 
 
 def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
@@ -240,7 +307,9 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({most}); they were cut."))
 
 
-def _restore_grade_ids(cells: list[NotebookNode], release: NotebookNode, wanted: dict[str, NotebookNode]) -> None:
+def _restore_grade_ids(
+    cells: list[NotebookNode], release: NotebookNode, wanted: dict[str, NotebookNode], names: dict[str, set[str]]
+) -> None:
     """Give cells without metadata their grade_id back, by their text, the names they define, or their place."""
     for cell in cells:
         if cell.grade_id not in wanted:
@@ -257,8 +326,9 @@ def _restore_grade_ids(cells: list[NotebookNode], release: NotebookNode, wanted:
     for name, released in missing.items():
         candidates = [cell for cell in cells if cell.grade_id is None and cell.cell_type == released.cell_type]
         if released.cell_type == "code" and is_solution(released):
-            for cell in [cell for cell in candidates if name in _defines(cell.source)][-1:]:
-                cell.grade_id = name
+            if found := _defining(candidates, {name: names[name]})[name]:
+                answered = [cell for cell in found if not _is_blank(cell, released)]
+                (answered or found)[-1].grade_id = name
         elif released.cell_type == "markdown" and (first := without_space(released.source.split("\n")[0])):
             # a written answer still holds the first line of the release's text
             for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
@@ -286,16 +356,6 @@ def _in_place(
             between.append(cell)
 
 
-def _defines(source: str) -> set[str]:
-    names: set[str] = set()
-    for statement in getattr(parse_cell(source), "body", []):
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            names.add(statement.name)
-        elif isinstance(statement, ast.Assign):
-            names |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
-    return names
-
-
 def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Add notes on cells that came back with other settings or tags than in the release; these have no effect."""
     changed, tagged = [], []
@@ -315,20 +375,75 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
             notes.append(Note(Kind.CLAIMED, text))
 
 
-def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Keep the last changed of several answers, and let others be ordinary cells; keep the first of locked cells."""
+def _drop_copies(
+    cells: list[NotebookNode], wanted: dict[str, NotebookNode], names: dict[str, set[str]], notes: list[Note]
+) -> None:
+    """Keep one cell of each grade_id: of answers the last that is answered, of locked cells the one handed out.
+
+    Other answers become ordinary cells. Copies of locked cells, and of answers as they were handed out, are removed,
+    since they would define an answer's name anew. So the only cell of an answer is emptied if it is as it was handed
+    out, and a cell of the student's own holds the answer.
+    """
+    others = _defining(cells, names)
     for name, released in wanted.items():
-        if len(twins := [cell for cell in cells if cell.grade_id == name]) < 2:
+        twins = [cell for cell in cells if cell.grade_id == name]
+        if is_solution(released):
+            keep, copies, which = *_answer_to_keep(twins, others.get(name, []), released), "last answered"
+        else:
+            keep, copies, which = _locked_to_keep(twins, released), twins, "handed-out"
+        if not (extra := [cell for cell in twins + [c for c in copies if c.grade_id is None] if cell is not keep]):
             continue
-        answered = [cell for cell in twins if cell.source.strip() != released.source.strip()]
-        keep = (answered or twins)[-1] if is_solution(released) else twins[0]
-        for cell in twins:
-            if cell is not keep:
-                cell.grade_id = None
-                if not is_solution(released):
-                    cells.remove(cell)
-        which = "last answered" if is_solution(released) else "first"
-        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; the {which} one counts."))
+        for cell in extra:
+            cell.grade_id = None
+        gone = {id(cell) for cell in copies if cell is not keep}
+        cells[:] = [cell for cell in cells if id(cell) not in gone]
+        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(extra) + 1} times; the {which} one counts."))
+
+
+def _answer_to_keep(
+    twins: list[NotebookNode], others: list[NotebookNode], released: NotebookNode
+) -> tuple[NotebookNode | None, list[NotebookNode]]:
+    """Return which of the cells of one answer is kept, and all that are as they were handed out.
+
+    `others` are other cells that define its name.
+    """
+    if not others and len(twins) < 2:
+        return next(iter(twins), None), []
+    blank = [cell for cell in twins if _is_blank(cell, released)]
+    lost = [cell for cell in others if cell.grade_id is None and _is_blank(cell, released)]  # their metadata
+    if len(blank) < len(twins):
+        return [cell for cell in twins if not any(cell is one for one in blank)][-1], blank + lost
+    if twins and len(lost) < len(others):
+        twins[-1].source = ""
+    return next(reversed(twins), None), blank
+
+
+def _locked_to_keep(twins: list[NotebookNode], released: NotebookNode) -> NotebookNode | None:
+    """Return the copy with the release's id, else the last of a test's and the first of a set-up's."""
+    handed_out = [cell for cell in twins if cell.get("id") == released.get("id")]
+    if len(handed_out) == 1:
+        return handed_out[0]
+    return next(reversed(twins) if _is_test(released) else iter(twins), None)
+
+
+def _free_additions(cells: list[NotebookNode], wanted: dict[str, NotebookNode], names: dict[str, set[str]]) -> None:
+    """Move what a student wrote into a locked cell, or merged with one, into a cell of its own if answers need it."""
+    locked = [cell for cell in cells if cell.cell_type == "code" and _is_locked(wanted.get(cell.grade_id))]
+    if not (changed := [cell for cell in locked if cell.source.strip() != wanted[cell.grade_id].source.strip()]):
+        return
+    written = (cell for cell in cells if cell.cell_type == "code" and not _is_locked(wanted.get(cell.grade_id)))
+    needed = set[str]().union(*names.values(), *(needed_by(cell.source) for cell in written))
+    for cell in changed:
+        released = wanted[cell.grade_id].source.strip()
+        if needed & (defined_in(cell.source) - defined_in(released)):
+            before, _, after = cell.source.partition(released)
+            place = next(place for place, one in enumerate(cells) if one is cell)
+            parts = [_cell("code", part.strip("\n"), None) for part in (before, after) if part.strip()]
+            cells[place : place + 1] = [*parts[: bool(before.strip())], cell, *parts[bool(before.strip()) :]]
+
+
+def _is_locked(released: NotebookNode | None) -> bool:
+    return released is not None and not is_solution(released)
 
 
 def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
@@ -346,26 +461,91 @@ def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: s
     return restored
 
 
-def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[Note]) -> None:
-    """Insert missing released cells, each after the released cell that precedes it."""
+def _add_missing(
+    cells: list[NotebookNode], release: NotebookNode, names: dict[str, set[str]], notes: list[Note]
+) -> Container[str]:
+    """Insert missing released cells, each after the released cell that precedes it; return their grade_ids.
+
+    An answer that stands in another cell is put back empty: the cell as it was handed out would overwrite it.
+    """
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
     given = {"", *(without_space(cell.source) for cell in release.cells)}
     texts = [cell for cell in cells if cell.cell_type == "markdown" and not grade_id(cell)]
     own = any(without_space(cell.source) not in given for cell in texts)  # a written answer may be among them
+    written = filter(_is_written, cells)
+    defined = set[str]().union(*(defined_in(cell.source) for cell in written))
+    put_back, elsewhere = list[str](), list[str]()
     for released in release.cells:
         name = grade_id(released)
         if name in present:
             position = cells.index(present[name])
         elif name is not None:
             position += 1
-            text, source = f"The cell “{name}” was missing and has been put back.", released.source
+            source = released.source
             if own and released.cell_type == "markdown" and is_solution(released):
+                text = f"{_listed([name])} missing and has been put back."
                 text += " Your instructor will look for your answer in your other cells of text."
                 source = f"*{text}*"  # nbgrader gives zero for the release's text, and leaves any other to a person
+                notes.append(Note(Kind.MISSING, text))
+            elif names.get(name, set()) & defined:
+                source = ""
+                elsewhere.append(name)
+            else:
+                put_back.append(name)
             blank_cell = _cell(released.cell_type, source, name)
             cells.insert(position, _restored_cell(blank_cell, {name: released}, set()))
-            notes.append(Note(Kind.MISSING, text))
+    if put_back:
+        have = "has" if len(put_back) == 1 else "have"
+        notes.append(Note(Kind.MISSING, f"{_listed(put_back)} missing and {have} been put back."))
+    if elsewhere:
+        notes.append(Note(Kind.MISSING, f"{_listed(elsewhere)} missing; the answer in another cell of yours counts."))
+    return put_back
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"The cell “{names[0]}” was"
+    more = f" and {len(names) - 6} more" if len(names) > 7 else ""
+    return f"{len(names)} cells ({', '.join(f'“{name}”' for name in names[: 6 if more else 7])}{more}) were"
+
+
+def _move_tests(cells: list[NotebookNode], put_back: Container[str | None]) -> None:
+    """Move each test that stands above the student's definition of a name that it uses behind it.
+
+    For tests that were put back, the definitions that these use count, too: where they stood is not known.
+    """
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    written = [cell for cell in code if _is_written(cell)]
+    above = set(dir(builtins))
+    for cell in code:
+        needed = _needed(cell, written) if grade_id(cell) in put_back else needed_by(cell.source)
+        if _is_test(cell) and (missing := needed - above):
+            place = next(place for place, one in enumerate(cells) if one is cell)
+            below = [one for one in enumerate(cells) if one[0] > place and _is_written(one[1])]
+            if behind := [at for at, one in below if missing & defined_in(one.source)]:
+                cells.insert(behind[-1], cells.pop(place))
+        above |= defined_in(cell.source)
+
+
+def _needed(test: NotebookNode, written: list[NotebookNode]) -> set[str]:
+    """Return the names that a test uses, directly or through cells that the student wrote."""
+    needed, todo = set[str](), set(needed_by(test.source))
+    while todo:
+        needed |= todo
+        used = (needed_by(cell.source) for cell in written if todo & defined_in(cell.source))
+        todo = set[str]().union(*used) - needed
+    return needed
+
+
+def _is_written(cell: NotebookNode) -> bool:
+    """Return True for a cell of code in which the student may write, once the release's metadata are restored."""
+    return cell.cell_type == "code" and (is_solution(cell) or not grade_id(cell))
+
+
+def _is_test(cell: NotebookNode) -> bool:
+    graded = cell.metadata.get("nbgrader", {})
+    return bool(graded.get("grade")) and not graded.get("solution")
 
 
 def _give_ids(notebook: NotebookNode) -> None:

@@ -3,6 +3,7 @@
 import ast
 import functools
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
@@ -16,20 +17,21 @@ from ...judge.cell_effects import Effects
 from ...judge.formatting import number
 from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, zero
 from ...judge.parsing import reason_not_parsed
+from ...judge.process_state import MOVING_LINE, ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
-from ...spec.course import given_names, question_or_exercise
+from ...spec.course import course, given_names, question_or_exercise
 from ...spec.exercise import Question
 from ..hidden_tests import exercise_of
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
-from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .notices import LEFT_OUT, MOVED, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .own_tests import deciding, explain_failure
 
 log = logging.getLogger(__name__)
@@ -39,6 +41,7 @@ LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not c
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+LOST_FILES = re.compile(r"\w*NotFoundError|ImportError|NotADirectoryError|PermissionError|OSError|Missing")
 FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
     "died": "the cell of the answer ended the Python process.",
     "time": "the cell of the answer was stopped at its time limit of {limit:.0f} seconds.",
@@ -50,7 +53,8 @@ FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
 class NotebookMarker:
     """Mark one notebook in place. `verdicts` holds each test cell's verdict, by grade_id.
 
-    The course's own experiments run only if a cell or an answer needs a name that they define or change.
+    The course's own experiments run only if a cell or an answer needs a name that they define or change, or if a cell
+    of the student's below may touch the same part of the process's state.
     """
 
     notebook: NotebookNode
@@ -58,6 +62,7 @@ class NotebookMarker:
     files: Path | None = None  # folder of the files submitted with the notebook
     limits: Limits = field(default_factory=Limits)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)  # sentences for the student about the notebook as a whole
     tell: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
 
     def run(self) -> dict[str, Verdict]:
@@ -76,6 +81,8 @@ class NotebookMarker:
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
+        self._in_place = set() if self._ordinary else self._sharing_state()
+        self._mover = ""  # the student's line or cell after which files beside the notebook are not found
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
@@ -84,9 +91,13 @@ class NotebookMarker:
                     self._mark(cell, name)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
-                elif GIVEN in cell.metadata.get("tags", []) and not self._ordinary:
-                    cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
-                    self._skipped.append(index)
+                elif _is_given(cell) and not self._ordinary:
+                    if index in self._in_place and self._remaining() > self.limits.notebook / 2:
+                        self._run_skipped(needed_by(cell.source) | self._effects.changed_by(cell.source))
+                        self._run(index, cell)
+                    else:
+                        cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
+                        self._skipped.append(index)
                 elif is_grade(cell) and not is_solution(cell):
                     self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
@@ -107,6 +118,29 @@ class NotebookMarker:
     @functools.cached_property
     def _effects(self) -> Effects:
         return Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
+
+    @functools.cached_property
+    def _state(self) -> ProcessState:
+        code = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
+        libraries = {"numpy", *(module.partition(".")[0] for module in course().preload)}
+        return ProcessState(
+            (cell.source for cell in code), (cell.source for cell in code if _is_given(cell)), libraries
+        )
+
+    def _sharing_state(self) -> set[int]:
+        """Return the given cells that a cell of the student's below shares a part of the process's state with.
+
+        These are not postponed: what a student's `%cd` or seed changes is found and left as in Jupyter.
+        """
+        below, found = set[str](), set[int]()
+        for index, cell in reversed(list(enumerate(self.notebook.cells))):
+            if cell.cell_type != "code" or exercise_of(cell) is not None:
+                continue
+            if not _is_given(cell):
+                below |= self._state.touched_by(cell.source)
+            elif below and below & self._state.depends_on(cell.source):
+                found.add(index)
+        return found
 
     def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
@@ -156,7 +190,21 @@ class NotebookMarker:
             self._looping |= self._reached_by(cell)
         failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
         self._failures[grade_id(cell) or ""] = failure
+        self._explain_lost_files(cell, result)
         return result
+
+    def _explain_lost_files(self, cell: NotebookNode, result: CellResult) -> None:
+        """Name the line that left the notebook's folder above a cell that then failed to find a file or a module."""
+        error = _error_of(result)
+        if self._mover and result.ending == "error" and LOST_FILES.match(error):
+            text = MOVED.format(line=self._mover, error=error)
+            cell.outputs.append(_notice(text))
+            self.remarks += [] if self.remarks else [text]
+        if not result.moved:
+            self._mover = ""
+        elif not self._mover:
+            lines = MOVING_LINE.findall(cell.source) if result.moved == "folder" else []
+            self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"
 
     def _reached_by(self, cell: NotebookNode) -> Set[str]:
         """Return the names of the student's functions that a cell uses, directly or through others."""
@@ -210,7 +258,7 @@ class NotebookMarker:
             skipped = earlier in self._not_replayed or earlier in self._skipped
             if not ungraded or skipped or not cell.source.strip():
                 continue
-            if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
+            if names is not None and "nbgrader" not in cell.metadata and not self._matters(cell, names):
                 continue
             remaining = self._remaining()
             if remaining < 0 or self._restarts > MAX_RESTARTS:
@@ -221,6 +269,11 @@ class NotebookMarker:
                 if not session.alive:
                     break
         return session
+
+    def _matters(self, cell: NotebookNode, names: Set[str]) -> bool:
+        """Return whether a cell defines one of these names, or is the student's and may touch the process's state."""
+        own = not _is_given(cell)
+        return bool(names & defined_in(cell.source) or (own and self._state.touched_by(cell.source)))
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
         result = self._run(index, cell)
@@ -293,6 +346,10 @@ class NotebookMarker:
             verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
+
+
+def _is_given(cell: NotebookNode) -> bool:
+    return GIVEN in cell.metadata.get("tags", [])
 
 
 def _error_of(result: CellResult) -> str:

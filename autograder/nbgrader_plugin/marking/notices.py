@@ -17,6 +17,10 @@ RESTARTED = (
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
 SKIPPED = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
+MOVED = (
+    "{line} above left the notebook's own folder, and a cell below it stopped with {error}. Files and modules that "
+    "came with the notebook are found from its own folder only: take that line out, or go back before this cell."
+)
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 # The notices on cells that did not run to their end.
