@@ -30,4 +30,4 @@ class Limits:
 class CellResult:
     outputs: list[dict[str, Any]] = field(default_factory=list)  # as in nbformat
     ending: Ending = "ok"
-    moved: str = ""  # why files or modules beside the notebook may no longer be found: "folder", "path", or ""
+    left: frozenset[str] = frozenset()  # what is left changed: "folder" or "path", so that files are lost; "gradients"

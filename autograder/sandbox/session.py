@@ -203,7 +203,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
                         result.outputs.append(message["output"])
                 elif message.get("done"):
                     result.ending = "time" if interrupted else "error" if message.get("failed") else "ok"
-                    result.moved = str(message.get("moved", ""))
+                    result.left = frozenset(map(str, message.get("left") or ()))
                     return result
             raise WireError("too many messages")
         except (OSError, EOFError, WireError) as error:

@@ -175,7 +175,7 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
             channel.send({"pong": True})
         elif request["do"] == "cell":
             failed = run_cell(shell, outputs, request["source"])
-            channel.send({"done": True, "failed": failed, "moved": moved_from(home)})
+            channel.send({"done": True, "failed": failed, "left": left_behind(home)})
         elif request["do"] == "peek":
             channel.send(peek(shell.user_ns, request["name"]))
         elif request["do"] == "fork":
@@ -183,14 +183,20 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
             _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
 
 
-def moved_from(home: str) -> str:
-    """Return why files or modules beside the notebook may no longer be found: "folder", "path", or "" if they are."""
+def left_behind(home: str) -> list[str]:
+    """Return what cells have left changed: "folder" or "path" if files beside the notebook are lost, "gradients"."""
+    left = []
     try:
-        if os.getcwd() != home:
-            return "folder"
+        moved = os.getcwd() != home
     except OSError:  # it was removed
-        return "folder"
-    return "" if {"", home} & {entry for entry in sys.path if isinstance(entry, str)} else "path"
+        moved = True
+    if moved:
+        left.append("folder")
+    elif not {"", home} & {entry for entry in sys.path if isinstance(entry, str)}:
+        left.append("path")
+    if "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
+        left.append("gradients")
+    return left
 
 
 def peek(names: dict[str, Any], name: str) -> dict[str, Any]:
@@ -222,8 +228,12 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
         questions.close()
         return
     try:
-        if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(1)  # a pool of threads does not survive a fork
+        if (torch := sys.modules.get("torch")) is not None:
+            torch.set_num_threads(1)  # a pool of threads does not survive a fork
+            # An answer is asked with PyTorch's own settings, whatever a cell has left changed.
+            torch.set_grad_enabled(True)
+            torch.set_default_dtype(torch.float32)
+            torch.set_default_device(None)
         end_profilers()  # a cell may have left some on
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -26,12 +26,12 @@ from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
 from ...spec.course import course, given_names, question_or_exercise
 from ...spec.exercise import Question
-from ..hidden_tests import exercise_of
+from ..hidden_tests import HIDDEN, exercise_of
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
-from .notices import LEFT_OUT, MOVED, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .notices import LEFT_OUT, MOVED, NO_GRADIENTS, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .own_tests import deciding, explain_failure
 
 log = logging.getLogger(__name__)
@@ -70,8 +70,9 @@ class NotebookMarker:
         self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
         self._not_replayed: set[int] = set()
+        self._tests_run: set[int] = set()
         self._skipped: list[int] = []
-        self._failures: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
+        self._failures: dict[str, str] = {}  # by grade_id and name: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
@@ -82,6 +83,7 @@ class NotebookMarker:
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         self._in_place = set() if self._ordinary else self._sharing_state()
+        self._left = frozenset[str]()  # what cells have left changed: see `CellResult`
         self._mover = ""  # the student's line or cell after which files beside the notebook are not found
         try:
             for index, cell in enumerate(self.notebook.cells):
@@ -89,11 +91,13 @@ class NotebookMarker:
                     continue
                 if (name := exercise_of(cell)) is not None:
                     self._mark(cell, name)
+                    if index in self._in_place and self.verdicts[cell.metadata.nbgrader.grade_id].earned:
+                        self._run_visible_test(index, cell)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
                 elif _is_given(cell) and not self._ordinary:
                     if index in self._in_place and self._remaining() > self.limits.notebook / 2:
-                        self._run_skipped(needed_by(cell.source) | self._effects.changed_by(cell.source))
+                        self._run_skipped_for(cell.source)
                         self._run(index, cell)
                     else:
                         cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
@@ -128,17 +132,22 @@ class NotebookMarker:
         )
 
     def _sharing_state(self) -> set[int]:
-        """Return the given cells that a cell of the student's below shares a part of the process's state with.
+        """Return the given cells and tests that a cell of the student's below shares names or the process's state with.
 
-        These are not postponed: what a student's `%cd` or seed changes is found and left as in Jupyter.
+        These run in their places: what a student's `%cd` or seed changes is found and left as in Jupyter. A test is
+        also run for the names that it defines; of other cells it is found out when they are needed.
         """
-        below, found = set[str](), set[int]()
+        touched, names, found = set[str](), set[str](), set[int]()
         for index, cell in reversed(list(enumerate(self.notebook.cells))):
-            if cell.cell_type != "code" or exercise_of(cell) is not None:
+            if cell.cell_type != "code":
                 continue
-            if not _is_given(cell):
-                below |= self._state.touched_by(cell.source)
-            elif below and below & self._state.depends_on(cell.source):
+            is_exercise = exercise_of(cell) is not None
+            if not is_exercise and not _is_given(cell):
+                touched |= self._state.touched_by(cell.source)
+                names |= set() if is_solution(cell) else needed_by(cell.source)
+                continue
+            needed = is_exercise and names & defined_in(_visible(cell))
+            if needed or (touched and touched & self._state.depends_on(_visible(cell))):
                 found.add(index)
         return found
 
@@ -189,22 +198,24 @@ class NotebookMarker:
         if by_itself and result.ending == "time":
             self._looping |= self._reached_by(cell)
         failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
-        self._failures[grade_id(cell) or ""] = failure
-        self._explain_lost_files(cell, result)
+        for name in {grade_id(cell) or "", *defined_in(cell.source)}:  # answers may be merged into one cell
+            self._failures[name] = failure
+        for text in self._explanations(cell, result):
+            cell.outputs.append(_notice(text))
+            self.remarks += [] if text in self.remarks else [text]
         return result
 
-    def _explain_lost_files(self, cell: NotebookNode, result: CellResult) -> None:
-        """Name the line that left the notebook's folder above a cell that then failed to find a file or a module."""
-        error = _error_of(result)
-        if self._mover and result.ending == "error" and LOST_FILES.match(error):
-            text = MOVED.format(line=self._mover, error=error)
-            cell.outputs.append(_notice(text))
-            self.remarks += [] if self.remarks else [text]
-        if not result.moved:
-            self._mover = ""
-        elif not self._mover:
-            lines = MOVING_LINE.findall(cell.source) if result.moved == "folder" else []
+    def _explanations(self, cell: NotebookNode, result: CellResult) -> Iterator[str]:
+        """Yield what this cell left changed for the cells below it, or a cell above for this one, if that matters."""
+        lost = {"folder", "path"}
+        if self._left & lost and result.ending == "error" and LOST_FILES.match(error := _error_of(result)):
+            yield MOVED.format(line=self._mover, error=error)
+        if result.left & lost and not self._left & lost:
+            lines = MOVING_LINE.findall(cell.source) if "folder" in result.left else []
             self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"
+        if "gradients" in result.left - self._left:
+            yield NO_GRADIENTS
+        self._left = result.left
 
     def _reached_by(self, cell: NotebookNode) -> Set[str]:
         """Return the names of the student's functions that a cell uses, directly or through others."""
@@ -237,6 +248,10 @@ class NotebookMarker:
             self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
 
+    def _run_skipped_for(self, source: str) -> None:
+        """Run the skipped cells that a cell needs, or that would overwrite what it defines or changes if run later."""
+        self._run_skipped(needed_by(source) | self._effects.changed_by(source))
+
     def _live_session(self, index: int) -> Session:
         """Return a session in which the earlier cells ran; after too many restarts, the dead one."""
         while self._session is None or not self._session.responds():
@@ -254,7 +269,7 @@ class NotebookMarker:
         self._session = session = Session(self.template, self.files, self.limits)
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
-            ungraded = cell.cell_type == "code" and exercise_of(cell) is None
+            ungraded = cell.cell_type == "code" and (exercise_of(cell) is None or earlier in self._tests_run)
             skipped = earlier in self._not_replayed or earlier in self._skipped
             if not ungraded or skipped or not cell.source.strip():
                 continue
@@ -264,7 +279,7 @@ class NotebookMarker:
             if remaining < 0 or self._restarts > MAX_RESTARTS:
                 session.kill()
                 break
-            if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
+            if session.run(_visible(cell), min(self.limits.cell, remaining)).ending in ("time", "died"):
                 self._not_replayed.add(earlier)
                 if not session.alive:
                     break
@@ -281,6 +296,13 @@ class NotebookMarker:
             cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))
         cut = len(result.outputs) >= MOST_OUTPUTS
         explain_failure(cell, result.ending, cut, (one for one in self.notebook.cells if one.cell_type == "code"))
+
+    def _run_visible_test(self, index: int, cell: NotebookNode) -> None:
+        """Run what the student sees of a test, for the names and the state that it leaves to cells below."""
+        source = _visible(cell)
+        self._run_skipped_for(source)
+        if self._live_session(index).run(source, self.limits.question).ending in ("ok", "error"):
+            self._tests_run.add(index)
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
@@ -346,6 +368,11 @@ class NotebookMarker:
             verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
+
+
+def _visible(cell: NotebookNode) -> str:
+    """Return a cell's source without the hidden part, in which an exercise's test names what the judge asks."""
+    return HIDDEN.sub("", cell.source) if exercise_of(cell) is not None else cell.source
 
 
 def _is_given(cell: NotebookNode) -> bool:

@@ -1,0 +1,150 @@
+"""Tests that cells of the student's run in the state of the process that they find in Jupyter."""
+
+import pytest
+from conftest import NOTEBOOKS, graded_only, read
+from nbformat.v4 import new_code_cell
+from submissions import ANSWERS, FILES, FULL, LIMITS, POINTS, answers, earned, insert_before, mark, mended, verdicts_on
+
+from autograder.judge.process_state import EVERYTHING, RANDOM, SETTINGS, SURROUNDINGS, ProcessState
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+from autograder.sample_class import filled_in
+from autograder.sandbox.limits import Limits
+from autograder.spec.course import in_notebook
+
+IMPORTS = (
+    "import os, sys, random, warnings\nimport numpy as np, torch\nfrom torch import nn\nimport matplotlib.pyplot as plt"
+)
+DEFINES = """
+def go_up():
+    os.chdir('..')
+
+class Layer(nn.Module):
+    def __init__(self):
+        self.q = nn.Linear(2, 2)
+"""
+TOUCHED = {
+    "": [
+        *(
+            "y = 2 * x\nprint(y)",
+            "def f(x):\n    return os.getcwd(), torch.rand(2)",
+            "model(x).sum().backward()",
+            "1 +",
+        ),
+        *("torch.randn(2, generator=g)", "g = torch.Generator().manual_seed(5)", "np.random.default_rng(0)"),
+        *("%time f()", "%matplotlib inline", "%%capture\nf()", "plt.plot([1, 2])", "import json", "os.path.join(a, b)"),
+        *("warnings.filterwarnings('ignore')", "class Net(nn.Module):\n    def g(self):\n        open('x')", "a %= 2"),
+    ],
+    SURROUNDINGS: [
+        *("%cd ..", "cd ..", "  %cd data", "os.chdir('/tmp')", "from os import chdir\nchdir('..')", "!mkdir out"),
+        *("files = !ls", "sys.path = [p for p in sys.path if p]", "os.environ['X'] = '1'", "%env X=1", "go_up()"),
+        *(
+            "f = lambda: go_up()\nf()",
+            "with open('a') as file:\n    pass",
+            "Path(p).write_text('')",
+            "%%writefile a.py\nx",
+        ),
+    ],
+    RANDOM: [
+        *("torch.manual_seed(0)", "w = torch.rand(2)", "np.random.rand(2)", "random.seed(1)", "nn.Linear(2, 2)"),
+        *("Layer()", "w.normal_()", "nn.init.zeros_(w)", "@nn.Linear(2, 2)\ndef f():\n    pass"),
+    ],
+    SETTINGS: [
+        *("torch.set_default_dtype(torch.float64)", "torch.set_grad_enabled(False)", "warnings.simplefilter('error')"),
+        *("plt.rcParams['font.size'] = 20", "plt.style.use('ggplot')", "%config InlineBackend.figure_format = 'svg'"),
+    ],
+}
+DOUBTS = ["import pandas", "from seaborn import *", "exec(text)", "%run other.py", "%load_unknown", "__import__('os')"]
+
+
+@pytest.mark.parametrize(("part", "source"), [(part, one) for part, each in TOUCHED.items() for one in each])
+def test_the_touched_part_of_the_state_is_read_from_the_source(part, source):
+    state = ProcessState([IMPORTS, DEFINES, source], [IMPORTS], {"torch", "numpy", "matplotlib"})
+    assert state.touched_by(source) == ({part} if part else set())
+
+
+@pytest.mark.parametrize("source", DOUBTS)
+def test_what_cannot_be_known_touches_everything(source):
+    assert ProcessState([source], [], {"torch"}).touched_by(source) == EVERYTHING
+
+
+def test_given_cells_depend_on_files_by_modules_that_lie_beside():
+    given = ["import torch\nfrom my_tools import draw", "draw([1])", "torch.zeros(2)"]
+    state = ProcessState(given, given, {"torch"})
+    assert [SURROUNDINGS in state.depends_on(source) for source in given] == [True, True, False]
+
+
+MOVES = {
+    "cd": "%cd ..",
+    "chdir": "import os\nos.makedirs('out')\nos.chdir('out')",
+    "path": "import sys\nsys.path = [p for p in sys.path if p]",
+    "dtype": "import torch\ntorch.set_default_dtype(torch.float64)",
+    "gradients": "import torch\ntorch.set_grad_enabled(False)",
+    "device": "import torch\ntorch.set_default_device('meta')",
+    "warnings": "import warnings\nwarnings.simplefilter('error')",
+    "function": "import os\n\ndef up():\n    os.chdir('..')\n\nup()",
+}
+
+
+@pytest.mark.parametrize("source", MOVES.values(), ids=MOVES)
+def test_right_answers_keep_their_marks_below_a_changed_state(template, short, source):
+    _, verdicts = mark(template, short, ANSWERS, extra={"softmax": source})
+    assert earned(verdicts) == POINTS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_in_every_notebook_right_answers_survive_a_changed_folder(template, name):
+    release = read("course", name) if "gpt2" in name else graded_only(name)
+    points = {declared.name: declared.points for declared in in_notebook(name)}
+    first = next(one for one in points if not one.startswith("q"))
+    submitted = insert_before(filled_in(release, answers(name)), first, "%cd ..")
+    assert earned(verdicts_on(mended(submitted, release), template, Limits())) == points
+
+
+PROBE = "import os\nprint(os.path.basename(os.getcwd()), torch.rand(1).item(), tuple(layer.q_proj.weight.shape))"
+
+
+def test_own_cells_find_the_state_that_running_all_cells_leaves(template):
+    """In the full notebook, of which most cells draw random numbers and are otherwise not run."""
+    probed = insert_before(filled_in(FULL, ANSWERS), "recall_step", PROBE)
+    [at] = [at for at, cell in enumerate(probed.cells) if cell.source == PROBE]
+    marked = mended(probed, FULL)
+    NotebookMarker(marked, template, FILES, LIMITS).run()
+    every = filled_in(FULL, ANSWERS)
+    every.cells = [new_code_cell(cell.source) for cell in probed.cells[: at + 1] if cell.cell_type == "code"]
+    NotebookMarker(every, template, FILES, LIMITS).run()
+    assert marked.cells[at].outputs[0].text == every.cells[-1].outputs[0].text != ""
+
+
+def test_without_cells_of_their_own_nothing_more_runs(template):
+    marked = mended(filled_in(FULL, ANSWERS), FULL)
+    marker = NotebookMarker(marked, template, None, LIMITS)
+    assert marker.run()
+    assert marker._in_place == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "failing", "error"),
+    [
+        ("%cd ..", "open('stories.txt')", "FileNotFoundError"),
+        ("import os\nos.chdir('/tmp')", "import attention_tools", "ModuleNotFoundError"),
+        ("import sys\nsys.path.remove('')", "import attention_tools", "ModuleNotFoundError"),
+    ],
+)
+def test_a_failure_behind_a_changed_folder_names_the_line(template, short, line, failing, error):
+    submitted = insert_before(filled_in(short, ANSWERS), "softmax", line, failing)
+    notebook = mended(submitted, short)
+    marker = NotebookMarker(notebook, template, None, LIMITS)
+    marker.run()
+    said = line.splitlines()[-1] if "chdir" in line or "%cd" in line else "A cell of yours"
+    [cell] = [cell for cell in notebook.cells if cell.source == failing]
+    assert any(said in str(output.get("text")) for output in cell.outputs)
+    assert said in marker.remarks[0]
+    assert error in marker.remarks[0]
+
+
+def test_a_failure_after_going_back_names_nothing(template, short):
+    submitted = insert_before(filled_in(short, ANSWERS), "softmax", "%cd ..", "%cd -", "open('none.txt')")
+    marker = NotebookMarker(mended(submitted, short), template, None, LIMITS)
+    marker.run()
+    assert marker.remarks == []
