@@ -17,6 +17,7 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
+from .judge.formatting import MIME
 from .spec import course
 from .spec.exercise import Exercise
 
@@ -226,33 +227,56 @@ def _said_plainly() -> Iterator[None]:
 def try_answer(
     name: Annotated[str, typer.Argument(help="An exercise or a question, for example softmax or q5_1")],
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
+    no_sandbox: Uncaged = False,
 ) -> None:
-    """Mark a file as the answer to an exercise: print the rubric and what is wrong. It runs without the sandbox."""
+    """Mark a file as the answer to an exercise: print the rubric and what is wrong.
+
+    A notebook is marked as `autograder grade` marks it. A Python file runs without the sandbox, with your rights.
+    """
+    declared: Any = next((asked for asked in course.questions() if asked.name == name), None) or _exercise(name)
+    if file.suffix == ".ipynb":
+        said, verdict = _tried_notebook(declared, file, not no_sandbox)
+    else:
+        said, verdict = _tried_source(declared, file.read_text(encoding="utf-8-sig"))
+    _print(said)
+    if verdict["earned"] < verdict["points"] and not verdict["diagnoses"] and not verdict["remark"]:
+        console.print("No catalogued mistake answers like this.", highlight=False)
+
+
+def _tried_source(declared: Any, source: str) -> tuple[str, dict[str, Any]]:
+    """Mark a source in this process. Return what to print, and the verdict as data."""
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # as where notebooks are marked
     from .judge.mark import mark
     from .judge.run_check import student_with_answer
     from .judge.verdict import plain
     from .untrusted.uses import AnotherProfiler
 
-    declared: Any = next((asked for asked in course.questions() if asked.name == name), None) or _exercise(name)
-    source = _answer_in(file, name)
     with _stopping(AnotherProfiler):
-        verdict = mark(name, student_with_answer(declared, source), [source])
-    console.print(plain(verdict), markup=False, highlight=False)
-    if not verdict.full and not verdict.diagnoses and not verdict.remark:
-        console.print("No catalogued mistake answers like this.", highlight=False)
+        verdict = mark(declared.name, student_with_answer(declared, source), [source])
+    return plain(verdict), verdict.as_data()
 
 
-def _answer_in(file: Path, name: str) -> str:
-    if file.suffix != ".ipynb":
-        return file.read_text(encoding="utf-8")
+def _tried_notebook(declared: Any, file: Path, caged: bool) -> tuple[str, dict[str, Any]]:
+    """Mark a notebook as a hand-in. Return what to print, with the notes on the hand-in, and the verdict as data."""
     import nbformat
 
-    from .nbgrader_plugin.intake.repair import grade_id
+    from .cluster.marking import mark_file
+    from .nbgrader_plugin.intake.repair import KEY
+    from .nbgrader_plugin.intake.student_folder import NotAFile
+    from .nbgrader_plugin.marking.notices import verdict_in
 
-    for cell in nbformat.read(file, as_version=4).cells:
-        if grade_id(cell) == name:
-            return course.without_markers(cell.source)
-    raise typer.BadParameter(f"{file} has no cell with the grade_id {name}")
+    with _said_plainly(), _stopping(NotAFile), console.status(f"marking {file.name}"):
+        marked = mark_file(file, declared.notebook, caged)
+    if marked.problem:
+        _print(f"{file} could not be marked: {marked.problem}\n{marked.log}", style="bold red")
+        raise typer.Exit(1)
+    cells = nbformat.reads(marked.notebooks[f"{declared.notebook}.ipynb"], as_version=4).cells
+    notes = [line for cell in cells if cell.metadata.get(KEY) == "notice" for line in cell.source.split("\n")[1:]]
+    for cell in cells:
+        if (verdict := verdict_in(cell)) is not None and verdict["exercise"] == declared.name:
+            [said] = [output.data["text/plain"] for output in cell.outputs if MIME in output.get("data", {})]
+            return "\n".join([said, *(note for note in notes if note and note[2:] != verdict["remark"])]), verdict
+    raise typer.BadParameter(f"{file} has no test cell for {declared.name}")
 
 
 @app.command()

@@ -21,7 +21,9 @@ from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
-from ..nbgrader_plugin.converters import logged, settings
+from ..nbgrader_plugin.converters import logged, register_assignments, settings
+from ..nbgrader_plugin.gradebook.locking import released
+from ..nbgrader_plugin.intake import repair, student_folder
 from ..nbgrader_plugin.preprocessors import Judge
 from ..spec.course import course
 from .ledger import environment_of
@@ -134,6 +136,30 @@ class Marker:
 
 
 _marker = functools.cache(Marker)
+
+
+@functools.cache
+def _lone_marker(assignment: str, caged: bool) -> Marker:
+    """Return a marker with a gradebook of its own, for notebooks that no class has handed in."""
+    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
+        app = settings(folder, scratch=True)
+        register_assignments(app, [assignment])
+        return Marker(released(app.coursedir.db_url, assignment), caged)
+
+
+def mark_file(path: Path, assignment: str, caged: bool = True) -> Marked:
+    """Mark a notebook file as if it had been handed in for an assignment. Raise NotAFile if it cannot be read.
+
+    If it lies in a folder of the assignment's name, as a hand-in does, the files beside it count.
+    """
+    files = {f"{assignment}.ipynb": student_folder.read(path, repair.MAX_BYTES)}
+    if path.resolve().parent.name == assignment:
+        beside = Submission.of(student_folder.inspect_folder(SOMEBODY, path.resolve().parent))
+        files |= {name: content for name, content in beside.files.items() if not name.endswith(".ipynb")}
+    with _lock:
+        return _lone_marker(assignment, caged).mark(Submission(assignment, files))
+
+
 _lock = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
 
 

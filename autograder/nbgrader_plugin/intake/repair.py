@@ -22,6 +22,7 @@ from ...judge.parsing import MAX_SOURCE, cached_by_source, parse_cell
 from ...judge.source_rules import defined_by, defined_in, needed_by
 from ..release.released_notebook import without_space
 from . import student_folder
+from .merge_marks import unresolved_merge
 
 MAX_BYTES = 256 * 2**20
 MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
@@ -114,6 +115,12 @@ def _read(path: Path) -> NotebookNode:
     try:
         data = json.loads(raw if len(raw) <= MAX_READ else _remove_outputs(raw))
     except (ValueError, RecursionError):
+        if merge := unresolved_merge(raw.decode("utf-8", "replace")):
+            raise Unreadable(
+                "The file holds the marks of a merge that Git could not finish, and no program reads it as a notebook: "
+                f"{merge} A text editor opens it; `git checkout --ours {path.name}` or `--theirs` takes one version as "
+                "a whole. Then hand it in again."
+            ) from None
         raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
         raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
@@ -499,7 +506,7 @@ def _add_missing(
         have = "has" if len(put_back) == 1 else "have"
         notes.append(Note(Kind.MISSING, f"{_listed(put_back)} missing and {have} been put back."))
     if elsewhere:
-        notes.append(Note(Kind.MISSING, f"{_listed(elsewhere)} missing; the answer in another cell of yours counts."))
+        notes.append(Note(Kind.MISSING, f"{_listed(elsewhere)} missing; what another cell of yours defines counts."))
     return put_back
 
 

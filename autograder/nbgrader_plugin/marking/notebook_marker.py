@@ -3,7 +3,6 @@
 import ast
 import functools
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from ...judge.cell_effects import Effects
 from ...judge.formatting import number
 from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, zero
 from ...judge.parsing import reason_not_parsed
-from ...judge.process_state import MOVING_LINE, ProcessState
+from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
@@ -30,8 +29,9 @@ from ..hidden_tests import HIDDEN, exercise_of
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
+from .advice import Advisor
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
-from .notices import LEFT_OUT, MOVED, NO_GRADIENTS, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .own_tests import deciding, explain_failure
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,6 @@ LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not c
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
-LOST_FILES = re.compile(r"\w*NotFoundError|ImportError|NotADirectoryError|PermissionError|OSError|Missing")
 FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
     "died": "the cell of the answer ended the Python process.",
     "time": "the cell of the answer was stopped at its time limit of {limit:.0f} seconds.",
@@ -83,8 +82,7 @@ class NotebookMarker:
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         self._in_place = set() if self._ordinary else self._sharing_state()
-        self._left = frozenset[str]()  # what cells have left changed: see `CellResult`
-        self._mover = ""  # the student's line or cell after which files beside the notebook are not found
+        self._advisor = Advisor()
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
@@ -197,25 +195,15 @@ class NotebookMarker:
             self._not_replayed.add(index)
         if by_itself and result.ending == "time":
             self._looping |= self._reached_by(cell)
-        failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
+        error = _error_of(result)
+        advice = list(self._advisor.advise(cell.source, result, error))
+        cell.outputs += map(_notice, advice)
+        where = f"the cell “{grade_id(cell)}”" if grade_id(cell) else "a cell of yours"
+        self.remarks += [f"In {where}: {text}" for text in advice]
+        failure = FAILURES.get(result.ending, "").format(limit=limit, error=error or "an error")
         for name in {grade_id(cell) or "", *defined_in(cell.source)}:  # answers may be merged into one cell
-            self._failures[name] = failure
-        for text in self._explanations(cell, result):
-            cell.outputs.append(_notice(text))
-            self.remarks += [] if text in self.remarks else [text]
+            self._failures[name] = " ".join(filter(None, [failure, *advice]))
         return result
-
-    def _explanations(self, cell: NotebookNode, result: CellResult) -> Iterator[str]:
-        """Yield what this cell left changed for the cells below it, or a cell above for this one, if that matters."""
-        lost = {"folder", "path"}
-        if self._left & lost and result.ending == "error" and LOST_FILES.match(error := _error_of(result)):
-            yield MOVED.format(line=self._mover, error=error)
-        if result.left & lost and not self._left & lost:
-            lines = MOVING_LINE.findall(cell.source) if "folder" in result.left else []
-            self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"
-        if "gradients" in result.left - self._left:
-            yield NO_GRADIENTS
-        self._left = result.left
 
     def _reached_by(self, cell: NotebookNode) -> Set[str]:
         """Return the names of the student's functions that a cell uses, directly or through others."""

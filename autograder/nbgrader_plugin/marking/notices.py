@@ -17,15 +17,6 @@ RESTARTED = (
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
 SKIPPED = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
-MOVED = (
-    "{line} above left the notebook's own folder, and a cell below it stopped with {error}. Files and modules that "
-    "came with the notebook are found from its own folder only: take that line out, or go back before this cell."
-)
-NO_GRADIENTS = (
-    "A cell switched PyTorch's gradients off and left them off, as torch.set_grad_enabled(False) does: nothing below "
-    "it can be trained. Switch them on again, or write `with torch.no_grad():` around what needs none. Answers are "
-    "marked with gradients on."
-)
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 # The notices on cells that did not run to their end.

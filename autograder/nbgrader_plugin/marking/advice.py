@@ -1,0 +1,73 @@
+"""Say what a cell of the student's did where neither its error nor the marks of its answers would show it."""
+
+import ast
+import re
+from collections.abc import Iterator, Set
+
+from ...judge.parsing import parse_cell
+from ...judge.process_state import MOVING_LINE
+from ...judge.source_rules import defined_in
+from ...sandbox.limits import CellResult
+from ..intake.merge_marks import unresolved_merge
+from ..intake.sanitize import printable
+
+LOST = frozenset({"folder", "path"})  # what cells leave changed so that files beside the notebook are not found
+NOT_FOUND = re.compile(r"\w*NotFoundError|ImportError|NotADirectoryError|PermissionError|OSError|Missing")
+INPUT = re.compile(r"\binput\s*\(")
+# Cell magics after which nothing that the cell defines is in the notebook
+APART = re.compile(r"\s*%%(timeit|writefile|bash|sh|script|html|js|javascript|latex|markdown|svg|perl|ruby|python3?)\b")
+
+MOVED = (
+    "{line} above left the notebook's own folder, and a cell below it stopped with {error}. Files and modules that "
+    "came with the notebook are found from its own folder only: take that line out, or go back before this cell."
+)
+NO_GRADIENTS = (
+    "PyTorch's gradients are switched off here and left off, as by torch.set_grad_enabled(False): nothing below can be "
+    "trained. Switch them on again, or write `with torch.no_grad():` around what needs none. Answers are marked with "
+    "gradients on."
+)
+NO_INPUT = (
+    "`input()` waits for somebody to type, and nobody does while a notebook is marked: the cell stops there, and what "
+    "stands below in it is not defined. Write the value itself, or put `input()` into a cell of its own."
+)
+IN_MAGIC = (
+    "`%%{magic}` runs a cell apart from the notebook: what it defines ({names}) is not there afterwards. Take that "
+    "line out of the answer's cell."
+)
+NOT_COMPILED = (
+    "torch.compile has no effect while a notebook is marked: the function runs as it is written, with the same results."
+)
+
+
+class Advisor:
+    """Remembers, from cell to cell, what is left changed for the cells below."""
+
+    def __init__(self) -> None:
+        self._left: Set[str] = frozenset()  # see `CellResult.left`
+        self._mover = ""  # the line or cell after which files beside the notebook are not found
+
+    def advise(self, source: str, result: CellResult, error: str) -> Iterator[str]:
+        """Yield sentences on a cell that was run: on why it failed, and what it leaves. `error` is its last one."""
+        if result.ending == "error":
+            if merge := unresolved_merge(source):
+                yield f"Marks of a merge that was not finished are left in it: {merge}"
+            if error.startswith("EOFError") and INPUT.search(source):
+                yield NO_INPUT
+            if self._left & LOST and NOT_FOUND.match(error):
+                yield MOVED.format(line=self._mover, error=error)
+        if (magic := APART.match(source)) and (names := defined_in(source)):
+            yield IN_MAGIC.format(magic=magic[1], names=", ".join(f"`{name}`" for name in sorted(names)[:5]))
+        if "compile" in source and any(map(_compiles, ast.walk(parse_cell(source) or ast.Module([], [])))):
+            yield NOT_COMPILED
+        if result.ending in ("time", "died"):
+            return  # what it left is not known
+        if result.left & LOST and not self._left & LOST:
+            lines = MOVING_LINE.findall(source) if "folder" in result.left else []
+            self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"
+        if "gradients" in result.left - self._left:
+            yield NO_GRADIENTS
+        self._left = result.left
+
+
+def _compiles(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.compile"
