@@ -41,6 +41,7 @@ _of_path = _finder(
         r"contextlib\.chdir\b": SURROUNDINGS,
         r"sys\.(path|meta_path|modules)": SURROUNDINGS,
         r"torch\.(save|load|hub)\b|numpy\.(save|load|fromfile|tofile|genfromtxt)": SURROUNDINGS,
+        r"(torch|numpy)\.(set_printoptions|set_num_threads)\b": None,
         r"torch\.((autograd|cuda)\.)?(set_|use_deterministic)|torch\.backends\b": SETTINGS,
         r"(warnings|locale|gc|signal|numpy\.(seterr|errstate))\b": SETTINGS,
         r"matplotlib\.(pyplot\.)?(rc|style|use|ion|ioff|switch_backend|xkcd|font_manager)": SETTINGS,
@@ -137,7 +138,7 @@ class ProcessState:
         name, *attributes = path
         if (module := self._names.get(name)) is not None:
             return _of_path(".".join([module, *attributes])) if _package(module) in self._known else EVERYTHING
-        if hasattr(builtins, name) and name not in self._bodies:
+        if name not in self._bodies and (hasattr(builtins, name) or name == "get_ipython"):
             return _of_path(name)
         return NOTHING.union(*(_of_method(attribute) for attribute in attributes))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
+from ..judge.parsing import cached_by_source
 from ..spec.course import names, notebooks, questions
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
@@ -17,8 +18,19 @@ def exercise_of(cell: NotebookNode) -> str | None:
     """Return the exercise that a cell's hidden `check("NAME")` names; None for others, such as an instructor's test."""
     if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
         return None
-    named = next((found for part in HIDDEN.findall(cell.source) if (found := CHECK.search(part))), None)
+    return _named_in(cell.source)
+
+
+@cached_by_source
+def _named_in(source: str) -> str | None:
+    named = next((found for part in HIDDEN.findall(source) if (found := CHECK.search(part))), None)
     return named[1] if named else None
+
+
+@cached_by_source
+def visible(source: str) -> str:
+    """Return the part of a test's source that students see."""
+    return HIDDEN.sub("", source)
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:

@@ -29,7 +29,7 @@ from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
-from .hidden_tests import HIDDEN, exercise_of, refuse_unknown_names
+from .hidden_tests import exercise_of, refuse_unknown_names, visible
 from .intake import repair, student_folder
 from .marking import tampering
 from .marking.notices import FAILED
@@ -361,6 +361,6 @@ class HideTests(NbGraderPreprocessor):
         self, cell: NotebookNode, resources: dict[str, Any], index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
         if cell.cell_type == "code" and is_grade(cell) and not is_solution(cell):
-            cell.source = HIDDEN.sub("", cell.source)
+            cell.source = visible(cell.source)
             cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         return cell, resources

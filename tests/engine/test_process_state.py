@@ -31,12 +31,20 @@ TOUCHED = {
             "1 +",
         ),
         *("torch.randn(2, generator=g)", "g = torch.Generator().manual_seed(5)", "np.random.default_rng(0)"),
-        *("%time f()", "%matplotlib inline", "%%capture\nf()", "plt.plot([1, 2])", "import json", "os.path.join(a, b)"),
+        *(
+            "%time f()",
+            "torch.set_printoptions(precision=2)",
+            "%matplotlib inline",
+            "%%capture\nf()",
+            "plt.plot([1, 2])",
+            "import json",
+            "os.path.join(a, b)",
+        ),
         *("warnings.filterwarnings('ignore')", "class Net(nn.Module):\n    def g(self):\n        open('x')", "a %= 2"),
     ],
     SURROUNDINGS: [
         *("%cd ..", "cd ..", "  %cd data", "os.chdir('/tmp')", "from os import chdir\nchdir('..')", "!mkdir out"),
-        *("files = !ls", "sys.path = [p for p in sys.path if p]", "os.environ['X'] = '1'", "%env X=1", "go_up()"),
+        *("!cd data; ls", "sys.path = [p for p in sys.path if p]", "os.environ['X'] = '1'", "%env X=1", "go_up()"),
         *(
             "f = lambda: go_up()\nf()",
             "with open('a') as file:\n    pass",
@@ -53,7 +61,16 @@ TOUCHED = {
         *("plt.rcParams['font.size'] = 20", "plt.style.use('ggplot')", "%config InlineBackend.figure_format = 'svg'"),
     ],
 }
-DOUBTS = ["import pandas", "from seaborn import *", "exec(text)", "%run other.py", "%load_unknown", "__import__('os')"]
+DOUBTS = [
+    "import pandas",
+    "from seaborn import *",
+    "exec(text)",
+    "%run other.py",
+    "%load_unknown",
+    "__import__('os')",
+    "files = !ls",
+]
+DOUBTS += ["get_ipython().run_line_magic('cd', '..')"]
 
 
 @pytest.mark.parametrize(("part", "source"), [(part, one) for part, each in TOUCHED.items() for one in each])
@@ -116,11 +133,11 @@ def test_own_cells_find_the_state_that_running_all_cells_leaves(template):
     assert marked.cells[at].outputs[0].text == every.cells[-1].outputs[0].text != ""
 
 
-def test_without_cells_of_their_own_nothing_more_runs(template):
-    marked = mended(filled_in(FULL, ANSWERS), FULL)
-    marker = NotebookMarker(marked, template, None, LIMITS)
-    assert marker.run()
-    assert marker._in_place == set()
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_without_cells_of_their_own_nothing_more_runs(template, name):
+    release = read("course", name)
+    marker = NotebookMarker(mended(filled_in(release, answers(name)), release), template, None, LIMITS)
+    assert marker._sharing_state() == set()
 
 
 @pytest.mark.parametrize(

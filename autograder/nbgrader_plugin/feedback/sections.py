@@ -167,6 +167,8 @@ class _Writer:
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
             self._title = title
         label = "The task" if graded.get("task") else "Not answered" if untouched else "Your answer"
+        if not cell.source.strip() and cell.cell_type == "code":
+            label = "No code in this cell"
         part = Part("answer", f"answer-{name}", label, self._shown(cell), comment=comment)
         if graded.get("grade") or graded.get("task"):
             self.rows[name] = row = _row(cell, name, self._spot(name), untouched)

@@ -36,6 +36,7 @@ KEY = "autograder"  # key in the notebook's metadata for the notes on the repair
 
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # nbformat's rule for a cell's id
 GIVEN = "given"  # tag of the course's own cells that came back unchanged
+UNFINISHED = re.compile(r"raise NotImplementedError|= *(None|\.\.\.)(?!\w)")  # in an answer as it is handed out
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 # Subjects of notes. CLAIMED: settings or tags that the release does not have. CUT: the submission exceeded a limit.
@@ -388,8 +389,8 @@ def _drop_copies(
     """Keep one cell of each grade_id: of answers the last that is answered, of locked cells the one handed out.
 
     Other answers become ordinary cells. Copies of locked cells, and of answers as they were handed out, are removed,
-    since they would define an answer's name anew. So the only cell of an answer is emptied if it is as it was handed
-    out, and a cell of the student's own holds the answer.
+    since they would define an answer's name anew. For that reason the only cell of an answer is emptied, too, if
+    another cell holds the answer and this one would only raise an error.
     """
     others = _defining(cells, names)
     for name, released in wanted.items():
@@ -420,7 +421,7 @@ def _answer_to_keep(
     lost = [cell for cell in others if cell.grade_id is None and _is_blank(cell, released)]  # their metadata
     if len(blank) < len(twins):
         return [cell for cell in twins if not any(cell is one for one in blank)][-1], blank + lost
-    if twins and len(lost) < len(others):
+    if twins and len(lost) < len(others) and UNFINISHED.search(released.source):
         twins[-1].source = ""
     return next(reversed(twins), None), blank
 
@@ -526,8 +527,8 @@ def _move_tests(cells: list[NotebookNode], put_back: Container[str | None]) -> N
     written = [cell for cell in code if _is_written(cell)]
     above = set(dir(builtins))
     for cell in code:
-        needed = _needed(cell, written) if grade_id(cell) in put_back else needed_by(cell.source)
-        if _is_test(cell) and (missing := needed - above):
+        used = _is_test(cell) and (_needed(cell, written) if grade_id(cell) in put_back else needed_by(cell.source))
+        if used and (missing := used - above):
             place = next(place for place, one in enumerate(cells) if one is cell)
             below = [one for one in enumerate(cells) if one[0] > place and _is_written(one[1])]
             if behind := [at for at, one in below if missing & defined_in(one.source)]:

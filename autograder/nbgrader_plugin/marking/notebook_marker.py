@@ -25,7 +25,7 @@ from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
 from ...spec.course import course, given_names, question_or_exercise
 from ...spec.exercise import Question
-from ..hidden_tests import HIDDEN, exercise_of
+from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
@@ -142,10 +142,10 @@ class NotebookMarker:
             is_exercise = exercise_of(cell) is not None
             if not is_exercise and not _is_given(cell):
                 touched |= self._state.touched_by(cell.source)
-                names |= set() if is_solution(cell) else needed_by(cell.source)
+                names |= needed_by(cell.source)
                 continue
-            needed = is_exercise and names & defined_in(_visible(cell))
-            if needed or (touched and touched & self._state.depends_on(_visible(cell))):
+            needed = is_exercise and names & defined_in(visible(cell.source))
+            if needed or (touched and touched & self._state.depends_on(visible(cell.source))):
                 found.add(index)
         return found
 
@@ -267,7 +267,7 @@ class NotebookMarker:
             if remaining < 0 or self._restarts > MAX_RESTARTS:
                 session.kill()
                 break
-            if session.run(_visible(cell), min(self.limits.cell, remaining)).ending in ("time", "died"):
+            if session.run(visible(cell.source), min(self.limits.cell, remaining)).ending in ("time", "died"):
                 self._not_replayed.add(earlier)
                 if not session.alive:
                     break
@@ -287,7 +287,7 @@ class NotebookMarker:
 
     def _run_visible_test(self, index: int, cell: NotebookNode) -> None:
         """Run what the student sees of a test, for the names and the state that it leaves to cells below."""
-        source = _visible(cell)
+        source = visible(cell.source)
         self._run_skipped_for(source)
         if self._live_session(index).run(source, self.limits.question).ending in ("ok", "error"):
             self._tests_run.add(index)
@@ -356,11 +356,6 @@ class NotebookMarker:
             verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
-
-
-def _visible(cell: NotebookNode) -> str:
-    """Return a cell's source without the hidden part, in which an exercise's test names what the judge asks."""
-    return HIDDEN.sub("", cell.source) if exercise_of(cell) is not None else cell.source
 
 
 def _is_given(cell: NotebookNode) -> bool:

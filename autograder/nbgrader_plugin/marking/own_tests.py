@@ -7,7 +7,7 @@ from nbformat import NotebookNode, from_dict
 from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from ...sandbox.limits import Ending
-from ..hidden_tests import HIDDEN
+from ..hidden_tests import visible
 from ..intake.repair import grade_id
 from .notices import ending_in
 
@@ -56,7 +56,7 @@ def places(trace: str, cells: Iterable[NotebookNode]) -> list[str]:
     known: dict[str, list[tuple[int, str]]] = {}
     for cell in cells:
         test = is_grade(cell) and not is_solution(cell)
-        for number, line in enumerate((HIDDEN.sub("", cell.source) if test else cell.source).splitlines(), 1):
+        for number, line in enumerate((visible(cell.source) if test else cell.source).splitlines(), 1):
             known.setdefault(line.strip(), []).append((number, grade_id(cell) or "another cell"))
     found = []
     for number, line in LINE.findall(trace):
