@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+# What a cell may leave changed: the working folder or the import path, so that files beside the notebook are not found;
+# PyTorch's gradients, which are off
+LEFT = frozenset({"folder", "path", "gradients"})
 Ending = Literal["ok", "error", "time", "died"]
 
 
@@ -30,4 +33,4 @@ class Limits:
 class CellResult:
     outputs: list[dict[str, Any]] = field(default_factory=list)  # as in nbformat
     ending: Ending = "ok"
-    left: frozenset[str] = frozenset()  # what is left changed: "folder" or "path", so that files are lost; "gradients"
+    left: frozenset[str] = frozenset()  # of LEFT

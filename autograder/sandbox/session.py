@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from ..untrusted.wire import Channel, Packet, WireError, encode
 from . import environment, selftest
 from .cage import copy_files
-from .limits import CellResult, Limits, SandboxError
+from .limits import LEFT, CellResult, Limits, SandboxError
 from .monitor import INTERRUPT
 from .private import private_folders
 
@@ -203,7 +203,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
                         result.outputs.append(message["output"])
                 elif message.get("done"):
                     result.ending = "time" if interrupted else "error" if message.get("failed") else "ok"
-                    result.left = frozenset(map(str, message.get("left") or ()))
+                    left = message.get("left")
+                    result.left = LEFT.intersection(map(str, left)) if isinstance(left, list) else frozenset()
                     return result
             raise WireError("too many messages")
         except (OSError, EOFError, WireError) as error:

@@ -5,6 +5,7 @@ Everything here runs beside untrusted code. Outputs are sent at once, so that th
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import random
@@ -184,7 +185,7 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
 
 
 def left_behind(home: str) -> list[str]:
-    """Return what cells have left changed: "folder" or "path" if files beside the notebook are lost, "gradients"."""
+    """Return what cells have left changed, as named in `sandbox.limits.LEFT`."""
     left = []
     try:
         moved = os.getcwd() != home
@@ -194,8 +195,9 @@ def left_behind(home: str) -> list[str]:
         left.append("folder")
     elif not {"", home} & {entry for entry in sys.path if isinstance(entry, str)}:
         left.append("path")
-    if "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
-        left.append("gradients")
+    with contextlib.suppress(Exception):  # a student may have put anything in its place
+        if "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
+            left.append("gradients")
     return left
 
 
