@@ -21,7 +21,7 @@ from ..untrusted.torch_internals import COMPILER
 from .asking import verdict_on
 from .progress import FOLDER, Answer, Copy
 
-TEST = re.compile(r"# @title Test of (\w+):")  # how the cell below an answer begins
+TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left tells of a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"

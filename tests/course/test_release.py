@@ -1,13 +1,15 @@
 """Tests that course/ is what solutions/ generates, and runs as students get it: alone, without this package."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tokenize
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT
+from conftest import NOTEBOOKS, ROOT, read
 from nbformat.v4 import new_output
 
 from autograder.authoring import Client, tidy
@@ -66,6 +68,19 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
     assert generated.keys() == committed.keys()
     different = [str(path) for path in generated if generated[path] != committed[path]]
     assert not different, f"{different} are not what solutions/ generates: run `make release`"
+
+
+@pytest.mark.parametrize("folder", ["solutions", "course"])
+def test_no_first_line_declares_an_encoding(folder):
+    """A comment that ends in “coding: run” would (PEP 263), and black refuses the notebook."""
+    sources = {str(path): path.read_bytes() for path in (ROOT / folder).glob("*/*.py")}
+    for name in NOTEBOOKS:
+        code = (cell for cell in read(folder, name).cells if cell.cell_type == "code")
+        sources |= {f"{name}, {cell.id}": cell.source.encode() for cell in code}
+    assert sources
+    for place, source in sources.items():
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)  # a SyntaxError if it is unknown
+        assert encoding == "utf-8", place
 
 
 QUICK = ("02-tokenisation", "05-attention")  # run by `make test` too; the others by `make test-all`

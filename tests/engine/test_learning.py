@@ -17,7 +17,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.files import WouldOverwrite
 from autograder.learning import asking, course_copy
 from autograder.learning.course_copy import lay_out
+from autograder.learning.notebook import TEST
 from autograder.learning.progress import Copy, State
+from autograder.nbgrader_plugin.release.student_version import TITLE
 from autograder.spec.course import exercise, questions
 
 NAME = "05-attention"
@@ -54,6 +56,11 @@ def _text(output) -> str:
         return re.sub(r"\x1b\[[\d;]*m", "", "\n".join(output.traceback))
     data = output.get("data", {})
     return output.get("text") or data.get("text/html") or data.get("text/markdown") or data.get("text/plain")
+
+
+def test_tests_are_known_by_their_titles_of_this_version_and_of_1_0_0():
+    for title in (TITLE, "# @title Test of {name}: run it, open it to read what is asked\n"):
+        assert TEST.match(title.format(name="sinusoidal_encoding"))[1] == "sinusoidal_encoding"
 
 
 @pytest.mark.slow

@@ -33,7 +33,8 @@ def look_beside(files, libraries):
 
 """
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
-TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
+# Colab folds such cells. No colon follows the name: “coding:” in a first line declares a file's encoding (PEP 263).
+TITLE = "# @title Test of {name} (run it, open it to read what is asked)\n"
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("● {name} is answered, and not marked yet.")'
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
