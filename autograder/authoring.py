@@ -4,8 +4,9 @@ import ast
 import math
 import os
 import re
+import shutil
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
@@ -20,9 +21,9 @@ from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
 from .cell_counts import CLAIM
-from .files import write_atomically
+from .files import LEFT, write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
-from .spec.course import home
+from .spec.course import home, notebooks
 from .workload import RUNNING, opening
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one. Progress
@@ -30,6 +31,7 @@ from .workload import RUNNING, opening
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories", "TQDM_DISABLE": "1"}
 TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+MERGING = "<<<<<<< "  # git's mark between lines of the file, and nbmerge's in a cell or in one of its own
 
 
 class Client(NotebookClient):
@@ -123,6 +125,37 @@ def fetch(model: str, path: Path) -> Path:
     sources = [file.read_text("utf-8") for file in path.parent.glob("*_tools.py")]
     [wanted] = [found[1] for text in sources if (found := re.search(r"^FILES = (\(.*\))$", text, re.MULTILINE))]
     return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
+
+
+class NotReleasable(Exception):
+    """Raised when a solution notebook cannot be released as it is. The message says what to do."""
+
+
+def stage(sources: Path, goal: Path, wanted: Sequence[str]) -> list[Path]:
+    """Copy the course's notebooks from `sources` to `goal`; tidy the `wanted` ones there, with the modules beside them.
+
+    Return the paths in `goal` of the files that changed. Raise NotReleasable if a merge has conflicts in a notebook, or
+    if it was never run.
+    """
+    changed = []
+    for name in notebooks():
+        shutil.copytree(sources / name, goal / name, ignore=shutil.ignore_patterns(*LEFT))
+    for name in wanted:
+        path = goal / name / f"{name}.ipynb"
+        checkout = f"take it back with `git checkout HEAD {sources.name}/{name}`"
+        if MERGING in path.read_text("utf-8"):
+            raise NotReleasable(
+                f"{path.name} holds both sides of a merge with conflicts, so nothing was released: choose one wherever "
+                f"<<<<<<< stands, or {checkout}."
+            )
+        if not any(cell.get("outputs") for cell in nbformat.read(path, as_version=4).cells):
+            raise NotReleasable(
+                f"{path.name} has no outputs, as nbstripout leaves it, so nothing was released: run "
+                f"`autograder run-solutions {name}`, or {checkout}."
+            )
+        changed += [path] if tidy(path) else []
+        changed += put_beside(path)
+    return changed
 
 
 def tidy(path: Path) -> bool:

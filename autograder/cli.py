@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Container, Iterator
 from pathlib import Path
@@ -467,24 +468,39 @@ def release(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Also where somebody wrote; a copy goes into classroom/replaced/")
     ] = False,
+    new_ids: Annotated[
+        bool, typer.Option("--new-ids", help="Also where most cells have other ids than in the last release")
+    ] = False,
 ) -> None:
-    """Tidy solutions/ and generate the release, course/, from it. Refuse if somebody edited course/."""
-    from .authoring import put_beside, tidy
-    from .files import WouldOverwrite
-    from .handout import NotReady, write_start
-    from .nbgrader_plugin import converters
+    """Tidy solutions/ and generate the release, course/, from it: all that is asked for, or nothing.
+
+    Refuse if somebody edited course/, or if a tool has changed the ids or removed the outputs of solutions.
+    """
+    from .authoring import NotReleasable, stage
+    from .files import WouldOverwrite, write_atomically
+    from .handout import NotReady, prepare_start
+    from .nbgrader_plugin.converters import prepare_release, settings, sources_of
+    from .nbgrader_plugin.release.generate import Refused
+    from .workload import Unannounced
 
     chosen = list(map(_notebook, wanted or course.notebooks()))
-    for notebook in chosen:
-        path = course.notebook_path(notebook)
-        if tidy(path):
-            console.print(f"{notebook}: tidied", highlight=False)
-        for file in put_beside(path):
-            console.print(f"{notebook}: {file.name} written", highlight=False)
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    with _stopping(WouldOverwrite, NotReady, RuntimeError):
-        converters.release(place, chosen, overwrite)
-        write_start(ROOT, ROOT / place / "replaced" if overwrite else None)
+    nbgrader = settings(place)
+    nbgrader.config.ReleaseExporter.overwrite, nbgrader.config.ReleaseExporter.new_ids = overwrite, new_ids
+    with (
+        tempfile.TemporaryDirectory(prefix="release-") as scratch,
+        _stopping(NotReleasable, Refused, WouldOverwrite, NotReady, Unannounced, RuntimeError, OSError),
+    ):
+        staged, sources = Path(scratch, "solutions"), sources_of(nbgrader)
+        changed = stage(sources, staged, chosen)
+        release_all = prepare_release(nbgrader, chosen, Path(scratch), staged)
+        write_start = prepare_start(ROOT, Path(scratch), ROOT / place / "replaced" if overwrite else None)
+        release_all()
+        for file in changed:
+            path = file.relative_to(staged)
+            write_atomically(sources / path, file.read_bytes())
+            console.print(f"{path.parent}: {path.name} written", highlight=False)
+        write_start()
     console.print(f"{len(chosen)} notebooks are released into course/", highlight=False)
 
 

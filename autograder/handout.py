@@ -5,7 +5,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -59,7 +59,8 @@ def _chapter(path: Path, figure: str) -> Chapter:
             f"The first cell of {path.name} must have a title, **You need** and "
             "**Time:** about … minutes to read and try, … to answer."
         )
-    for output in (output for cell in notebook.cells if cell.id == figure for output in cell.outputs):
+    shown = [cell for cell in notebook.cells if cell.id == figure]
+    for output in (output for cell in shown for output in cell.get("outputs", [])):
         if "image/png" in output.get("data", {}):
             alt = output.metadata.get("image/png", {}).get("alt", "")
             data = base64.b64decode(output.data["image/png"])
@@ -67,7 +68,15 @@ def _chapter(path: Path, figure: str) -> Chapter:
             needed, described = clause[0].upper() + clause[1:], escape(_beginning(alt))
             lengths, optional = sitting_lengths(notebook), is_companion(path.stem)
             return Chapter(path.stem, title[1], lengths, needed, data, described, optional)
-    raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
+    if not shown:
+        raise NotReady(
+            f"{path.name} has no cell with the id {figure!r}, whose figure the start page shows: give the cell its id "
+            "back, or name another one in handout/pictures.json."
+        )
+    raise NotReady(
+        f"The cell {figure!r} of {path.name} has no figure in its output, and the start page shows it: run "
+        f"`autograder run-solutions {path.stem}`, or name another cell in handout/pictures.json."
+    )
 
 
 def _beginning(alt: str) -> str:
@@ -89,28 +98,35 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
     return page.render(title=course().title, cores=cores, companions=companions, done=done, minutes=minutes)
 
 
-def write_start(root: Path, replaced: Path | None = None) -> None:
-    """Write start page, pictures and settings at `root`. Raise WouldOverwrite if edited, or copy them to `replaced`."""
-    place, found = root / "course", chapters(root)
+def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Callable[[], None]:
+    """Return a function that writes start page, pictures and settings at `root`. `sources` contains solutions/.
+
+    Raise WouldOverwrite if somebody edited them, or have the function first copy them to `replaced`.
+    """
+    place, found = root / "course", chapters(sources)
     fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = files.contents(home() / "handout" / SETTINGS)
     fresh |= {"START.md": start_page(found).encode()} | {f"{SETTINGS}/{name}": text for name, text in settings.items()}
     about = place / files.MANIFESTS / "START.json"
     new = files.manifest_of(fresh)
     there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
-    if lost := files.edited_by_user(place, there, files.read_manifest(about) or {}, new):
-        if replaced is None:
-            raise files.WouldOverwrite(
-                f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
-                "`autograder release --overwrite`, which keeps a copy."
-            )
-        files.keep_copies(place, there, replaced)
-    for name, content in fresh.items():
-        files.write_with_folders(place / name, content)
-    for path in there:
-        if path.relative_to(place).as_posix() not in fresh:
-            path.unlink()
-    files.write_manifest(about, new)
+    if (lost := files.edited_by_user(place, there, files.read_manifest(about) or {}, new)) and replaced is None:
+        raise files.WouldOverwrite(
+            f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
+            "`autograder release --overwrite`, which keeps a copy."
+        )
+
+    def write() -> None:
+        if lost and replaced:
+            files.keep_copies(place, there, replaced)
+        for name, content in fresh.items():
+            files.write_with_folders(place / name, content)
+        for path in there:
+            if path.relative_to(place).as_posix() not in fresh:
+                path.unlink()
+        files.write_manifest(about, new)
+
+    return write
 
 
 def contents(root: Path) -> dict[str, Path]:

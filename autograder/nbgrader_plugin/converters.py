@@ -5,8 +5,9 @@ import glob
 import io
 import logging
 import os
+import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
@@ -14,9 +15,19 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from sqlalchemy.exc import SAWarning
 
+from ..files import listed
 from ..spec.course import notebooks, root
 from .configuration import mark_with_autograder
-from .release.generate import WouldOverwrite, register_assignment
+from .release.generate import (
+    Refused,
+    ReleaseExporter,
+    changed_settings,
+    enter_in_gradebook,
+    publish,
+    refuse_changed_cells,
+    register_assignment,
+    without_gradebook,
+)
 
 
 def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
@@ -46,6 +57,11 @@ def folder_of(app: NbGraderApp) -> Path:
     return Path(app.coursedir.format_path(app.coursedir.submitted_directory, "x", "y")).parents[2]
 
 
+def sources_of(app: NbGraderApp) -> Path:
+    """Return the folder of the source notebooks."""
+    return Path(app.coursedir.format_path(app.coursedir.source_directory, ".", "x")).parent
+
+
 def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
     """Return the `wanted` ones of the course's notebooks and other configured assignments, or all. Raise ValueError."""
     place = app.coursedir
@@ -58,27 +74,41 @@ def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(wanted)) or known
 
 
-def release(classroom: str, chosen: Sequence[str], overwrite: bool = False) -> None:
-    """Generate all the assignments, or none, and add them to the gradebook. Raise RuntimeError if nbgrader fails.
+def release(classroom: str, chosen: Sequence[str]) -> None:
+    """Generate all the assignments, or none, and add them to the gradebook. Raise as `prepare_release` does."""
+    with tempfile.TemporaryDirectory(prefix="release-") as scratch:
+        prepare_release(settings(classroom), chosen, Path(scratch))()
 
-    Raise WouldOverwrite if somebody changed a released folder; with `overwrite`, keep a copy of that folder and go on.
+
+def prepare_release(
+    app: NbGraderApp, chosen: Sequence[str], scratch: Path, sources: Path | None = None
+) -> Callable[[], None]:
+    """Generate the assignments in the folder `scratch`; return a function that releases them.
+
+    `sources` is the folder of the source notebooks, if not the configured one. Raise RuntimeError if nbgrader fails,
+    and Refused if releasing would lose edits, or cells' ids, or if the gradebook would not take it.
     """
-    app = settings(classroom)
-    app.config.ReleaseExporter.overwrite = overwrite
-    app.coursedir.student_id = "."
-
-    def converter(notebook: str) -> GenerateAssignment:
-        app.coursedir.assignment_id = notebook
-        return GenerateAssignment(coursedir=app.coursedir, parent=app, force=True)
-
-    for notebook in () if overwrite else chosen:
-        with _raising_with_log(app, notebook):
-            unstarted = converter(notebook)
-            unstarted.init_notebooks()
-            unstarted.exporter_class(parent=unstarted, config=unstarted.config)  # refuses to empty a folder with edits
+    own = changed_settings(app.coursedir, **({"source_directory": str(sources)} if sources else {}))
+    goal = changed_settings(own, release_directory=str(scratch / "release"))
+    released, generated = (GenerateAssignment(coursedir=one, parent=app, force=True) for one in (own, goal))
+    exporter = ReleaseExporter(config=app.config)
+    with _raising_with_log(app, listed([*chosen])):
+        edited = exporter.refuse(released, chosen)
+    without_gradebook(generated)
     for notebook in chosen:
         with _raising_with_log(app, notebook):
-            converter(notebook).start()
+            goal.assignment_id = notebook
+            generated.start()
+            refuse_changed_cells(generated, notebook)
+
+    def write() -> None:
+        for notebook in chosen:
+            with _raising_with_log(app, notebook):
+                enter_in_gradebook(own, app, notebook)
+        exporter.keep_copies(edited)
+        publish(chosen, generated, released)
+
+    return write
 
 
 def register_assignments(app: NbGraderApp, names: Iterable[str]) -> None:
@@ -94,7 +124,7 @@ def _raising_with_log(app: NbGraderApp, notebook: str) -> Iterator[None]:
     with logged(app) as log:
         try:
             yield
-        except WouldOverwrite:
+        except Refused:
             raise
         except NbGraderException as error:
             raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error

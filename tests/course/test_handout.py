@@ -16,7 +16,7 @@ from nbformat.v4 import new_markdown_cell
 
 from autograder import workload
 from autograder.files import MANIFESTS
-from autograder.handout import FOLDER, SETTINGS, NotReady, chapters, leaks, write_start, write_zip
+from autograder.handout import FOLDER, SETTINGS, NotReady, chapters, leaks, prepare_start, write_zip
 from autograder.spec.course import MARKERS, questions
 from autograder.workload import TIME, opening, rounded, sitting_lengths
 
@@ -158,7 +158,7 @@ def test_the_start_page_says_the_minutes_of_each_sitting_and_what_a_notebook_bui
     for place in (40, 80):
         notebook.cells.insert(place, new_markdown_cell("**A good place to stop.**", metadata={"tags": ["stop"]}))
     nbformat.write(notebook, path)
-    write_start(course)
+    prepare_start(course, course)()
     [row] = [line for line in start.read_text("utf-8").splitlines() if "6. Masking" in line]
     lengths = sitting_lengths(notebook)
     assert row.endswith(f"| {sum(lengths)}: {' + '.join(map(str, lengths))} | Courage |")
@@ -181,7 +181,7 @@ def test_what_the_start_page_needs_is_named_where_it_is_missing(course):
     path = course / "solutions" / "06-masking" / "06-masking.ipynb"
     path.write_text(path.read_text("utf-8").replace("**Time", "**Duration"), "utf-8")
     with pytest.raises(NotReady, match=r"06-masking\.ipynb must have"):
-        write_start(course)
+        prepare_start(course, course)()
     assert not TIME.search("**Time:** two sittings of about 120 minutes each")  # refused: which is meant?
 
 

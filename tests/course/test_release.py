@@ -13,7 +13,7 @@ from conftest import NOTEBOOKS, ROOT, read
 from nbformat.v4 import new_output
 
 from autograder.authoring import Client, tidy
-from autograder.handout import write_start
+from autograder.handout import prepare_start
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.preprocessors import STUB
 
@@ -56,7 +56,7 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
         capture_output=True,
         env={key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"},
     )
-    write_start(tmp_path)
+    prepare_start(tmp_path, tmp_path)()
     generated, committed = (
         {
             path.relative_to(root): path.read_bytes()

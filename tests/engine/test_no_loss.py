@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from autograder import files
 from autograder.authoring import tidy
 from autograder.cli import app
-from autograder.handout import NotReady, write_start, write_zip
+from autograder.handout import NotReady, prepare_start, write_zip
 from autograder.nbgrader_plugin.export.lms import CanvasExport
 from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
 from tools import native_readers
@@ -198,11 +198,11 @@ def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrot
     for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (mine, "{}")):
         path.write_text(text)
     with pytest.raises(files.WouldOverwrite, match=r"START\.md, .*my_config\.json since the last release"):
-        write_start(root)
+        prepare_start(root, root)()
     assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
-    write_start(root, tmp_path / "replaced")
+    prepare_start(root, root, tmp_path / "replaced")()
     assert (root / "course" / "START.md").read_bytes() == (ROOT / "course" / "START.md").read_bytes()
-    write_start(root)  # over what it wrote itself
+    prepare_start(root, root)()  # over what it wrote itself
     assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
 
 

@@ -2,8 +2,9 @@
 
 import contextlib
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,17 @@ from nbgrader.utils import find_all_files
 from traitlets import Bool, Unicode
 
 from ... import files
+from ...spec.course import notebooks
+from ..gradebook.handed_in import different_cells
 from ..gradebook.locking import make_ready
+from . import cell_ids
 
 
-class WouldOverwrite(NbGraderException, files.WouldOverwrite):
+class Refused(NbGraderException):
+    """Raised before a release changes anything. The message says why, and what to do."""
+
+
+class WouldOverwrite(Refused, files.WouldOverwrite):
     """Raised when the release would overwrite files that somebody changed or added."""
 
 
@@ -29,29 +37,37 @@ class ReleaseExporter(NotebookExporter):
 
     overwrite = Bool(False, help="Overwrite what somebody wrote in the release, and keep a copy of it").tag(config=True)
     replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
+    new_ids = Bool(False, help="Release a notebook although most of its cells have new ids").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self._manifests: dict[str, dict[str, list[str]]] = {}
         if self.parent is not None:
-            self._refuse_overwrite()
+            try:
+                edited = self.refuse(self.parent, sorted(Path(folder).name for folder in self.parent.assignments))
+            except Refused as reason:
+                self.log.error(str(reason))
+                raise
+            self.keep_copies(edited)
             if not self.parent.no_database:
                 make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)
 
-    def _refuse_overwrite(self) -> None:
-        """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
-        names = sorted(Path(folder).name for folder in self.parent.assignments)
-        found = {name: paths for name in names if (paths := would_overwrite(self.parent, name))}
-        if found and not self.overwrite:
-            edits = files.listed([path for paths in found.values() for path in paths])
-            sentence = (
-                f"Somebody wrote in {edits} since the last release, so nothing was released: move it elsewhere, or say "
-                f"`autograder release {' '.join(found)} --overwrite`, which puts a copy into {self.replaced} first."
+    def refuse(self, converter: GenerateAssignment, names: Sequence[str]) -> list[Path]:
+        """Raise Refused if releasing these assignments would lose edits or ids. Return the edited folders to copy."""
+        edits = {name: paths for name in names if (paths := would_overwrite(converter, name))}
+        if edits and not self.overwrite:
+            listed = files.listed([path for paths in edits.values() for path in paths])
+            raise WouldOverwrite(
+                f"Somebody wrote in {listed} since the last release, so nothing was released: move it elsewhere, or "
+                f"say `autograder release {' '.join(edits)} --overwrite`, which puts a copy into {self.replaced} first."
             )
-            self.log.error(sentence)
-            raise WouldOverwrite(sentence)
-        for name in found:
-            place = destination(self.parent, name)
+        if not self.new_ids:
+            refuse_new_ids(converter, names)
+        return [destination(converter, name) for name in edits]
+
+    def keep_copies(self, edited: list[Path]) -> None:
+        """Copy released folders that somebody edited to the folder `replaced`."""
+        for place in edited:
             copy = files.keep_copies(place, files.files(place), Path(self.replaced))
             self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
 
@@ -74,13 +90,17 @@ def destination(converter: GenerateAssignment, name: str) -> Path:
     return Path(os.path.normpath(converter._format_dest(name, ".")))
 
 
+def source_of(converter: GenerateAssignment, name: str) -> Path:
+    return Path(os.path.normpath(converter._format_source(name, ".")))
+
+
 def manifest_of(converter: GenerateAssignment, name: str) -> Path:
     return destination(converter, name).parent / files.MANIFESTS / f"{name}.json"
 
 
 def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
     """Return the manifest of the files that nbgrader copies into a release unchanged."""
-    source = Path(os.path.normpath(converter._format_source(name, ".")))
+    source = source_of(converter, name)
     return files.manifest(source, map(Path, find_all_files(str(source), [*converter.coursedir.ignore, "*.ipynb"])))
 
 
@@ -91,11 +111,61 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
         return []
     if (known := files.read_manifest(manifest_of(converter, name))) is None:  # released before there were manifests
         with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
-            again.no_database = True
-            again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
-            again.start()
+            without_gradebook(again).start()
             known = files.read_manifest(manifest_of(again, name)) or {}
     return files.edited_by_user(place, there, known, manifest_of_other_files(converter, name))
+
+
+def refuse_new_ids(converter: GenerateAssignment, names: Sequence[str]) -> None:
+    """Raise Refused if most cells of one of the course's notebooks have other ids than in its release."""
+    found = {}
+    for name in (name for name in names if name in notebooks()):
+        source, file = source_of(converter, name), f"{name}.ipynb"
+        changed, count = cell_ids.changed(source / file, destination(converter, name) / file)
+        if changed > count / 2:
+            found[f"{source.parent.name}/{name}"] = f"{changed} of the {count} cells of {file}"
+    if found:
+        raise Refused(
+            f"The ids of {files.listed([*found.values()])} differ from the last release although the cells are the "
+            "same, as a tool such as nbstripout leaves them, so nothing was released: figures and links go by ids. "
+            f"Restore them with `git checkout HEAD {' '.join(found)}` (and keep them with `nbstripout --keep-id`), "
+            "or say `autograder release --new-ids`."
+        )
+
+
+def refuse_changed_cells(converter: GenerateAssignment, name: str) -> None:
+    """Raise Refused if a generated assignment has other graded or locked cells than when it was handed in."""
+    place, notebooks = converter.coursedir, destination(converter, name).glob("*.ipynb")
+    if different := different_cells(place.db_url, place.course_id, name, notebooks):
+        raise Refused(
+            f"{name} is handed in, and the gradebook then takes no other graded or locked cells, so nothing was "
+            f"released: {files.listed(different)} came or went. Undo that, or release it under another name."
+        )
+
+
+def publish(names: Sequence[str], generated: GenerateAssignment, released: GenerateAssignment) -> None:
+    """Put generated assignments in the place of those that were released. If copying fails, all of them stay."""
+    fresh = {name: (goal := destination(released, name)).with_name(f".{goal.name}.new") for name in names}
+    try:
+        for name, beside in fresh.items():
+            shutil.rmtree(beside, ignore_errors=True)  # of a killed process
+            shutil.copytree(destination(generated, name), beside)
+        for name, beside in fresh.items():
+            shutil.rmtree(goal := destination(released, name), ignore_errors=True)
+            # In between, so that a kill never leaves a folder with the manifest of another release
+            files.write_manifest(manifest_of(released, name), files.read_manifest(manifest_of(generated, name)) or {})
+            beside.rename(goal)
+            released.set_permissions(name, ".")
+    finally:
+        for beside in fresh.values():
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def without_gradebook(converter: GenerateAssignment) -> GenerateAssignment:
+    """Have a converter generate an assignment and leave the gradebook alone. Return it."""
+    converter.no_database = True
+    converter.preprocessors = [one for one in converter.preprocessors if "SaveCells" not in str(one)]
+    return converter
 
 
 def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
@@ -103,7 +173,12 @@ def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> No
     if not Path(settings.format_path(settings.release_directory, ".", name)).exists():
         own = changed_settings(settings, assignment_id=name, notebook_id="*")
         GenerateAssignment(coursedir=own, parent=parent).start()
-        return
+    else:
+        enter_in_gradebook(settings, parent, name)
+
+
+def enter_in_gradebook(settings: CourseDirectory, parent: Any, name: str) -> None:
+    """Add an assignment to the gradebook, or bring its cells there up to date, and release nothing."""
     with _into_temporary_folder(settings, parent, name) as converter:
         converter.start()
 
