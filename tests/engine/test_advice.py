@@ -12,34 +12,27 @@ from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 
 SOFTMAX = ANSWERS["softmax"]
-MERGE = f"<<<<<<< local\n{SOFTMAX}\n=======\n{SOFTMAX.upper()}\n>>>>>>> remote"
-SPOILT = {  # the answer's cell, its points, and words of the advice
-    "input": (f"name = input('Your name? ')\n{SOFTMAX}", 0, "`input()` waits for somebody to type"),
-    "timeit": (
-        f"%%timeit\n{SOFTMAX}",
-        0,
-        "`%%timeit` runs a cell apart from the notebook: what it defines (`softmax`)",
-    ),
-    "writefile": (f"%%writefile a.py\n{SOFTMAX}", 0, "`%%writefile` runs a cell apart"),
-    "gradients": (f"{SOFTMAX}\ntorch.set_grad_enabled(False)", 4, "torch.set_grad_enabled(False)"),
-    "compile": (f"@torch.compile\n{SOFTMAX}", 4, "torch.compile has no effect"),
-    "whole graph": (f"{SOFTMAX}\nsoftmax = torch.compile(softmax, fullgraph=True)", 4, "torch.compile has no effect"),
-    "merge": (MERGE, 0, "line 1 is `<<<<<<< local`"),
+SPOILT = {  # by exercise: its cell, whether it still earns its points, and words of the advice
+    "softmax": ("name = input('Your name? ')\n{}", False, "`input()` waits for somebody to type"),
+    "simple_attention": ("%%timeit\n{}", False, "what it defines (`simple_attention`) is not there afterwards"),
+    "scaled_dot_product_attention": ("@torch.compile(fullgraph=True)\n{}", True, "torch.compile has no effect"),
+    "SelfAttention": ("\n<<<<<<< local\n{0}\n=======\n{0}\n>>>>>>> remote", False, "line 2 is `<<<<<<< local`"),
+    "recall_step": ("{}\ntorch.set_grad_enabled(False)", True, "torch.set_grad_enabled(False)"),
 }
 
 
-@pytest.mark.parametrize(("source", "points", "words"), SPOILT.values(), ids=SPOILT)
-def test_what_spoils_an_answer_is_named_and_costs_no_other(template, source, points, words):
+def test_what_spoils_answers_is_named_and_costs_no_others(template):
     short = graded_only(NAME)
-    notebook = mended(filled_in(short, ANSWERS | {"softmax": source}), short)
+    spoilt = {name: cell.format(ANSWERS[name]) for name, (cell, _, _) in SPOILT.items()}
+    notebook = mended(filled_in(short, ANSWERS | spoilt), short)
     marker = NotebookMarker(notebook, template, FILES, LIMITS)
     verdicts = {verdict.exercise: verdict for verdict in marker.run().values()}
-    assert {name: verdict.earned for name, verdict in verdicts.items()} == POINTS | {"softmax": points}
-    assert any(words in output.get("text", "") for output in cell_of(notebook, "softmax").outputs)
-    [remark] = marker.remarks
-    assert remark.startswith("In the cell “softmax”: ")
-    assert words in remark
-    assert points or words in verdicts["softmax"].remark
+    lost = {name: 0 for name, (_, earns, _) in SPOILT.items() if not earns}
+    assert {name: verdict.earned for name, verdict in verdicts.items()} == POINTS | lost
+    for name, (_, earns, words) in SPOILT.items():
+        assert any(words in output.get("text", "") for output in cell_of(notebook, name).outputs)
+        assert [words in remark for remark in marker.remarks if f"“{name}”" in remark] == [True]
+        assert earns or words in verdicts[name].remark
 
 
 def test_harmless_cells_are_not_advised_on(template):

@@ -1,11 +1,14 @@
 """Tests that cells of the student's run in the state of the process that they find in Jupyter."""
 
+import copy
+
 import pytest
 from conftest import NOTEBOOKS, graded_only, read
 from nbformat.v4 import new_code_cell
-from submissions import ANSWERS, FILES, FULL, LIMITS, POINTS, answers, earned, insert_before, mark, mended, verdicts_on
+from submissions import ANSWERS, FILES, LIMITS, NAME, POINTS, answers, earned, insert_before, mark, mended, verdicts_on
 
 from autograder.judge.process_state import EVERYTHING, RANDOM, SETTINGS, SURROUNDINGS, ProcessState
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.limits import Limits
@@ -90,19 +93,19 @@ def test_given_cells_depend_on_files_by_modules_that_lie_beside():
     assert [SURROUNDINGS in state.depends_on(source) for source in given] == [True, True, False]
 
 
-MOVES = {
-    "cd": "%cd ..",
-    "chdir": "import os\nos.makedirs('out')\nos.chdir('out')",
-    "path": "import sys\nsys.path = [p for p in sys.path if p]",
-    "dtype": "import torch\ntorch.set_default_dtype(torch.float64)",
-    "gradients": "import torch\ntorch.set_grad_enabled(False)",
-    "device": "import torch\ntorch.set_default_device('meta')",
-    "warnings": "import warnings\nwarnings.simplefilter('error')",
-    "function": "import os\n\ndef up():\n    os.chdir('..')\n\nup()",
-}
+EVERY_PART = """
+import os, sys, warnings, torch
+os.makedirs("out")
+os.chdir("out")
+sys.path = [entry for entry in sys.path if entry]
+warnings.simplefilter("error")
+torch.set_default_dtype(torch.float64)
+torch.set_default_device("meta")
+torch.set_grad_enabled(False)
+"""
 
 
-@pytest.mark.parametrize("source", MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("source", ["%cd ..", EVERY_PART], ids=["cd", "every part"])
 def test_right_answers_keep_their_marks_below_a_changed_state(template, short, source):
     _, verdicts = mark(template, short, ANSWERS, extra={"softmax": source})
     assert earned(verdicts) == POINTS
@@ -122,14 +125,15 @@ PROBE = "import os\nprint(os.path.basename(os.getcwd()), torch.rand(1).item(), t
 
 
 def test_own_cells_find_the_state_that_running_all_cells_leaves(template):
-    """In the full notebook, of which most cells draw random numbers and are otherwise not run."""
-    probed = insert_before(filled_in(FULL, ANSWERS), "recall_step", PROBE)
+    """Also what a given cell has drawn from the random numbers, and a name of a test that they can see."""
+    release = read("course", NAME)
+    release.cells = [cell for cell in release.cells if grade_id(cell) or cell.id == "linear-check"]
+    probed = insert_before(filled_in(release, ANSWERS), "recall_step", PROBE)
     [at] = [at for at, cell in enumerate(probed.cells) if cell.source == PROBE]
-    marked = mended(probed, FULL)
-    NotebookMarker(marked, template, FILES, LIMITS).run()
-    every = filled_in(FULL, ANSWERS)
+    marked, every = mended(copy.deepcopy(probed), release), copy.deepcopy(probed)
     every.cells = [new_code_cell(cell.source) for cell in probed.cells[: at + 1] if cell.cell_type == "code"]
-    NotebookMarker(every, template, FILES, LIMITS).run()
+    for notebook in (marked, every):
+        NotebookMarker(notebook, template, FILES, LIMITS).run()
     assert marked.cells[at].outputs[0].text == every.cells[-1].outputs[0].text != ""
 
 
@@ -144,7 +148,6 @@ def test_without_cells_of_their_own_nothing_more_runs(template, name):
     ("line", "failing", "error"),
     [
         ("%cd ..", "open('stories.txt')", "FileNotFoundError"),
-        ("import os\nos.chdir('/tmp')", "import attention_tools", "ModuleNotFoundError"),
         ("import sys\nsys.path.remove('')", "import attention_tools", "ModuleNotFoundError"),
     ],
 )
@@ -153,7 +156,7 @@ def test_a_failure_behind_a_changed_folder_names_the_line(template, short, line,
     notebook = mended(submitted, short)
     marker = NotebookMarker(notebook, template, None, LIMITS)
     marker.run()
-    said = line.splitlines()[-1] if "chdir" in line or "%cd" in line else "A cell of yours"
+    said = line if "%cd" in line else "A cell of yours"
     [cell] = [cell for cell in notebook.cells if cell.source == failing]
     assert any(said in str(output.get("text")) for output in cell.outputs)
     assert said in marker.remarks[0]
