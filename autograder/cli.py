@@ -185,7 +185,7 @@ def grade(
                 more = f" (all of it in {outcome.logs[name]})" if name in outcome.logs else ""
                 console.print(f"  {shown(name)}: {shown(why)}{more}", markup=False, highlight=False)
             for line in afterwards(classroom, assignment, outcome):
-                console.print(f"  {shown(line, 2000)}", markup=False, highlight=False, soft_wrap=True)
+                console.print(f"  {shown(line, 20_000)}", markup=False, highlight=False, soft_wrap=True)
             failed += len(outcome.failed)
     if failed:
         raise typer.Exit(1)

@@ -15,6 +15,7 @@ from rich.text import Text
 from ..nbgrader_plugin.converters import folder_of, settings
 from ..nbgrader_plugin.gradebook.locking import released
 from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
+from ..nbgrader_plugin.intake import timestamps
 from ..nbgrader_plugin.marking.notices import FAILED, refusal
 from ..nbgrader_plugin.report.marks import read_marks
 from . import ledger, marking
@@ -30,6 +31,7 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)  # reason by student, or by a sentence on an unusable folder
     logs: dict[str, Path] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # students marked now of whom nothing could be read
+    stamps: dict[str, timestamps.Stamp] = field(default_factory=dict)  # by student
     seconds: float = 0.0
 
 
@@ -91,7 +93,7 @@ def grade(
 
 
 def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Iterator[str]:
-    """Yield what to know after a run: where the feedback is, whose file was unreadable, who is unknown, what waits."""
+    """Yield what to know after a run: where pages are, what was unreadable, whose time is unclear, who is unknown."""
     course = classroom.app.coursedir
     pages = Path(course.format_path(course.feedback_directory, "*", assignment))
     if not outcome.marked and not outcome.unchanged:
@@ -99,6 +101,7 @@ def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Itera
     yield f"feedback: {pages.relative_to(course.root) if pages.is_relative_to(course.root) else pages}"
     if outcome.unread:
         yield f"could not be read, so 0 points (the page says why): {', '.join(sorted(outcome.unread))}"
+    yield from timestamps.remarks(outcome.stamps)
     _, sheets = read_marks(course.db_url, assignment)
     roster = classroom.folder / NAMES
     with contextlib.suppress(Unusable):
@@ -141,6 +144,7 @@ class _Run:
                 self._mark()
             while len(self.paging):
                 self._take_pages()
+        self.outcome.stamps = {student: place.found.stamp for student, place in self.writer.places.items()}
         return self.outcome
 
     def _plan(self, force: bool) -> list[str]:

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
-from ..nbgrader_plugin.intake import student_folder
+from ..nbgrader_plugin.intake import student_folder, timestamps
 from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
 from .inbox import SETTLED_AFTER, Exchange, Folders
@@ -186,6 +186,8 @@ class Watcher:
             return
         self.queue.put(student, assignment, Arrival(when, found[0]))
         self._warn_of_budget(student)
+        for remark in timestamps.remarks({student: writer.places[student].found.stamp}):
+            self._print(f"{assignment}  {remark}")
 
     def _is_marked(self, student: str, assignment: str, key: str) -> bool:
         return self.ledgers[assignment].of(student, key, self.writers[assignment].when(student)) is not None

@@ -10,6 +10,7 @@ from nbgrader.preprocessors import Execute
 
 from . import preprocessors
 from .gradebook import manual_grades
+from .intake import resubmission
 
 
 def configure(c: Any, root: Path, source: str = "solutions", release: str = "course") -> None:
@@ -84,7 +85,7 @@ def _plug_in(c: Any) -> None:
         "nbgrader.preprocessors.IgnorePattern",
         "nbgrader.preprocessors.LimitOutput",
         manual_grades.SaveMarks,  # a manual mark stays until the answer changes
-        "nbgrader.preprocessors.AssignLatePenalties",
+        resubmission.LatePenalties,  # with nbgrader's settings: c.AssignLatePenalties
     ]
 
     # Feedback: this package's own page, without the hidden tests.

@@ -30,7 +30,7 @@ from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
 from .hidden_tests import exercise_of, refuse_unknown_names, visible
-from .intake import repair, student_folder
+from .intake import repair, resubmission, student_folder, timestamps
 from .marking import tampering
 from .marking.notices import FAILED
 from .release.generate import changed_settings, register_assignment
@@ -79,6 +79,7 @@ class SubmissionExporter(NotebookExporter):
                 said = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
                 raise NbGraderException(said)
             share_engines()
+            resubmission.read_times(self.parent.coursedir)
             self._add_submissions()
 
     def _add_submissions(self) -> None:
@@ -97,7 +98,7 @@ class SubmissionExporter(NotebookExporter):
             if any(_half_finished(done / name) for name in names):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
-        self._fail_for_unlisted(converter)
+        self._report_at_end(converter)
         with locked(settings.db_url):
             if converter.create_student:
                 students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
@@ -149,6 +150,7 @@ class SubmissionExporter(NotebookExporter):
         top = Path(tempfile.mkdtemp(prefix="handed-in-"))
         weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
         converter.coursedir = own = changed_settings(settings, submitted_directory=str(top))
+        resubmission.read_times(own)
         converter.assignments = {}
         for one in found:
             goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
@@ -158,20 +160,31 @@ class SubmissionExporter(NotebookExporter):
                 goal.parent.mkdir(parents=True)
                 goal.symlink_to(one.folder)
 
-    def _fail_for_unlisted(self, converter: Any) -> None:
-        """After the last submission, log the students without a mark and the reasons; then fail if there are any."""
+    def _report_at_end(self, converter: Any) -> None:
+        """After the last submission, log unclear times and students without a mark; fail if there are any of these."""
         convert = converter.convert_notebooks
 
-        def convert_then_fail() -> None:
+        def convert_then_report() -> None:
             try:
                 convert()
             finally:
+                self._report_times()
                 for sentence in self.unlisted:
                     self.log.error(sentence)
             if self.unlisted:
                 raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
-        converter.convert_notebooks = convert_then_fail
+        converter.convert_notebooks = convert_then_report
+
+    def _report_times(self) -> None:
+        left_out = self.parent.coursedir.student_id_exclude.split(",")
+        stamps: dict[str, dict[str, timestamps.Stamp]] = {}  # by assignment and student
+        for one in self.handed_in.values():
+            if one.student not in left_out:
+                stamps.setdefault(one.folder.name, {})[one.student] = one.stamp
+        for assignment, found in stamps.items():
+            for sentence in timestamps.remarks(found):
+                self.log.warning("%s: %s", assignment, sentence)
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import timestamps
+
 MAX_FILES = 2_000  # of one submission
 MAX_TOTAL = 512 * 2**20  # bytes of one submission
 MAX_FOLDERS = 12  # levels of nested folders
@@ -36,6 +38,7 @@ class Submission:
     refused: dict[str, str] = field(default_factory=dict)  # by name of a file at the top: a sentence for the student
     taken: list[str] = field(default_factory=list)  # relative paths
     whole: str | None = None  # why no file of it can be taken
+    stamp: timestamps.Stamp = field(default_factory=timestamps.Stamp)
 
 
 def folders_in(top: Path, wanted: str) -> list[str]:
@@ -114,8 +117,11 @@ def inspect_folder(student: str, folder: Path, files: Set[str] = frozenset()) ->
         if not kind and shown(relative) != relative:
             kind = "a file with a name that cannot be written"
         refusal = _not_taken(relative, kind) if kind else None
-        if not kind and relative == STAMP and not _is_time(folder / STAMP):
-            refusal = f"“{STAMP}” holds no point in time, so none is known for this submission."
+        if relative == STAMP:
+            stamp = read_stamp(folder)
+            found.stamp = stamp or timestamps.Stamp(doubt="it holds no point in time")
+            if not kind and stamp is None:
+                refusal = f"“{STAMP}” holds no point in time, so none is known for this submission."
         if refusal:
             found.refused[relative] = refusal
             found.troubles.append(refusal)
@@ -140,15 +146,12 @@ def _walk(folder: Path, files: Set[str], depth: int = 0, under: str = "") -> Ite
                 yield from _walk(folder / entry.name, files, depth + 1, f"{under}{entry.name}/")
 
 
-def _is_time(path: Path) -> bool:
-    from nbgrader.utils import parse_utc  # a second's import, which running the solutions as tests does without
-
+def read_stamp(folder: Path) -> timestamps.Stamp | None:
+    """Return what a folder's time stamp says; None if there is none that can be read."""
     try:
-        if text := read(path, MAX_STAMP).decode("utf-8").strip():
-            parse_utc(text)
-    except Exception:  # the parser of dates may raise anything
-        return False
-    return True
+        return timestamps.read(read(folder / STAMP, MAX_STAMP).decode("utf-8-sig"))
+    except (NotAFile, OSError, ValueError):  # a folder; not UTF-8; not a time
+        return None
 
 
 def _not_taken(name: str, kind: str) -> str:
