@@ -80,6 +80,7 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(said)
             share_engines()
             resubmission.read_times(self.parent.coursedir)
+            resubmission.mark_newer(self.parent, self.handed_in)
             self._add_submissions()
 
     def _add_submissions(self) -> None:
@@ -206,16 +207,20 @@ class SubmissionExporter(NotebookExporter):
         release = _read_release(released[path.name], released[path.name].stat().st_mtime_ns)
         found = self.handed_in.get(str(path.parent))
         problem = found.whole or found.refused.get(path.name) if found else None
+        digest = {resubmission.KEY: found.digest} if found else {}
         if not problem:
             try:
                 read = repair.load(path, release, found.troubles if found else (), frozenset(released))
+                read.metadata.update(digest)
                 return self.from_notebook_node(read, resources)
             except sqlalchemy.exc.OperationalError:
                 raise
             except Exception:
                 self.log.exception("%s could not be prepared for marking", path)
                 problem = UNPREPARED
-        return self.from_notebook_node(repair.blank(release, problem), resources)
+        blank = repair.blank(release, problem)
+        blank.metadata.update(digest)
+        return self.from_notebook_node(blank, resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read a sanitised notebook without validation: it was validated just before it was written."""

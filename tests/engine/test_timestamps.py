@@ -1,4 +1,4 @@
-"""Tests that times of submission are read as meant or reported, and never guessed."""
+"""Tests that times of submission are read as meant, or reported, and that a newer submission is marked."""
 
 import shutil
 import time
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import nbformat
 import pytest
 from nbformat.v4 import new_notebook
-from test_own_assignments import PENALTIES, graded, rows, run
+from test_own_assignments import MARKS, PENALTIES, graded, rows, run
 
 from autograder.nbgrader_plugin.intake import timestamps
 
@@ -180,11 +180,31 @@ def penalties(folder):
     return {student: hours for (student, _), (hours,) in rows(folder, PENALTIES, 2).items()}
 
 
+def marks(folder):
+    return {student: mark for (student, _, _), (mark, *_) in rows(folder, MARKS, 3).items()}
+
+
+def marked_at(folder):
+    return {path.parts[-3]: path.stat().st_mtime_ns for path in folder.glob("autograded/*/ps1/ps1.ipynb")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [NBGRADER, OURS], ids=["nbgrader", "autograder"])
-def test_nobody_is_late_by_a_guess(course, command):
+def test_nobody_is_late_by_a_guess_and_a_newer_submission_is_marked(course, command):
     said = run(course, *command)
     assert penalties(course) == {student: hours for student, (_, hours) in STAMPS.items()}
     assert "british (BST is +0100 in Britain, +0600 in Bangladesh)" in said
     assert "garbage (it holds no point in time)" in said
     assert "UTC is assumed: zoneless\n" in said
+    before = marked_at(course)
+    (course / "submitted" / "british" / "ps1" / "timestamp.txt").write_text(f"{DAY} 05:00:00 +0100")  # decided
+    hand_in(course, "first", f"{DAY} 03:00:00 UTC", value=2)
+    hand_in(course, "second", None, value=2)
+    hand_in(course, "pacific", f"{DAY} 09:00:00 IST", value=2)  # newer, whatever IST is
+    said = run(course, *command)
+    assert "pacific (IST is " in said
+    assert "british" not in said.partition("timestamp.txt does not say when")[2]
+    changed = {"british": 4.0, "first": 0, "second": None, "pacific": None}
+    assert penalties(course) == {student: hours for student, (_, hours) in STAMPS.items()} | changed
+    assert marks(course) == {**dict.fromkeys(STAMPS, 20), "first": 0, "second": 0, "pacific": 0}
+    assert {student for student, when in marked_at(course).items() if when != before[student]} == set(changed)

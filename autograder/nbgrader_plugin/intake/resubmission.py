@@ -1,5 +1,7 @@
-"""Let nbgrader know when a submission was handed in."""
+"""Let nbgrader know when a submission was handed in, and mark one again that is newer though no time proves it."""
 
+import json
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from nbgrader.preprocessors import AssignLatePenalties
 
 from . import student_folder
 
+KEY = "autograder_submission"  # key in a marked notebook's metadata for the digest of what was handed in
+
 
 def handed_in_at(folder: str) -> datetime | None:
     """Return when a folder was handed in, in UTC as nbgrader keeps it; None if that is not known."""
@@ -21,6 +25,43 @@ def handed_in_at(folder: str) -> datetime | None:
 def read_times(course: CourseDirectory) -> None:
     """Let nbgrader take times of submission as `timestamps` reads them."""
     course.get_existing_timestamp = handed_in_at
+
+
+def mark_newer(converter: Any, handed_in: Mapping[str, student_folder.Submission]) -> None:
+    """Let nbgrader's `Autograde` mark a submission again, as with `--force`, if it replaced the one that was marked.
+
+    nbgrader itself compares their times only, and marks none again that came without one, or after one without.
+    """
+    init = converter.init_destination
+
+    def init_destination(assignment: str, student: str) -> bool:
+        forced = converter.force
+        found = handed_in.get(str(Path(converter._format_source(assignment, student))))
+        marked = Path(converter._format_dest(assignment, student))
+        names = [Path(path).name for path in converter.notebooks]
+        converter.force = forced or (found is not None and _is_another(found, marked, names))
+        try:
+            return bool(init(assignment, student))
+        finally:
+            converter.force = forced
+
+    converter.init_destination = init_destination
+
+
+def _is_another(found: student_folder.Submission, marked: Path, names: Iterable[str]) -> bool:
+    """Return True if another submission than this one was marked. Where both have times, leave that to nbgrader."""
+    now, before = found.stamp.utc, handed_in_at(str(marked))
+    if now is None and before is None:
+        return any(_digest_in(marked / name) not in (None, found.digest) for name in names)
+    return now is None or before is None
+
+
+def _digest_in(path: Path) -> str | None:
+    """Return the digest of the submission from which a notebook was marked; None if it has none."""
+    try:
+        return str(json.loads(path.read_bytes())["metadata"][KEY])
+    except (OSError, ValueError, LookupError, TypeError):  # an earlier version or nbgrader marked it, or it is cut off
+        return None
 
 
 class LatePenalties(AssignLatePenalties):

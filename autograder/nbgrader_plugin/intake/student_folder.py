@@ -2,6 +2,8 @@
 
 import contextlib
 import fnmatch
+import functools
+import hashlib
 import os
 import shutil
 import stat
@@ -39,6 +41,17 @@ class Submission:
     taken: list[str] = field(default_factory=list)  # relative paths
     whole: str | None = None  # why no file of it can be taken
     stamp: timestamps.Stamp = field(default_factory=timestamps.Stamp)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Return a hash of the files that were taken, without the time stamp: what was handed in, whenever."""
+        found = hashlib.sha256()
+        for name in sorted(set(self.taken) - {STAMP}):
+            with contextlib.suppress(NotAFile):  # it changed after the folder was listed
+                content = read(self.folder / name, MAX_TOTAL)
+                found.update(f"\0{name!r} {len(content)}\0".encode())
+                found.update(content)
+        return found.hexdigest()
 
 
 def folders_in(top: Path, wanted: str) -> list[str]:
