@@ -2,12 +2,14 @@
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -59,6 +61,8 @@ def classroom(tmp_path_factory):
         put(place / "classroom", student, submission())
         for name, content in beside.items():
             put(place / "classroom", student, content.encode(), name)
+    put(place / "classroom", "eve", b"2027-02-02 00:30:00 CEST", "timestamp.txt")
+    put(place / "classroom", "raw", b"2027-02-02 00:30:00 BST", "timestamp.txt")
     run(place, place / "classroom", "nbgrader", "autograde", NAME)
     marked = place / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
     notebook = nbformat.read(marked, as_version=4)
@@ -203,6 +207,12 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, alon
 def test_the_policy_names_every_button_of_nbgraders_templates():
     files = [path.read_text("utf-8") for path in Path(template_path).rglob("*") if path.is_file()]
     assert set(re.findall(r'\son[a-z]+="([^"]*)"', "".join(files), re.IGNORECASE)) == set(ON_CLICK)
+
+
+def test_what_is_marked_is_listed_so_with_the_time_that_was_meant(server):
+    with urllib.request.urlopen(f"{server}/formgrader/api/submissions/{NAME}") as reply:
+        found = {one["student"]: (one["autograded"], one["timestamp"]) for one in json.load(reply)}
+    assert found == {"eve": (True, "2027-02-01T22:30:00"), "raw": (True, None)}
 
 
 @pytest.mark.parametrize("where", ["manage_students", f"manage_submissions/{NAME}"])

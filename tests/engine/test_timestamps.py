@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 import nbformat
 import pytest
 from nbformat.v4 import new_notebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.apps.nbgraderapp import NbGraderApp
 from test_own_assignments import MARKS, PENALTIES, graded, rows, run
 
+from autograder.nbgrader_plugin.formgrader.server import _handed_in_at
 from autograder.nbgrader_plugin.intake import timestamps
 
 DAY = "2027-02-02"
@@ -208,3 +211,13 @@ def test_nobody_is_late_by_a_guess_and_a_newer_submission_is_marked(course, comm
     assert penalties(course) == {student: hours for student, (_, hours) in STAMPS.items()} | changed
     assert marks(course) == {**dict.fromkeys(STAMPS, 20), "first": 0, "second": 0, "pacific": 0}
     assert {student for student, when in marked_at(course).items() if when != before[student]} == set(changed)
+
+
+@pytest.mark.slow
+def test_formgrader_lists_as_marked_what_was_marked(course, monkeypatch):
+    run(course, *NBGRADER)
+    monkeypatch.chdir(course)
+    monkeypatch.setattr(NbGraderAPI, "get_submitted_timestamp", _handed_in_at)
+    app = NbGraderApp()
+    app.initialize([])
+    assert NbGraderAPI(app.coursedir, parent=app).get_autograded_students("ps1") == set(STAMPS)

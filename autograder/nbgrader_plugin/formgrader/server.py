@@ -12,11 +12,13 @@ import re
 import secrets
 from collections.abc import Callable
 from contextvars import ContextVar
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from jinja2 import BaseLoader, Environment, pass_context
 from markupsafe import Markup
+from nbgrader.apps.api import NbGraderAPI
 from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
 from nbgrader.server_extensions.formgrader.handlers import BaseHandler, FormgraderHandler, static_path, template_path
 from pygments import highlight
@@ -27,6 +29,7 @@ from tornado.web import HTTPError, OutputTransform, authenticated
 from ..feedback import rendering
 from ..feedback.budget import Budget
 from ..feedback.lexer import NotebookLexer
+from ..intake.resubmission import handed_in_at
 from . import written_answers
 from .marking_queue import MarkingQueue
 
@@ -194,6 +197,12 @@ class Progress(BaseApiHandler):
         self.write(self.settings[QUEUE].progress(assignment))
 
 
+def _handed_in_at(api: NbGraderAPI, assignment: str, student: str) -> datetime | None:
+    """Return when a submission was handed in as marking reads it: Formgrader lists it as marked if this is the same."""
+    course = api.coursedir
+    return handed_in_at(course.format_path(course.submitted_directory, student, assignment))
+
+
 def guard_server() -> None:
     """Install the guard and handlers in this process's Jupyter server, if there is one. Later calls do nothing."""
     from jupyter_server.serverapp import ServerApp  # its presence tells nbgrader_config.py that it runs in a server
@@ -204,6 +213,7 @@ def guard_server() -> None:
     application.settings[QUEUE] = MarkingQueue(Path.cwd())
     Guard.settings = application.settings
     application.add_transform(Guard)
+    NbGraderAPI.get_submitted_timestamp = _handed_in_at
     formgrader = application.settings["base_url"].rstrip("/") + "/formgrader"
     own = [  # before nbgrader's: the first match counts
         (f"{formgrader}/?", FirstPage),

@@ -57,9 +57,10 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 
 
 def share_engines() -> None:
-    """Let nbgrader's `Gradebook` objects share an engine for each URL, and look for all tables at once: the only patch.
+    """Let nbgrader's `Gradebook` objects share an engine for each URL, and look for all tables at once.
 
     Marking a notebook opens several of them, which would each make an engine and ask for every table by itself.
+    Marking patches nothing else.
     """
     nbgrader.api.create_engine = _engine
     Base.metadata.create_all = _create_missing
