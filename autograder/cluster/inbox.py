@@ -18,9 +18,10 @@ from typing import Any
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
-from nbgrader.utils import notebook_hash, parse_utc
+from nbgrader.utils import notebook_hash
 
 from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.intake import student_folder, timestamps
 
 SETTLED_AFTER = 0.2  # seconds without a change after which a folder that looks complete counts as complete
 STALLED_AFTER = 5.0  # the same for a folder that does not look complete
@@ -148,7 +149,15 @@ def _folders(place: Path) -> list[os.DirEntry[str]]:
 
 
 class _Collect(ExchangeCollect):
-    """nbgrader's `ExchangeCollect` without symbolic links: a link could reach files that its owner may not read."""
+    """nbgrader's `ExchangeCollect` without symbolic links, which could reach files that their owner may not read.
+
+    It orders a student's submissions as `Exchange` does.
+    """
+
+    def _path_to_record(self, path: str) -> dict[str, Any]:
+        name = os.path.basename(path)
+        (student, _), when = _record(name)
+        return {"username": student, "filename": name, "timestamp": when or datetime.min}
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         size = sum(about[1] for about in snapshot(Path(src)))
@@ -180,6 +189,7 @@ class Exchange:
         self._relay.emit = lambda record: say(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
         self.assignments = set(assignments)
         course = self._app.coursedir
+        course.get_existing_timestamp = _collected_at
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
         # Whole once `nbgrader submit` has written its last file.
@@ -222,13 +232,8 @@ class Exchange:
         return [path for who, path in news.items() if not self._is_collected(*who)]
 
     def _is_collected(self, student: str, assignment: str) -> bool:
-        """Return True if `submitted/` has the newest. Delete an unreadable timestamp: it would block all later ones."""
-        folder = self._folder("submitted", student, assignment)
-        try:
-            there = self._app.coursedir.get_existing_timestamp(str(folder))
-        except (Exception, SystemExit):
-            (folder / TIMESTAMP).unlink(missing_ok=True)
-            return False
+        """Return True if `submitted/` has the newest."""
+        there = _collected_at(str(self._folder("submitted", student, assignment)))
         return there is not None and there >= self._newest[student, assignment][0]
 
     def _run(self, kind: type, student: str, assignment: str, **options: Any) -> None:
@@ -274,9 +279,15 @@ class Exchange:
 
 
 def _record(name: str) -> tuple[tuple[str, str], datetime | None]:
-    """Parse an inbound folder's name as nbgrader does: ((student, assignment), time), time None if it is none."""
-    parts = name.rsplit("+", 3)
+    """Parse an inbound folder's name: ((student, assignment), by what to order it), None if it holds no time."""
+    student, assignment, when, *_ = [*name.rsplit("+", 3), "", ""]
     try:
-        return (parts[0], parts[1]), parse_utc(parts[2])
-    except (IndexError, ValueError, OverflowError):
-        return (name, ""), None
+        return (student, assignment), timestamps.read(when).order
+    except timestamps.NoTime:
+        return (student, assignment), None
+
+
+def _collected_at(folder: str) -> datetime | None:
+    """Return by what to order the submission in a folder; None if it has no time, and any other is newer."""
+    stamp = student_folder.read_stamp(Path(folder))
+    return stamp.order if stamp else None

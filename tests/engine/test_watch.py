@@ -104,11 +104,11 @@ def inbound(monkeypatch, tmp_path):
     return place, collect, said
 
 
-def hand_in(inbound, student, day, secret="secret", content=b"{}"):
-    folder = inbound / f"{student}+{NAME}+2026-01-{day:02} 10:00:00.000000 UTC+random"
+def hand_in(inbound, student, day, secret="secret", content=b"{}", when="2026-01-{:02} 10:00:00.000000 UTC"):
+    folder = inbound / f"{student}+{NAME}+{when.format(day)}+random"
     folder.mkdir()
     (folder / f"{NAME}.ipynb").write_bytes(content)
-    (folder / "timestamp.txt").write_text(f"2026-01-{day:02} 10:00:00.000000 UTC")
+    (folder / "timestamp.txt").write_text(when.format(day))
     if secret:
         (folder / "submission_secret.txt").write_text(secret)
     return folder
@@ -132,6 +132,17 @@ def test_the_newest_of_each_student_is_collected_once(inbound):
         hand_in(place, student, 6, content=b"6")
         assert collect() == [student]
         assert collected(place, student)[f"{NAME}.ipynb"] == "6"
+
+
+@pytest.mark.parametrize(("first", "last"), [("01:50:00 PDT", "01:10:00 PST"), ("01:10:00 BST", "01:50:00 BST")])
+def test_the_newest_is_known_by_its_zone_where_that_is_clear(inbound, first, last):
+    place, collect, _ = inbound
+    hand_in(place, "ada", 1, when=f"2026-11-{{:02}} {first}", content=b"1")
+    assert collect() == ["ada"]
+    hand_in(place, "ada", 1, when=f"2026-11-{{:02}} {last}", content=b"2")
+    assert collect() == ["ada"]
+    assert collected(place, "ada")[f"{NAME}.ipynb"] == "2"
+    assert collect() == []
 
 
 def test_what_is_still_being_handed_in_is_not_collected_and_another_name_is_reported(inbound):
@@ -242,11 +253,12 @@ def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(
     watcher = watching()
     classroom = watcher.classroom
     for student, answers in (("ada", BEST), ("bob", WRONG)):
-        put(classroom, student, handed_in(answers))
+        put(classroom, student, handed_in(answers), when="2026-07-01 10:00:00 BST")
         wait_for(lambda student=student: student in watcher.marked())
         assert page(classroom, student).is_file()
     assert scores(classroom)["ada"] == FULL
     assert 0 < scores(classroom)["bob"] < FULL
+    assert "bob (BST is +0100 in Britain, +0600 in Bangladesh)" in watcher.said()
     put(classroom, "broken", b"this is my homework")
     wait_for(lambda: "broken" in watcher.marked())
     assert "another autograder watch is at work" in run(course, classroom, "autograder", "watch", NAME, status=1)
