@@ -40,6 +40,7 @@ MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before i
 LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not come back from
 
 MAX_OUTPUTS = 300  # of one cell
+MAX_REMARKS = 10  # sentences about cells, at the beginning of the page
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
 FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
     "died": "the cell of the answer ended the Python process.",
@@ -198,8 +199,12 @@ class NotebookMarker:
         error = _error_of(result)
         advice = list(self._advisor.advise(cell.source, result, error))
         cell.outputs += map(_notice, advice)
-        where = f"the cell “{grade_id(cell)}”" if grade_id(cell) else "a cell of yours"
-        self.remarks += [f"In {where}: {text}" for text in advice]
+        where = (
+            f"the cell “{name}”"
+            if (name := grade_id(cell))
+            else f"a cell of {'the course' if _is_given(cell) else 'yours'}"
+        )
+        self.remarks += [f"In {where}: {text}" for text in advice[: MAX_REMARKS - len(self.remarks)]]
         failure = FAILURES.get(result.ending, "").format(limit=limit, error=error or "an error")
         for name in {grade_id(cell) or "", *defined_in(cell.source)}:  # answers may be merged into one cell
             self._failures[name] = " ".join(filter(None, [failure, *advice]))
