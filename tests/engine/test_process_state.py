@@ -148,6 +148,7 @@ def test_without_cells_of_their_own_nothing_more_runs(template, name):
     ("line", "failing", "error"),
     [
         ("%cd ..", "open('stories.txt')", "FileNotFoundError"),
+        ("cd ..", "open('stories.txt')", "FileNotFoundError"),
         ("import sys\nsys.path.remove('')", "import attention_tools", "ModuleNotFoundError"),
     ],
 )
@@ -156,7 +157,7 @@ def test_a_failure_behind_a_changed_folder_names_the_line(template, short, line,
     notebook = mended(submitted, short)
     marker = NotebookMarker(notebook, template, None, LIMITS)
     marker.run()
-    said = line if "%cd" in line else "A cell of yours"
+    said = line if "cd" in line else "A cell of yours"
     [cell] = [cell for cell in notebook.cells if cell.source == failing]
     assert any(said in str(output.get("text")) for output in cell.outputs)
     assert said in marker.remarks[0]

@@ -18,8 +18,8 @@ INPUT = re.compile(r"\binput\s*\(")
 APART = re.compile(r"\s*%%(timeit|writefile|bash|sh|script|html|js|javascript|latex|markdown|svg|perl|ruby|python3?)\b")
 
 MOVED = (
-    "{line} above left the notebook's own folder, and a cell below it stopped with {error}. Files and modules that "
-    "came with the notebook are found from its own folder only: take that line out, or go back before this cell."
+    "{line} left the notebook's own folder, and what stands below stopped with {error}. Files and modules that came "
+    "with the notebook are found from its own folder only: take that line out, or go back before this one."
 )
 NO_GRADIENTS = (
     "PyTorch's gradients are switched off here and left off, as by torch.set_grad_enabled(False): nothing below can be "
@@ -53,8 +53,6 @@ class Advisor:
                 yield f"Marks of a merge that was not finished are left in it: {merge}"
             if error.startswith("EOFError") and INPUT.search(source):
                 yield NO_INPUT
-            if self._left & LOST and NOT_FOUND.match(error):
-                yield MOVED.format(line=self._mover, error=error)
         if (magic := APART.match(source)) and (names := defined_in(source)):
             yield IN_MAGIC.format(magic=magic[1], names=", ".join(f"`{name}`" for name in sorted(names)[:5]))
         if "compile" in source and any(map(_compiles, ast.walk(parse_cell(source) or ast.Module([], [])))):
@@ -64,6 +62,8 @@ class Advisor:
         if result.left & LOST and not self._left & LOST:
             lines = MOVING_LINE.findall(source) if "folder" in result.left else []
             self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"
+        if result.ending == "error" and result.left & LOST and NOT_FOUND.match(error):
+            yield MOVED.format(line=self._mover, error=error)
         if "gradients" in result.left - self._left:
             yield NO_GRADIENTS
         self._left = result.left
