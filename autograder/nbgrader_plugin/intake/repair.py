@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from ...files import listed
 from ...judge.parsing import MAX_SOURCE, cached_by_source, parse_cell
 from ...judge.source_rules import defined_by, defined_in, needed_by
 from ..release.released_notebook import without_space
@@ -514,8 +515,7 @@ def _add_missing(
 def _listed(names: list[str]) -> str:
     if len(names) == 1:
         return f"The cell “{names[0]}” was"
-    more = f" and {len(names) - 6} more" if len(names) > 7 else ""
-    return f"{len(names)} cells ({', '.join(f'“{name}”' for name in names[: 6 if more else 7])}{more}) were"
+    return f"{len(names)} cells ({listed([f'“{name}”' for name in names], 6)}) were"
 
 
 def _move_tests(cells: list[NotebookNode], put_back: Container[str | None]) -> None:
