@@ -27,7 +27,8 @@ def _traits(name: str, value: object) -> Iterator[tuple[str, str]]:
     elif isinstance(value, nn.Module):
         yield name, f"module in {'training' if value.training else 'eval'} mode"
     elif isinstance(value, torch.optim.Optimizer):
-        yield name, "several groups" if len(value.param_groups) > 1 else "optimiser"
+        if len(value.param_groups) > 1:
+            yield name, "several groups"
     elif not isinstance(value, (bool, int, float, type(None))):
         yield name, type(value).__name__
     if isinstance(value, (tuple, list)):
