@@ -111,10 +111,17 @@ def _switch_user(uid: int) -> None:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def enter(uid: int, limits: dict[str, Any], files: str | None = None, private: Sequence[str] = ()) -> None:
+def enter(
+    uid: int,
+    limits: dict[str, Any],
+    files: str | None = None,
+    private: Sequence[str] = (),
+    installed: Sequence[str] = (),
+) -> None:
     """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
-    Copy the files of the folder `files` into the cage. Hide `private` folders that lie inside visible ones.
+    Copy the files of the folder `files` into the cage. Show the `installed` packages and folders of packages. Hide
+    `private` folders that lie inside visible ones.
     """
     libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
     inherited = address_space()  # read now: the cage may have no /proc
@@ -124,7 +131,7 @@ def enter(uid: int, limits: dict[str, Any], files: str | None = None, private: S
     socket.sethostname("notebook")
     with contextlib.suppress(KeyError):  # join a new keyring, so that the instructor's stays out of reach
         libc.syscall(KEYCTL[platform.machine()], 1, None)
-    _build_root(uid, limits["disk"], files, tuple(private))
+    _build_root(uid, limits["disk"], files, tuple(private), tuple(installed))
     limit_resources(limits, inherited)
     _drop_privileges(uid)
     filters.no_new_privileges()
@@ -138,10 +145,10 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "
     _check(libc.mount(*encoded, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
 
 
-def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]) -> None:
+def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...], installed: tuple[str, ...]) -> None:
     """Pivot into a new root that holds only the files and folders named here."""
     owner = f"uid={uid},gid={uid if os.geteuid() == 0 else os.getegid()}"
-    paths, masks = visible(), hidden(private)
+    paths, masks = visible(installed), hidden(private, installed)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
     for folder in ("/tmp/old", "/tmp/new"):
@@ -217,9 +224,12 @@ def _write_etc(folder: str, uid: int) -> None:
 
 
 @functools.cache
-def visible() -> tuple[tuple[str, str], ...]:
-    """Return the interpreter, its packages and the system's files, as (path in the cage, real path), parents first."""
-    prefixes = (sys.base_prefix, sys.prefix)
+def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
+    """Return the interpreter, packages and the system's files, as (path in the cage, real path), parents first.
+
+    `installed` holds packages, and folders of packages, that lie elsewhere than the interpreter's.
+    """
+    prefixes = (sys.base_prefix, sys.prefix, *installed)
     result: list[tuple[str, str]] = []
     for path in sorted({*SYSTEM, *prefixes, *map(os.path.realpath, prefixes)}):
         real = os.path.realpath(path)
@@ -230,9 +240,9 @@ def visible() -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
+def hidden(private: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return where `private` folders would be seen: an environment may be shown at a link and where that leads."""
-    shown = visible()
+    shown = visible(installed)
     real = [*map(os.path.realpath, private)]
     masks = [top + path[len(source) :] for path in real for top, source in shown if path.startswith(source + "/")]
     return tuple(mask for mask in masks if not any(f"{top}/".startswith(f"{mask}/") for top, _ in shown))

@@ -3,11 +3,12 @@
 import os
 import site
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 # Where the package was not installed but lies in a checkout: nobody finds it there without being told.
-CHECKOUT = () if str(PACKAGE_ROOT) in map(os.path.realpath, site.getsitepackages()) else (str(PACKAGE_ROOT),)
+CHECKOUT = () if any(PACKAGE_ROOT.glob("*.dist-info")) else (str(PACKAGE_ROOT),)
 FROM_GRADER = ("LANG", "LC_ALL", "TZ")  # the only ones whose values are the grader's
 FIXED = {
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
@@ -22,9 +23,11 @@ FIXED = {
 }
 
 
-def of_template() -> dict[str, str]:
-    """Return the template's environment variables; with them it finds Python and this package."""
-    return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": os.pathsep.join(CHECKOUT), **FIXED}
+def of_template(installed: Sequence[str] = ()) -> dict[str, str]:
+    """Return the template's environment variables: with them it finds Python, this package, and what is `installed`."""
+    told = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(path) in installed]
+    user = {"PYTHONUSERBASE": site.getuserbase()} if site.ENABLE_USER_SITE else {"PYTHONNOUSERSITE": "1"}
+    return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": os.pathsep.join([*CHECKOUT, *told]), **user, **FIXED}
 
 
 def of_notebook(home: str, temporary: str) -> dict[str, str]:

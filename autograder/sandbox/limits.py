@@ -13,6 +13,10 @@ class SandboxError(Exception):
     """Raised when the sandbox itself does not work; the student is not to blame."""
 
 
+class NoSandbox(SandboxError):
+    """Raised when a process cannot be caged on this machine."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one notebook. Times in seconds, sizes in bytes."""

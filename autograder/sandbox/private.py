@@ -1,13 +1,14 @@
-"""Find the folders that no notebook may see: answer keys, checks and solutions, wherever they are installed."""
+"""Find the folders that no notebook may see: answer keys, checks and solutions, and a person's own files."""
 
 import contextlib
 import functools
 import importlib.util
+import os
 from collections.abc import Iterator
 from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 
-from ..spec.course import GROUP, SETTINGS, NoCourse, home
+from ..spec.course import GROUP, SETTINGS, NoCourse, home, root
 
 ENGINE = Path(__file__).resolve().parents[1]
 SHARED = frozenset({"..", "__pycache__"})  # first parts of an installed file's path that belong to no one package
@@ -36,3 +37,21 @@ def private_folders() -> tuple[str, ...]:
     """Return these packages' folders, and the checkouts in which they lie."""
     checkouts = [str(folder) for package in packages() if ((folder := Path(package).parent) / SETTINGS).exists()]
     return tuple(dict.fromkeys([*packages(), *checkouts]))
+
+
+def data_folders() -> tuple[str, ...]:
+    """Return the folders of a person's own files: the home, this one, the course's, and the term's data."""
+    folders = [os.path.expanduser("~"), os.getcwd()]
+    if ((place := root()) / SETTINGS).is_file():  # else it is a part of the installed course
+        folders += [str(place), str(place / os.environ.get("COURSE_CLASSROOM", "classroom"))]
+    return tuple(dict.fromkeys(map(os.path.realpath, folders)))
+
+
+@functools.cache
+def homes() -> frozenset[str]:
+    """Return the home folders of this machine's users."""
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return frozenset()
+    return frozenset(os.path.realpath(user.pw_dir) for user in pwd.getpwall())

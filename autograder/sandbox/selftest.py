@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from . import environment
+from . import environment, installed
 from .cage import hidden, visible
 from .filters import landlock_version
-from .limits import CellResult, Limits, SandboxError
-from .private import packages
+from .limits import CellResult, Limits, NoSandbox, SandboxError
+from .private import data_folders, packages
 
 Run = Callable[[str, Limits], CellResult]  # runs a cell as the first of a notebook with these limits
 
@@ -23,7 +23,7 @@ PROCESSES = 8  # limit of the test notebook
 ATTEMPTS = {
     "read a file of yours": "token in open(secret).read()",
     "read the checks of the exercises": "any(map(os.listdir, filter(os.path.isdir, packages)))",
-    "list your home folder": "bool(set(os.listdir(home)) & set(names_at_home))",
+    "list your home, your working folder or the classroom": "any(map(lists, own))",
     "see other processes": "bool(set(map(int, filter(str.isdigit, os.listdir('/proc')))) - {os.getpid()})",
     "read the memory of other processes": "bool(open('/proc/%d/mem' % grader, 'rb'))",
     "signal other processes": "os.kill(grader, 0) is None",
@@ -58,6 +58,12 @@ def writes(folder):
         return False
     return not name.startswith("/tmp/")  # a cell has a /tmp of its own, which is looked at from outside
 
+def lists(folder):
+    try:
+        return bool(set(os.listdir(folder)) & set(own[folder]))
+    except OSError:
+        return False
+
 def forks(count):
     children = []
     try:
@@ -80,7 +86,8 @@ def succeeds(attempt):
         return False
 
 open("own", "w").write("a cell can write in its own folder")
-print(json.dumps([attempt for attempt in attempts if succeeds(attempts[attempt])]))
+unseen = [place for place in installed if not os.access(place, os.R_OK)]
+print(json.dumps([[attempt for attempt in attempts if succeeds(attempts[attempt])], unseen]))
 """
 
 REMEDY = (
@@ -89,7 +96,7 @@ REMEDY = (
     "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
     "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or mark as root. To run students' programs with "
     "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py, or give "
-    "`--Judge.sandbox=False` to `nbgrader autograde` or `--no-sandbox` to `autograder demo`."
+    "`--Judge.sandbox=False` to `nbgrader autograde` or `--no-sandbox` to `autograder grade`."
 )
 
 
@@ -98,11 +105,16 @@ def check_cage(run: Run) -> str:
     if not sys.platform.startswith("linux"):
         raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {REMEDY}")
     try:
-        succeeded = _broken_out(run)
-    except SandboxError as error:
-        raise SandboxError(f"{error} {REMEDY}") from error
+        succeeded, unseen = _broken_out(run)
+    except NoSandbox as error:
+        raise SandboxError(f"{error}. {REMEDY}") from error
     if succeeded:
         raise SandboxError(f"The cage does not hold: a notebook could {', '.join(succeeded)}. {REMEDY}")
+    if unseen:
+        raise SandboxError(
+            f"Nothing was marked: notebooks in the sandbox may not read the packages in {', '.join(unseen)}. Let other "
+            "users read them (`chmod -R a+rX`), or install them elsewhere."
+        )
     way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
     landlock = f"Landlock {landlock_version()}" if landlock_version() else "no Landlock"
     return (
@@ -111,8 +123,11 @@ def check_cage(run: Run) -> str:
     )
 
 
-def _broken_out(run: Run) -> list[str]:
-    """Run the test cell and return the names of ATTEMPTS that succeeded. Raise SandboxError if it did not finish."""
+def _broken_out(run: Run) -> tuple[list[str], list[str]]:
+    """Run the test cell; return the names of ATTEMPTS that succeeded, and the places with packages that it cannot read.
+
+    Raise NoSandbox if it did not finish.
+    """
     token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
     limits = replace(Limits(), processes=PROCESSES, cell=10)
     with (
@@ -129,15 +144,13 @@ def _broken_out(run: Run) -> list[str]:
         os.chmod(path, 0o777)
         abstract.listen()
         named.listen()
-        home = Path.home()
-        names_at_home = os.listdir(home) if home.is_dir() and os.access(home, os.R_OK) else []
         facts = {
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
-            "packages": [*packages(), *hidden(packages())],
-            "home": str(home),
-            "names_at_home": [name for name in names_at_home if not _leads_to_python(home / name)],
+            "packages": [*packages(), *hidden(packages(), installed.places())],
+            "own": {folder: _own_names(Path(folder)) for folder in data_folders() if folder != "/"},
+            "installed": installed.places(),
             "grader": os.getpid(),
             "port": server.getsockname()[1],
             "abstract": "\0" + token,
@@ -149,15 +162,18 @@ def _broken_out(run: Run) -> list[str]:
         written = set(os.listdir(folder)) - {"secret", "socket"}
     text = "".join(output.get("text", "") for output in result.outputs)
     try:
-        succeeded: list[str] = json.loads(text)
+        succeeded, unseen = json.loads(text)
     except ValueError:
-        raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
-    return list(dict.fromkeys(succeeded + ["write outside its folder"] * bool(written)))
+        raise NoSandbox(f"the test of the cage did not finish ({result.ending}): {result.outputs}") from None
+    return list(dict.fromkeys(succeeded + ["write outside its folder"] * bool(written))), unseen
 
 
-def _leads_to_python(path: Path) -> bool:
-    """Return True if a visible path lies in `path`.
+def _own_names(folder: Path) -> list[str]:
+    """Return the names in a person's folder that no notebook may see: all but what leads to packages.
 
-    The interpreter, or a link to it, may lie in the home folder; then the cage shows the folders on the way to it.
+    The interpreter, packages, or a link to them may lie there; then the cage shows the folders on the way to them.
     """
-    return any(Path(shown).is_relative_to(way) for shown, _ in visible() for way in (path, path.resolve()))
+    shown = [Path(path) for path, _ in visible(installed.places())]
+    names = os.listdir(folder) if os.path.isdir(folder) and os.access(folder, os.R_OK) else []
+    ways = {name: (folder / name, (folder / name).resolve()) for name in names}
+    return [name for name in names if not any(path.is_relative_to(way) for path in shown for way in ways[name])]

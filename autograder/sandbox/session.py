@@ -16,15 +16,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..untrusted.wire import Channel, Packet, WireError, encode
-from . import environment, selftest
+from . import environment, installed, selftest
 from .cage import copy_files
-from .limits import LEFT, CellResult, Limits, SandboxError
+from .limits import LEFT, CellResult, Limits, NoSandbox, SandboxError
 from .monitor import INTERRUPT
-from .private import private_folders
+from .private import data_folders, private_folders
 
 MAX_MESSAGES = 200_000  # per cell; a loop that displays something at each step reaches the output limit far earlier
 MAX_HEADER = 4 * 2**20  # bytes of text in a reply; numbers come separately
 MAX_OUTPUTS = 1_000  # outputs kept per cell
+MISSING = (
+    "Nothing was marked: notebooks in the sandbox do not find the package {name}. They see what is installed in "
+    "{places}: install it there with `{python} -m pip install …`."
+)
 MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining questions are refused
 
 
@@ -59,7 +63,7 @@ class Template:
         """
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
-        paths["private"] = [os.path.expanduser("~"), os.getcwd(), *private_folders()]
+        paths["private"], paths["installed"] = [*data_folders(), *private_folders()], installed.places()
         for _ in range(2):
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
@@ -111,7 +115,7 @@ class Template:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno()), *self.preload],
             pass_fds=[theirs.fileno()],
-            env=environment.of_template(),
+            env=environment.of_template(installed.places()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
@@ -160,7 +164,10 @@ class Session(contextlib.AbstractContextManager["Session"]):
             raise SandboxError(f"a child process did not start: {error}") from error
         if "problem" in greeting:
             self.close()
-            raise SandboxError(f"a notebook could not be caged: {greeting['problem']}")
+            if missing := greeting.get("missing"):
+                places = ", ".join([sys.prefix, *installed.places()])
+                raise SandboxError(MISSING.format(name=missing, places=places, python=sys.executable))
+            raise NoSandbox(f"a notebook could not be caged: {greeting['problem']}")
 
     @contextlib.contextmanager
     def counted_as_busy(self) -> Iterator[None]:

@@ -116,7 +116,7 @@ def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, 
     try:
         os.setsid()
         if request["caged"]:
-            cage.enter(uid, request["limits"], request["files"], request["private"])
+            cage.enter(uid, request["limits"], request["files"], request["private"], request["installed"])
         else:
             os.chdir(request["scratch"])
             cage.limit_resources(request["limits"], cage.address_space())
@@ -128,7 +128,8 @@ def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, 
         else:
             shell.serve(control, request["limits"])
     except Exception as error:
-        Channel(control).send({"problem": f"{type(error).__name__}: {error}"})
+        missing = isinstance(error, ImportError) and error.name
+        Channel(control).send({"problem": f"{type(error).__name__}: {error}", "missing": missing or ""})
         os._exit(1)
 
 

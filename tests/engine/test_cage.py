@@ -293,7 +293,7 @@ def test_an_environment_may_be_a_link_in_the_home_folder(template, tmp_path):
 
 def test_what_is_private_is_hidden_wherever_it_is_shown(monkeypatch):
     shown = (("/home/somebody/.venv", "/opt/env"), ("/opt/env", "/opt/env"), ("/usr/lib", "/usr/lib"))
-    monkeypatch.setattr(cage, "visible", lambda: shown)
+    monkeypatch.setattr(cage, "visible", lambda installed: shown)
     course = "lib/site-packages/a_course"
     found = cage.hidden.__wrapped__((f"/opt/env/{course}", "/srv/elsewhere", "/opt"))
     assert found == (f"/home/somebody/.venv/{course}", f"/opt/env/{course}")
