@@ -156,29 +156,33 @@ def grade(
 
     if not scheduler:
         start_server()  # its imports take as long as those that follow here
+    from .cluster import preflight
     from .cluster.grade import Classroom, afterwards, progress
     from .cluster.grade import grade as mark_all
-    from .nbgrader_plugin.converters import assignments, settings
+    from .nbgrader_plugin.converters import folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.student_folder import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    refuse_elsewhere()
     app = settings(place)
-    submitted = app.coursedir.submitted_directory
-    handed_in = [name for name in assignments(app) if any(Path(app.coursedir.root, submitted).glob(f"*/{name}"))]
-    if not wanted and not everything:
-        there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {submitted}"
-        raise typer.BadParameter(f"name an assignment, or say --all; {there}")
-    with _refusing(ValueError):
-        chosen = assignments(app, wanted) if wanted else handed_in
-    failed = 0
+    with _stopping(preflight.NotReady):
+        chosen = preflight.chosen_assignments(app, wanted or (), everything)
+        preflight.require_student(app.coursedir, folder_of(app), student)
+        preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
+    failed, found = 0, False
     with (
         _said_plainly(),
         pool(scheduler, workers) as processes,
         contextlib.closing(Classroom(place, processes, not no_sandbox)) as classroom,
     ):
         for assignment in chosen:
-            with progress(console) as bar:
+            with _said_when_interrupted(assignment), progress(console) as bar:
                 outcome = mark_all(classroom, assignment, student, force, bar)
+            if not outcome.marked + outcome.unchanged + len(outcome.failed):
+                who = "nobody" if student == "*" else f"no student “{student}”"
+                _print(f"{assignment}: {who} has handed it in")
+                continue
+            found = True
             counts = f"{outcome.marked} marked, {outcome.unchanged} unchanged, {len(outcome.failed)} failed"
             console.print(f"{assignment}: {counts}, {outcome.seconds:.1f} s", highlight=False)
             for name, why in outcome.failed.items():
@@ -187,8 +191,23 @@ def grade(
             for line in afterwards(classroom, assignment, outcome):
                 console.print(f"  {shown(line, 20_000)}", markup=False, highlight=False, soft_wrap=True)
             failed += len(outcome.failed)
-    if failed:
+        for sentence in outcome.overlooked:
+            _print(sentence, style="yellow")
+    if failed or not found:
         raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _said_when_interrupted(assignment: str) -> Iterator[None]:
+    """Say after Ctrl-C what is marked, and exit with the shell's status for it."""
+    from .cluster.grade import Interrupted
+
+    try:
+        yield
+    except Interrupted as stopped:
+        done = f"{stopped.marked} of {stopped.planned} are marked, with their feedback"
+        _print(f"Stopped. {assignment}: {done}; the same command goes on with the others.")
+        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -199,12 +218,16 @@ def watch(
     no_sandbox: Uncaged = False,
 ) -> None:
     """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
+    from .cluster import preflight
     from .cluster.watch import Watcher
-    from .nbgrader_plugin.converters import assignments, settings
+    from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    with _refusing(ValueError):
-        chosen = assignments(settings(place), wanted or ())
+    refuse_elsewhere()
+    with _stopping(ValueError, preflight.NotReady):
+        nbgrader = settings(place)
+        chosen = assignments(nbgrader, wanted or ())
+        preflight.require_room([folder_of(nbgrader), Path(tempfile.gettempdir())])
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
         Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 
@@ -213,15 +236,26 @@ def watch(
 def _said_plainly() -> Iterator[None]:
     """Print an expected error as one sentence and exit with status 1."""
     from nbgrader.converters.base import NbGraderException
+    from sqlalchemy.exc import DBAPIError
 
     from .sandbox.limits import SandboxError
 
     try:
         yield
+    except typer.Exit:  # a RuntimeError, too
+        raise
+    except DBAPIError as error:
+        again = "Nothing is lost: once that is mended, the same command goes on."
+        _print(f"The gradebook cannot be used ({error.orig}). {again}", style="bold red")
+        raise typer.Exit(1) from None
     except (RuntimeError, SandboxError, OSError, NbGraderException) as error:
         again = " Nothing is lost: once that is mended, the same command goes on." if isinstance(error, OSError) else ""
-        console.print(f"[bold red]{escape(str(error))}.{again}[/]", highlight=False)
-        raise typer.Exit(1) from error
+        if isinstance(error, FileNotFoundError) and error.filename == "alembic":
+            again = (
+                " nbgrader makes the gradebook with this program, which is installed with it: put its folder on PATH."
+            )
+        _print(f"{str(error).rstrip('.')}.{again}", style="bold red")
+        raise typer.Exit(1) from None
 
 
 @app.command("try")
@@ -268,6 +302,8 @@ def _tried_notebook(declared: Any, file: Path, caged: bool) -> tuple[str, dict[s
 
     with _said_plainly(), _stopping(NotAFile), console.status(f"marking {file.name}"):
         marked = mark_file(file, declared.notebook, caged)
+        if marked.hopeless:
+            raise RuntimeError(marked.hopeless)
     if marked.problem:
         _print(f"{file} could not be marked: {marked.problem}\n{marked.log}", style="bold red")
         raise typer.Exit(1)
@@ -479,10 +515,11 @@ def release(
     from .authoring import NotReleasable, stage
     from .files import WouldOverwrite, write_atomically
     from .handout import NotReady, prepare_start
-    from .nbgrader_plugin.converters import prepare_release, settings, sources_of
+    from .nbgrader_plugin.converters import prepare_release, refuse_elsewhere, settings, sources_of
     from .nbgrader_plugin.release.generate import Refused
     from .workload import Unannounced
 
+    refuse_elsewhere()
     chosen = list(map(_notebook, wanted or course.notebooks()))
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     nbgrader = settings(place)
@@ -538,8 +575,10 @@ def demo(no_sandbox: Uncaged = False) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
     from .files import WouldOverwrite
+    from .nbgrader_plugin.converters import refuse_elsewhere
 
-    with _stopping(WouldOverwrite):
+    refuse_elsewhere()
+    with _said_plainly(), _stopping(WouldOverwrite):
         right = run(console, no_sandbox)
     if not right:
         console.print("[bold red]Not every mark is what the sample class deserves.[/]")

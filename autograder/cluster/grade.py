@@ -18,6 +18,7 @@ from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
 from ..nbgrader_plugin.intake import timestamps
 from ..nbgrader_plugin.marking.notices import FAILED, refusal
 from ..nbgrader_plugin.report.marks import read_marks
+from ..sandbox.limits import SandboxError
 from . import ledger, marking
 from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked, Submission
@@ -32,7 +33,16 @@ class Outcome:
     logs: dict[str, Path] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # students marked now of whom nothing could be read
     stamps: dict[str, timestamps.Stamp] = field(default_factory=dict)  # by student
+    overlooked: list[str] = field(default_factory=list)  # sentences on what is no submission of any assignment
     seconds: float = 0.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during marking: `marked` of the `planned` submissions are in the gradebook, each with its feedback."""
+
+    def __init__(self, marked: int, planned: int) -> None:
+        super().__init__()
+        self.marked, self.planned = marked, planned
 
 
 class Classroom:
@@ -84,12 +94,19 @@ def progress(console: Console) -> bars.Progress:
 def grade(
     classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: bars.Progress | None = None
 ) -> Outcome:
-    """Mark the changed submissions of an assignment and write their feedback; return the outcome."""
+    """Mark the changed submissions of an assignment and write their feedback; return the outcome.
+
+    Raise Interrupted on Ctrl-C, SandboxError if notebooks cannot be run, and NbGraderException without an assignment.
+    """
     started = time.monotonic()
     with classroom.turn(assignment, bar.console if bar is not None else None):
-        outcome = _Run(classroom, assignment, student, bar).go(force)
-    outcome.seconds = time.monotonic() - started
-    return outcome
+        run = _Run(classroom, assignment, student, bar)
+        try:
+            run.go(force)
+        except KeyboardInterrupt:
+            raise Interrupted(run.outcome.marked, run.planned) from None
+    run.outcome.seconds = time.monotonic() - started
+    return run.outcome
 
 
 def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Iterator[str]:
@@ -120,6 +137,7 @@ class _Run:
     def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
+        self.planned = 0  # submissions to mark
         self.ledger = ledger.Ledger(classroom.folder, assignment)
         for part in self.ledger.folder.glob("*.part"):  # of a run that was killed
             part.unlink(missing_ok=True)
@@ -132,12 +150,13 @@ class _Run:
         self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
+        self.outcome.overlooked = self.writer.overlooked
         for sentence in self.writer.unlisted:
             self.outcome.failed[sentence] = "nbgrader cannot list it"
         outdated = self._plan(force)
-        count = sum(map(len, self._alike.values())) + len(outdated)
-        if count:
-            self.task = self.bar.add_task(self.assignment, total=count, failures="")
+        self.planned = sum(map(len, self._alike.values())) + len(outdated)
+        if self.planned:
+            self.task = self.bar.add_task(self.assignment, total=self.planned, failures="")
             for student in outdated:
                 self._put_page(student)
             if self._alike:
@@ -187,11 +206,13 @@ class _Run:
             self._take_pages(patience=0)
 
     def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
+        if isinstance(marked, Marked) and marked.hopeless:
+            raise SandboxError(marked.hopeless)
         try:
             if isinstance(marked, BaseException):
                 raise marking.NotConverted(f"{type(marked).__name__}: {marked}")
             if marked.problem:
-                raise marking.NotConverted(f"{marked.problem}\n{marked.log}")
+                raise marking.NotConverted(f"{marked.log}\n{marked.problem}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
             suspects = (text for text in marked.notebooks.values() if FAILED in text)
             if any(refusal(nbformat.reads(text, as_version=4).cells) is not None for text in suspects):

@@ -24,12 +24,13 @@ from nbgrader.utils import find_all_files
 from ..nbgrader_plugin.converters import logged, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import released
 from ..nbgrader_plugin.intake import repair, student_folder
-from ..nbgrader_plugin.preprocessors import Judge
+from ..nbgrader_plugin.preprocessors import Judge, NothingMarked
 from ..spec.course import course
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
+SQLITE_FULL = "database or disk is full"
 SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
@@ -74,7 +75,23 @@ def reason(error: Exception) -> str:
     """Return why a submission could not be entered. Raise the error if no submission is to blame for it."""
     if isinstance(error, OSError) and error.errno in DISK_FULL:
         raise error
+    if SQLITE_FULL in str(error):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
     return str(error) if isinstance(error, NotConverted) else "".join(traceback.format_exception(error))
+
+
+def cause_in(log: str) -> str:
+    """Return the last line of the last traceback in nbgrader's log; "" if there is none.
+
+    nbgrader logs an exception, goes on, and at the end raises another one that only points to the log.
+    """
+    cause, inside = "", False
+    for line in log.splitlines():
+        if line.startswith("Traceback "):
+            inside = True
+        elif inside and line and not line[0].isspace():
+            cause, inside = line, False
+    return cause
 
 
 def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> list[Path]:
@@ -86,7 +103,8 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
             with contextlib.chdir(converter.coursedir.root):
                 type(converter).convert_notebooks(converter)  # skips the wrapper that the exporter puts around it
         except (NbGraderException, SystemExit) as error:
-            raise NotConverted(f"{error}\n{log.getvalue()}") from error
+            said = log.getvalue()
+            raise NotConverted(f"{said}\n{cause_in(said) or error}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
     return [there / Path(name).with_suffix(converter.exporter.file_extension) for name in names]
 
@@ -123,6 +141,8 @@ class Marker:
                 names = self._converter.exporter.expect(submission.found_in(place), str(place))
                 for path in convert(self._converter, place, names):
                     notebooks[path.name] = path.read_text("utf-8")
+            except NothingMarked as reason:
+                return Marked(hopeless=str(reason))
             except NotConverted as error:
                 problem = str(error)
             except Exception:

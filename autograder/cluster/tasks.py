@@ -43,3 +43,4 @@ class Marked:
     log: str = ""
     seconds: float = 0.0
     problem: str = ""
+    hopeless: str = ""  # a sentence: why no submission can be marked there

@@ -33,6 +33,7 @@ from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
 
 POLL_INTERVAL = 0.3  # seconds between two polls for new submissions
+LOOK_INTERVAL = 60.0  # seconds between two looks for what is no submission
 SPARE = 2  # processes beyond the number of cores, for slow submissions
 TRIES = 2  # worker deaths after which a submission counts as failed
 STOP_TIMEOUT = 5.0  # seconds after which a process that does not stop is killed
@@ -75,6 +76,8 @@ class Watcher:
         self._failed_starts = 0
         self._idle = False  # waiting for an answer, so safe to interrupt
         self._warned: set[str] = set()  # students whose used-up budget was already reported
+        self._named: set[str] = set()  # sentences on what is no submission
+        self._look_at = 0.0  # the monotonic clock's time of the next look for these
 
     def run(self) -> None:
         """Run until `stopping` is set. Raise RuntimeError if another watcher runs here or if marking does not work."""
@@ -150,7 +153,17 @@ class Watcher:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def _name_overlooked(self) -> None:
+        """Name once each file and folder that is no submission, now and every LOOK_INTERVAL seconds."""
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_INTERVAL
+            for sentence in next(iter(self.writers.values())).look_around():
+                if sentence not in self._named:
+                    self._named.add(sentence)
+                    self._print(sentence)
+
     def _step(self) -> None:
+        self._name_overlooked()
         for student, assignment, when in itertools.chain(self.exchange.collect(), self.folders.arrivals()):
             if isinstance(when, str):
                 self._fail(student, assignment, when)
@@ -271,7 +284,7 @@ class Watcher:
                 continue
             if not worker.ready:
                 if isinstance(answer, Failed):
-                    raise RuntimeError(str(answer).strip().splitlines()[-1])
+                    raise RuntimeError(str(answer).strip().splitlines()[-1].removeprefix("RuntimeError: "))
                 worker.ready, self._failed_starts = True, 0
                 continue
             work, stopped, worker.stopped = worker.work, worker.stopped, None

@@ -156,6 +156,8 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
     for assignment, released in known.items():
         submission = mistaken(place, assignment)
         marked = mark(released, submission, ledger.environment_of(assignment), caged)
+        if marked.hopeless:
+            raise RuntimeError(marked.hopeless)
         if marked.problem:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
             raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")

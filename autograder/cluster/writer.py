@@ -19,6 +19,11 @@ from .ledger import Ledger, Record
 from .marking import convert, set_up, writing_preprocessors
 from .tasks import Marked, Submission
 
+UNKNOWN = (
+    "The gradebook does not know {0}, and it could not be generated: `nbgrader generate_assignment {0}` says why. "
+    "Nobody was marked"
+)
+
 
 class _Writing(Autograde):
     """nbgrader's `Autograde` for notebooks that are already marked."""
@@ -64,10 +69,15 @@ class Writer:
         self._autograde.assignments = {}
         set_up(self._autograde)  # its exporter reads every submission
         with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
-            due = gradebook.find_assignment(assignment).duedate
+            try:
+                due = gradebook.find_assignment(assignment).duedate
+            except MissingEntry:
+                raise NbGraderException(UNKNOWN.format(assignment)) from None
         self._due = f", due {due}" if due else ""
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
+        self.overlooked: list[str] = exporter.overlooked
+        self.look_around = exporter.look_around
         left_out = set(self.course.student_id_exclude.split(","))
         self.places = {
             one.student: Place(self._autograde.coursedir, Path(folder), one)

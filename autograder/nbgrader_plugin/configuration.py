@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,10 @@ def _plug_in(c: Any) -> None:
     # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
     gc.set_threshold(20_000, 20, 50)
 
-    # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated.
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated,
+    # and where `pip install --user` puts programs.
+    folders = [str(Path(sys.executable).parent), sysconfig.get_path("scripts", f"{os.name}_user")]
+    os.environ["PATH"] = os.pathsep.join([*folders, os.environ.get("PATH", "")])
 
     # Marking: the exporter repairs submissions as it reads them. The judge replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter

@@ -15,8 +15,9 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from sqlalchemy.exc import SAWarning
 
+from ..close_names import did_you_mean
 from ..files import listed
-from ..spec.course import notebooks, root
+from ..spec.course import NO_COURSE, SETTINGS, NoCourse, course, notebooks, root
 from .configuration import mark_with_autograder
 from .release.generate import (
     Refused,
@@ -52,6 +53,21 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
     return app
 
 
+def refuse_elsewhere() -> None:
+    """Raise NoCourse unless a configuration says where a course is: here, in a folder above, or the user's own."""
+    here, place = Path.cwd(), root()
+    if (place / SETTINGS).is_file() and here.is_relative_to(place):
+        return
+    app = NbGraderApp(log_level=logging.CRITICAL)
+    app.initialize([])
+    if "root" not in app.config.CourseDirectory:
+        make = "nbgrader quickstart NAME" if course() is NO_COURSE else "autograder init FOLDER"
+        raise NoCourse(
+            f"There is no course here: no {SETTINGS} lies in {here} or in a folder above it. Go to your course's "
+            f"folder with `cd`, or make one with `{make}`."
+        )
+
+
 def folder_of(app: NbGraderApp) -> Path:
     """Return the folder that holds the term's data: the one in which the folder of submissions lies."""
     return Path(app.coursedir.format_path(app.coursedir.submitted_directory, "x", "y")).parents[2]
@@ -69,8 +85,9 @@ def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
     found = {Path(path).parent.name for step in steps for path in glob.glob(place.format_path(step, ".", "*/*.ipynb"))}
     known = [*notebooks(), *sorted(found - set(notebooks()))]
     if missing := [name for name in wanted if name not in known]:
-        there = f"there are {', '.join(known)}" if known else f"no notebooks lie in {place.source_directory}/"
-        raise ValueError(f"there is no assignment {missing[0]!r}; {there}")
+        here = [name for name in known if name in found] or known  # an installed course may have none in this folder
+        there = f" There are {', '.join(here)}." if here else f" No notebooks lie in {place.source_directory}/."
+        raise ValueError(f"there is no assignment {missing[0]!r}.{did_you_mean(missing[0], known) or there}")
     return list(dict.fromkeys(wanted)) or known
 
 

@@ -1,6 +1,7 @@
 """Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`."""
 
 import functools
+import glob
 import json
 import logging
 import os
@@ -31,6 +32,7 @@ from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
 from .hidden_tests import exercise_of, refuse_unknown_names, visible
 from .intake import repair, resubmission, student_folder, timestamps
+from .intake.overlooked import overlooked
 from .marking import tampering
 from .marking.notices import FAILED
 from .release.generate import changed_settings, register_assignment
@@ -63,6 +65,13 @@ class ReleaseStubs(ClearSolutions):
             self.code_stub = stubs
 
 
+class NothingMarked(BaseException):
+    """Raised before the first student if none can be marked here; the text is a sentence that says why and what to do.
+
+    Not an Exception: nbgrader would remove what is there, and go on to say the same of every student.
+    """
+
+
 class SubmissionExporter(NotebookExporter):
     """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason."""
 
@@ -71,6 +80,8 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
+        self.overlooked: list[str] = []  # sentences on files and folders that are no submission
+        self.look_around: Callable[[], list[str]] = list  # returns these anew
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
@@ -80,7 +91,7 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(said)
             share_engines()
             resubmission.read_times(self.parent.coursedir)
-            resubmission.mark_newer(self.parent, self.handed_in)
+            resubmission.mark_newer(self.parent, self.handed_in, self._prove_sandbox)
             self._add_submissions()
 
     def _add_submissions(self) -> None:
@@ -112,6 +123,8 @@ class SubmissionExporter(NotebookExporter):
                         register_assignment(settings, converter, assignment)
                     except NbGraderException:
                         self.log.exception("%s could not be generated", assignment)
+            self.look_around = functools.partial(overlooked, top, self._assignments())
+            self.overlooked = self.look_around()
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
         """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
@@ -122,7 +135,9 @@ class SubmissionExporter(NotebookExporter):
         """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
         wanted = self.parent.coursedir.assignment_id
         for name in student_folder.folders_in(top, self.parent.coursedir.student_id):
-            plain = (top / name).is_dir() and not (top / name).is_symlink()
+            if not (top / name).is_dir():
+                continue  # `overlooked` names it
+            plain = not (top / name).is_symlink()
             for assignment in student_folder.folders_in(top / name, wanted) if plain else [wanted]:
                 folder = top / name / assignment
                 self.parent.assignments.pop(str(folder), None)
@@ -168,14 +183,27 @@ class SubmissionExporter(NotebookExporter):
         def convert_then_report() -> None:
             try:
                 convert()
+            except NothingMarked as reason:
+                self.log.error(str(reason))
+                raise NbGraderException(str(reason)) from None
             finally:
                 self._report_times()
+                for sentence in self.overlooked:
+                    self.log.warning(sentence)
                 for sentence in self.unlisted:
                     self.log.error(sentence)
             if self.unlisted:
                 raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
         converter.convert_notebooks = convert_then_report
+
+    def _assignments(self) -> set[str]:
+        """Return the names of all assignments: those of the gradebook, and those with a folder."""
+        settings = self.parent.coursedir
+        with Gradebook(settings.db_url, settings.course_id) as gradebook:
+            known = {assignment.name for assignment in gradebook.assignments}
+        steps = (settings.source_directory, settings.release_directory)
+        return known.union(*(map(os.path.basename, glob.glob(settings.format_path(step, ".", "*"))) for step in steps))
 
     def _report_times(self) -> None:
         left_out = self.parent.coursedir.student_id_exclude.split(",")
@@ -186,6 +214,15 @@ class SubmissionExporter(NotebookExporter):
         for assignment, found in stamps.items():
             for sentence in timestamps.remarks(found):
                 self.log.warning("%s: %s", assignment, sentence)
+
+    def _prove_sandbox(self, assignment: str) -> None:
+        """Start the sandbox in which this assignment's notebooks run. Raise NothingMarked if that fails."""
+        if any(one is Judge or one == f"{Judge.__module__}.Judge" for one in self.parent.autograde_preprocessors):
+            release = (_read_release(path, path.stat().st_mtime_ns) for path in self._released(assignment))
+            try:
+                Judge(parent=self.parent).start_for(any(map(_is_of_the_course, release)))
+            except SandboxError as error:
+                raise NothingMarked(str(error)) from error
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir
@@ -325,13 +362,25 @@ class Judge(NbGraderPreprocessor):
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
+    def start_for(self, is_of_the_course: bool) -> "Template":
+        """Return this process's template for the course's notebooks, or for others; log how a first trial went.
+
+        Raise SandboxError if notebooks cannot be run in it.
+        """
+        preload = course().preload if is_of_the_course else ()
+        if preload not in Judge.templates:
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox, preload))
+        return Judge.templates[preload]
+
     @staticmethod
     def start_template(caged: bool, preload: tuple[str, ...]) -> str:
         """Start the process from which notebooks are forked that use these modules; return how a trial went."""
         from ..sandbox.session import Template
 
-        Judge.templates[preload] = Template(caged, preload)
-        return Judge.templates[preload].prove()
+        template = Template(caged, preload)
+        said = template.prove()
+        Judge.templates[preload] = template
+        return said
 
     def _mark(self, nb: NotebookNode, resources: dict[str, Any], remarks: list[str]) -> str | None:
         """Mark in place, and add to `remarks` what the student must know of the notebook as a whole.
@@ -342,13 +391,11 @@ class Judge(NbGraderPreprocessor):
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
-        preload = course().preload if _is_of_the_course(nb) else ()
-        if preload not in Judge.templates:
-            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge.start_template(self.sandbox, preload))
+        template = self.start_for(_is_of_the_course(nb))
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             path = Path(resources["metadata"]["path"])
-            marker = NotebookMarker(nb, Judge.templates[preload], path, limits, remarks=remarks, tell=Judge.tell)
+            marker = NotebookMarker(nb, template, path, limits, remarks=remarks, tell=Judge.tell)
             marker.run()
         except SandboxError:
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it

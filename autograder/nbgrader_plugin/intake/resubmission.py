@@ -1,7 +1,7 @@
 """Let nbgrader know when a submission was handed in, and mark one again that is newer though no time proves it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,13 @@ def read_times(course: CourseDirectory) -> None:
     course.get_existing_timestamp = handed_in_at
 
 
-def mark_newer(converter: Any, handed_in: Mapping[str, student_folder.Submission]) -> None:
+def mark_newer(
+    converter: Any, handed_in: Mapping[str, student_folder.Submission], prepare: Callable[[str], None]
+) -> None:
     """Let nbgrader's `Autograde` mark a submission again, as with `--force`, if it replaced the one that was marked.
 
-    nbgrader itself compares their times only, and marks none again that came without one, or after one without.
+    nbgrader itself compares their times only, and marks none again that came without one, or after one without. Before
+    a submission is marked, and what was marked before is removed, `prepare` is called with its assignment.
     """
     init = converter.init_destination
 
@@ -41,6 +44,8 @@ def mark_newer(converter: Any, handed_in: Mapping[str, student_folder.Submission
         names = [Path(path).name for path in converter.notebooks]
         converter.force = forced or (found is not None and _is_another(found, marked, names))
         try:
+            if converter.force or not all((marked / name).exists() for name in names) or _is_later(found, marked):
+                prepare(assignment)
             return bool(init(assignment, student))
         finally:
             converter.force = forced
@@ -54,6 +59,12 @@ def _is_another(found: student_folder.Submission, marked: Path, names: Iterable[
     if now is None and before is None:
         return any(_digest_in(marked / name) not in (None, found.digest) for name in names)
     return now is None or before is None
+
+
+def _is_later(found: student_folder.Submission | None, marked: Path) -> bool:
+    """Return True if a submission came after the one that was marked, by their times."""
+    now, before = found.stamp.utc if found else None, handed_in_at(str(marked))
+    return now is not None and before is not None and now > before
 
 
 def _digest_in(path: Path) -> str | None:

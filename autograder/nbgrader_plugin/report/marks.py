@@ -12,8 +12,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from ...spec.course import SETTINGS, release, root
-from ..converters import settings
+from ...spec.course import release, root
+from ..converters import refuse_elsewhere, settings
 
 
 class NoClass(Exception):
@@ -54,12 +54,11 @@ class Sheet:
 
 
 def folders(classroom: Path | None, db_url: str | None) -> CourseDirectory:
-    """Return these folders and gradebook; None means the configured one. Raise NoClass if there is no configuration."""
+    """Return these folders and gradebook; None means the configured one. Raise NoCourse if none is configured."""
     if classroom is not None and db_url is not None:
         own = {f"{step}_directory": str(classroom / step) for step in ("submitted", "autograded")}
         return CourseDirectory(root=str(root()), release_directory=str(release()), db_url=db_url, **own)
-    if not (root() / SETTINGS).is_file():
-        raise NoClass(f"there is no {SETTINGS} in {root()} to name the gradebook; name it with --db-url")
+    refuse_elsewhere()
     usual = os.environ.get("COURSE_CLASSROOM", "classroom")
     found = settings(str(classroom or usual)).coursedir
     os.environ["COURSE_CLASSROOM"] = usual

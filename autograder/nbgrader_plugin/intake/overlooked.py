@@ -1,0 +1,57 @@
+"""Name what lies in the folder of submissions and is not read: nbgrader passes over all but STUDENT/ASSIGNMENT/."""
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from ...close_names import did_you_mean
+from . import student_folder
+
+NOT_MEANT = frozenset(
+    {"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__"}
+)  # systems leave these, and names with a dot
+MOST = 20  # sentences
+
+
+def overlooked(submitted: Path, assignments: Collection[str]) -> list[str]:
+    """Return a sentence for each file or folder that no assignment's marking reads, with what to do about it."""
+    found = list(_sentences(submitted, assignments))
+    more = [f"{len(found) - MOST} more are like these."] if len(found) > MOST else []
+    return [student_folder.shown(sentence, 1000) for sentence in found[:MOST]] + more
+
+
+def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
+    for student in _entries(submitted):
+        path = Path(student.path)
+        where = str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+        if not student.is_dir():
+            name = student.name.partition(".")[0]
+            yield f"{where} is a file, not a student's folder, so it was not marked: move it to {name}/ASSIGNMENT/."
+        elif not student.is_symlink():
+            inside = [entry for entry in _entries(student) if entry.name not in assignments]
+            yield from _in_folder(student, where, inside, assignments)
+
+
+def _in_folder(
+    student: os.DirEntry[str], where: str, inside: list[os.DirEntry[str]], assignments: Collection[str]
+) -> Iterator[str]:
+    folders = [entry.name for entry in inside if entry.is_dir()]
+    if student.name in assignments and folders:
+        yield (
+            f"{where}/ is named like an assignment, so {', '.join(sorted(folders)[:5])} in it was not marked: nbgrader "
+            "reads STUDENT/ASSIGNMENT/, the student's folder outside."
+        )
+        return
+    for name in folders:
+        yield f"{where}/{name} matches no assignment, so it was not marked.{did_you_mean(name, assignments)}"
+    if loose := sorted(entry.name for entry in inside if entry.name.endswith(".ipynb") and not entry.is_dir()):
+        yield f"{where}/{loose[0]} is in no assignment's folder, so it was not marked: move it to {where}/ASSIGNMENT/."
+
+
+def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in NOT_MEANT]
+    except OSError:  # there is none, or it may not be read, which marking says
+        return []
+    return sorted(found, key=lambda entry: entry.name)

@@ -1,0 +1,247 @@
+"""What would stop everybody is said in one sentence before the first student, and what was not marked is named."""
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_notebook
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from test_own_assignments import graded
+from typer.testing import CliRunner
+
+from autograder import cli
+from autograder.close_names import did_you_mean
+from autograder.cluster import grade, marking, preflight
+from autograder.cluster.pool import Local
+from autograder.cluster.tasks import Marked
+from autograder.cluster.writer import Writer
+from autograder.nbgrader_plugin import converters, preprocessors
+from autograder.nbgrader_plugin.intake.overlooked import overlooked
+from autograder.nbgrader_plugin.preprocessors import Judge
+from autograder.sandbox.limits import SandboxError
+from autograder.spec.course import NoCourse
+
+NO_SANDBOX = "notebooks cannot be run here: do this"
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("once") / "teaching"
+    cells = [
+        graded("total", "### BEGIN SOLUTION\ntotal = 6\n### END SOLUTION", answer=True),
+        graded("test_total", "assert total == 6", 2),
+    ]
+    (folder / "source" / "sums").mkdir(parents=True)
+    nbformat.write(new_notebook(cells=cells), folder / "source" / "sums" / "sums.ipynb")
+    (folder / "nbgrader_config.py").write_text('c = get_config()\nc.CourseDirectory.course_id = "Sums"\n')
+    with contextlib.chdir(folder):
+        converters.register_assignments(settings(), ["sums"])
+    return folder
+
+
+@pytest.fixture
+def course(released, tmp_path, monkeypatch):
+    """Return a folder to teach in, with a small assignment `sums` that amina and bayo have handed in."""
+    folder = tmp_path / "teaching"
+    shutil.copytree(released, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COURSE_CLASSROOM", "classroom")
+    for student in ("amina", "bayo"):
+        hand_in(folder, f"{student}/sums")
+    return folder
+
+
+def hand_in(folder: Path, where: str) -> None:
+    shutil.copytree(folder / "source" / "sums", folder / "submitted" / where)
+
+
+def settings():
+    return converters.settings("classroom")
+
+
+def test_a_name_brings_the_closest_one_to_mind_whatever_its_case():
+    assert did_you_mean("05-atention", ["05-attention", "06-masking"]) == " Did you mean 05-attention?"
+    assert did_you_mean("AMINA", ["amina", "bayo"]) == " Did you mean amina?"
+    assert did_you_mean("xyz", ["amina", "bayo"]) == ""
+
+
+@pytest.mark.parametrize("command", ["grade", "watch", "report", "unknown", "release", "demo"])
+def test_without_a_course_a_command_says_where_it_looked(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("autograder.cluster.pool.start_server", lambda: None)
+    done = CliRunner().invoke(cli.app, [command])
+    assert isinstance(done.exception, NoCourse)
+    assert f"no nbgrader_config.py lies in {tmp_path} or in a folder above it" in str(done.exception)
+    assert "autograder init" in str(done.exception)
+
+
+def test_a_course_may_be_named_by_the_users_own_configuration(tmp_path, monkeypatch):
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / "nbgrader_config.py").write_text('c = get_config()\nc.CourseDirectory.root = "/srv"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "settings"))
+    converters.refuse_elsewhere()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "everything", "said"),
+    [
+        (["sum"], False, "there is no assignment 'sum'. Did you mean sums?"),
+        (["essay"], False, "there is no assignment 'essay'. There are sums."),  # though another course is installed
+        ([], False, "name an assignment, or say --all; handed in: sums"),
+    ],
+)
+def test_an_unknown_assignment_is_refused_with_the_close_one(course, wanted, everything, said):
+    with pytest.raises(preflight.NotReady) as caught:
+        preflight.chosen_assignments(settings(), wanted, everything)
+    assert str(caught.value) == said
+
+
+def test_where_nothing_is_handed_in_the_folder_is_named(course):
+    assert preflight.chosen_assignments(settings(), [], True) == ["sums"]
+    shutil.rmtree(course / "submitted")
+    for wanted, everything, subject in (
+        (["sums"], False, "sums is not"),
+        ([], True, "nothing is"),
+        ([], False, "nothing is"),
+    ):
+        with pytest.raises(preflight.NotReady, match=f"{subject} handed in below submitted/"):
+            preflight.chosen_assignments(settings(), wanted, everything)
+
+
+def test_an_unknown_student_is_refused_with_the_close_one(course):
+    place = settings().coursedir
+    for known in ("*", "amina", "a*"):
+        preflight.require_student(place, course, known)
+    with pytest.raises(preflight.NotReady, match=r"no student “amna” in submitted/\. Did you mean amina\?"):
+        preflight.require_student(place, course, "amna")
+    (course / "students.csv").write_text("id,first_name\nchidi,Chidi\n")
+    with pytest.raises(preflight.NotReady, match="chidi has handed in nothing"):
+        preflight.require_student(place, course, "chidi")
+
+
+def test_a_disk_without_room_is_named_with_what_is_free(tmp_path, monkeypatch):
+    preflight.require_room([tmp_path])
+    assert not list(tmp_path.iterdir())
+
+    def full(**_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(
+        preflight.NotReady, match=rf"{tmp_path} cannot take .*No space left on device; \d+ MiB are free"
+    ):
+        preflight.require_room([tmp_path])
+
+
+def test_ctrl_c_says_what_is_marked(course, monkeypatch):
+    def stopped(*_):
+        raise grade.Interrupted(1, 2)
+
+    monkeypatch.setattr(grade, "grade", stopped)
+    monkeypatch.setattr("autograder.cluster.pool.start_server", lambda: None)
+    done = CliRunner().invoke(cli.app, ["grade", "sums"])
+    assert done.exit_code == 130
+    assert "sums: 1 of 2 are marked, with their feedback; the same command goes on with the others" in done.output
+
+
+def without_sandbox(monkeypatch):
+    def fail(*_):
+        raise SandboxError(NO_SANDBOX)
+
+    monkeypatch.setattr(Judge, "start_template", staticmethod(fail))
+    monkeypatch.setattr(Judge, "templates", {})
+
+
+def test_without_a_sandbox_nbgrader_says_one_sentence_and_keeps_what_is_there(course, monkeypatch):
+    without_sandbox(monkeypatch)
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    kept = course / "autograded" / "amina" / "sums" / "sums.ipynb"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n')
+    with converters.logged(app) as log, pytest.raises(NbGraderException, match=NO_SANDBOX):
+        Autograde(coursedir=app.coursedir, parent=app, force=True).start()
+    assert log.getvalue().count(NO_SANDBOX) == 1
+    assert "raceback" not in log.getvalue()
+    assert kept.exists()
+
+
+def test_without_a_sandbox_a_worker_says_so_and_no_student_fails(course, monkeypatch):
+    without_sandbox(monkeypatch)
+    marked = marking.mark_file(course / "submitted" / "amina" / "sums" / "sums.ipynb", "sums")
+    marking._lone_marker.cache_clear()
+    assert (marked.hopeless, marked.problem, marked.notebooks) == (NO_SANDBOX, "", {})
+    classroom = grade.Classroom("classroom", Local(1))
+    run = grade._Run(classroom, "sums", "*", None)
+    with pytest.raises(SandboxError, match=NO_SANDBOX):
+        run._write("amina", "key", Marked(hopeless=NO_SANDBOX))
+    assert not run.outcome.failed
+
+
+def test_a_failure_is_told_by_its_exception_not_by_a_traceback_above(course):
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    converter = Autograde(coursedir=app.coursedir, parent=app, force=True)
+    marking.set_up(converter)
+
+    def fail(*_):
+        raise ValueError("the true cause\nin two lines")
+
+    converter.convert_single_notebook = fail
+    with pytest.raises(marking.NotConverted) as caught:
+        marking.convert(converter, course / "submitted" / "amina" / "sums", ["sums.ipynb"])
+    assert str(caught.value).splitlines()[-1] == "ValueError: the true cause"
+    assert "above traceback" not in str(caught.value).splitlines()[-1]
+
+
+def test_an_assignment_that_cannot_be_generated_is_named(course):
+    with pytest.raises(
+        NbGraderException, match=r"does not know other, .* `nbgrader generate_assignment other` says why"
+    ):
+        Writer(settings(), "other")
+
+
+def test_what_was_not_marked_is_named_with_what_to_do(course, monkeypatch):
+    for where in ("fola/Sums", "sums/gina", "hana/essay", "amina/drafts"):
+        hand_in(course, where)
+    top = course / "submitted"
+    shutil.copy(top / "amina" / "sums" / "sums.ipynb", top / "hana.ipynb")
+    shutil.copy(top / "amina" / "sums" / "sums.ipynb", top / "bayo")
+    for nothing in (".DS_Store", "amina/.ipynb_checkpoints", "Thumbs.db"):
+        (top / nothing).touch()
+    assert overlooked(top, {"sums"}) == [
+        "submitted/amina/drafts matches no assignment, so it was not marked.",
+        "submitted/bayo/sums.ipynb is in no assignment's folder, so it was not marked: move it to "
+        "submitted/bayo/ASSIGNMENT/.",
+        "submitted/fola/Sums matches no assignment, so it was not marked. Did you mean sums?",
+        "submitted/hana/essay matches no assignment, so it was not marked.",
+        "submitted/hana.ipynb is a file, not a student's folder, so it was not marked: move it to hana/ASSIGNMENT/.",
+        "submitted/sums/ is named like an assignment, so gina in it was not marked: nbgrader reads "
+        "STUDENT/ASSIGNMENT/, the student's folder outside.",
+    ]
+    for number in range(40):
+        (top / f"stray-{number}.txt").touch()
+    assert overlooked(top, {"sums"})[-1] == "26 more are like these."
+
+
+def test_a_stray_file_is_no_student_and_is_named_after_marking(course, monkeypatch):
+    shutil.copy(course / "source" / "sums" / "sums.ipynb", course / "submitted" / "hana.ipynb")
+    hand_in(course, "fola/Sums")
+    writer = Writer(settings(), "sums")
+    assert sorted(writer.places) == ["amina", "bayo"]
+    assert ["fola/Sums" in writer.overlooked[0], "hana.ipynb is a file" in writer.overlooked[1]] == [True, True]
+    monkeypatch.setattr(preprocessors.Judge, "preprocess", lambda self, nb, resources: (nb, resources))
+    monkeypatch.setattr(Judge, "start_for", lambda *_: None)
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    with converters.logged(app) as log:
+        Autograde(coursedir=app.coursedir, parent=app, force=True).start()
+    assert "submitted/hana.ipynb is a file, not a student's folder" in log.getvalue()
+    assert not (course / "autograded" / "hana.ipynb").exists()
