@@ -135,6 +135,8 @@ def contents(root: Path) -> dict[str, Path]:
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
     found |= {path.relative_to(place).as_posix(): path for name in wanted for path in files.files(place / name)}
+    if lacking := [name for name in ENVIRONMENT if not found[name].is_file()]:
+        raise NotReady(f"{', '.join(lacking)} is not in {root}: write the zip in a clone of the course's repository.")
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")

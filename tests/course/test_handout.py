@@ -126,6 +126,12 @@ def test_a_notebook_that_somebody_has_worked_in_is_not_handed_out(course, change
     assert not list(leaks(ROOT / "course" / "05-attention" / "05-attention.ipynb"))
 
 
+def test_without_the_files_of_the_environment_the_zip_says_where_to_write_it(tmp_path):
+    with pytest.raises(NotReady, match=r"environment\.yml, .* is not in .*: write the zip in a clone"):
+        write_zip(tmp_path, tmp_path / "students.zip")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_same_course_makes_the_same_zip_without_checkpoints(course, unpacked):
     left = course / "course" / "05-attention" / ".ipynb_checkpoints" / "05-attention-checkpoint.ipynb"
     left.parent.mkdir()
