@@ -13,7 +13,6 @@ from queue import Empty
 from typing import Any
 
 import nbformat
-from huggingface_hub import snapshot_download
 from jupyter_client.client import KernelClient
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -120,11 +119,29 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     return claims
 
 
+class NotDownloaded(Exception):
+    """Raised when a model cannot be downloaded. The message says why and what to do."""
+
+
 def fetch(model: str, path: Path) -> Path:
-    """Download into the cache the files of a model that the notebook at `path` needs. Return their folder."""
+    """Download into the cache the files of a model that the notebook at `path` needs. Return their folder.
+
+    Raise NotDownloaded where the library that downloads is missing, or cannot download.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    except ImportError:
+        raise NotDownloaded(f"Downloading {model} needs huggingface_hub: pip install huggingface_hub") from None
     sources = [file.read_text("utf-8") for file in path.parent.glob("*_tools.py")]
     [wanted] = [found[1] for text in sources if (found := re.search(r"^FILES = (\(.*\))$", text, re.MULTILINE))]
-    return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
+    try:
+        return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
+    except (LocalEntryNotFoundError, HfHubHTTPError, OfflineModeIsEnabled) as error:
+        raise NotDownloaded(
+            f"{model} is not in the cache and cannot be fetched: {error}\n"
+            "HTTPS_PROXY, HF_ENDPOINT and HF_HOME say by which way, from where, and where it is kept."
+        ) from None
 
 
 class NotReleasable(Exception):

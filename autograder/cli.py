@@ -421,6 +421,11 @@ def _summary(trial: "Trial") -> str:
 
 
 def _notebook(name: str) -> str:
+    if course.course() is course.NO_COURSE:
+        raise typer.BadParameter(
+            f"there is no course here, and so no notebook {name!r} of one; "
+            f"`nbgrader generate_assignment {name}` releases an assignment of your own"
+        )
     with _refusing(ValueError):
         return course.checked_name(name)
 
@@ -476,17 +481,16 @@ def check_gpt2(
     model: Annotated[str, typer.Option(help="The model's name on the hub, or a folder with its files")] = "gpt2",
 ) -> None:
     """Run notebook 10 with the published model and report which claims hold. The first run downloads 0.5 GB."""
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from .authoring import NotDownloaded, check_claims, fetch
 
-    from .authoring import check_claims, fetch
-
-    [path] = [course.notebook_path(name) for name in course.notebooks() if name.endswith("gpt2")]
+    path = next((course.notebook_path(name) for name in course.notebooks() if name.endswith("gpt2")), None)
+    if path is None:
+        raise typer.BadParameter("this course has no notebook about the published GPT-2, whose name would end in gpt2")
     if not Path(model).is_dir():
         try:
             fetch(model, path)
-        except (LocalEntryNotFoundError, HfHubHTTPError, OfflineModeIsEnabled) as error:
-            console.print(f"[red]{escape(model)} is not in the cache and cannot be fetched: {escape(str(error))}[/]")
-            console.print("HTTPS_PROXY, HF_ENDPOINT and HF_HOME say by which way, from where, and where it is kept.")
+        except NotDownloaded as reason:
+            _print(str(reason), style="bold red")
             raise typer.Exit(2) from None
     wanted = str(Path(model).resolve()) if Path(model).is_dir() else model
     claims = check_claims(path, {"COURSE_GPT2": wanted, "HF_HUB_OFFLINE": "1"})
@@ -538,7 +542,8 @@ def release(
             write_atomically(sources / path, file.read_bytes())
             console.print(f"{path.parent}: {path.name} written", highlight=False)
         write_start()
-    console.print(f"{len(chosen)} notebooks are released into course/", highlight=False)
+    place = Path(nbgrader.coursedir.format_path(nbgrader.coursedir.release_directory, ".", ".")).name
+    console.print(f"{len(chosen)} notebooks are released into {place}/", highlight=False)
 
 
 @app.command()

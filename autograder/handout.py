@@ -101,8 +101,11 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
 def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Callable[[], None]:
     """Return a function that writes start page, pictures and settings at `root`. `sources` contains solutions/.
 
-    Raise WouldOverwrite if somebody edited them, or have the function first copy them to `replaced`.
+    It does nothing for a course without a folder `handout`, from which they are made. Raise WouldOverwrite if somebody
+    edited them, or have the function first copy them to `replaced`.
     """
+    if not (home() / "handout").is_dir():
+        return lambda: None
     place, found = root / "course", chapters(sources)
     fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = files.contents(home() / "handout" / SETTINGS)

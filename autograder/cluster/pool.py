@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
+DASK = "distributed>=2026.7,<2027"  # the requirement of the extra `cluster` in pyproject.toml
 AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
 
 Task = TypeVar("Task")
@@ -74,7 +75,7 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise RuntimeError("a cluster needs Dask: pip install 'autograder[cluster]'") from None
+            raise RuntimeError(f"--scheduler needs Dask, which is not installed: pip install '{DASK}'") from None
         try:
             self._client = Client(address, timeout="5s", set_as_default=False)
         except (OSError, TimeoutError) as error:

@@ -14,8 +14,11 @@ from conftest import NOTEBOOKS, ROOT, read
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from typer.testing import CliRunner
 
 import autograder
+from autograder.cli import app
+from autograder.cluster.pool import DASK
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}  # students use it without importing it
@@ -55,9 +58,13 @@ STUDENTS = named([line for line in lines("requirements.txt") if not line.startsw
 REQUIRED = [text for text in PROJECT["dependencies"] + COURSE["dependencies"] if named([text]) != {PROJECT["name"]}]
 
 
-def imported(source: str) -> Iterator[str]:
-    """The top-level modules, other than Python's own, that a source imports anywhere in it."""
-    for node in ast.walk(ast.parse(source)):
+def imported(source: str, at_once: bool = False) -> Iterator[str]:
+    """The top-level modules, other than Python's own, that a source imports anywhere in it, or `at_once`."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if not (at_once and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+            waiting += ast.iter_child_nodes(node)
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module]
@@ -160,11 +167,29 @@ def test_solutions_run_as_tests_with_nothing_but_what_students_install():
 
 
 def test_what_the_package_imports_is_required_by_name():
+    """What is missing where it is used is said in a sentence."""
     files = [*(ROOT / "autograder").rglob("*.py"), ROOT / "nbgrader_config.py"]
-    modules = {module for path in files for module in imported(path.read_text())} - {"autograder"}
-    assert "nbgrader" in modules
-    missing = distributions(modules) - named(PROJECT["dependencies"])
-    assert missing <= named([*EXTRAS["dev"], *EXTRAS["tensors"], *COURSE["dependencies"]])  # asked for by a course
+    for at_once, besides in (
+        (True, named(EXTRAS["tensors"])),  # where a course uses PyTorch
+        (False, named([*EXTRAS["tensors"], *EXTRAS["cluster"]]) | {"huggingface-hub"}),
+    ):
+        modules = {module for path in files for module in imported(path.read_text(), at_once)} - {"autograder"}
+        assert "nbgrader" in modules
+        assert distributions(modules) - named(PROJECT["dependencies"]) == besides
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "sentence"),
+    [
+        ("huggingface_hub", "check-gpt2", "needs huggingface_hub: pip install huggingface_hub"),
+        ("distributed", "grade 05-attention --scheduler=tcp://127.0.0.1:1", f"pip install '{DASK}'"),
+    ],
+)
+def test_a_library_that_is_missing_where_it_is_used_is_named(module, command, sentence, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code
+    assert sentence in " ".join(done.output.split())
 
 
 def test_both_wheels_have_one_version_and_the_same_ranges():
