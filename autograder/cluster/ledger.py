@@ -46,9 +46,11 @@ def key_of(submission: Submission, environment: str) -> str:
 
 @functools.cache
 def environment_of(assignment: str) -> str:
-    """Return a hash of all else that marks depend on: source, release, exercises, engine and library versions."""
+    """Return a hash of all else that marks depend on: sources, release, exercises, settings, engine and libraries."""
     found = hashlib.sha256()
-    folders = settings(os.environ.get("COURSE_CLASSROOM", "classroom")).coursedir
+    app = settings(os.environ.get("COURSE_CLASSROOM", "classroom"))
+    found.update(repr(sorted(app.config.Judge.items())).encode())  # some may stand in a configuration of the user's
+    folders = app.coursedir
     written = {Path(folders.format_path(folders.source_directory, ".", assignment))}
     released = Path(folders.format_path(folders.release_directory, ".", assignment))
     packages, others = [ENGINE], set[Path]()

@@ -337,6 +337,12 @@ class Judge(NbGraderPreprocessor):
         "of them together. What Python and the course's libraries take before it starts is not counted",
     ).tag(config=True)
 
+    stderr_fails = Bool(
+        True,
+        help="Whether a test cell of an instructor's own fails if something is written to stderr, such as a warning. "
+        "That is nbgrader's rule. With False the text is shown and costs nothing",
+    ).tag(config=True)
+
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
@@ -395,7 +401,7 @@ class Judge(NbGraderPreprocessor):
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             path = Path(resources["metadata"]["path"])
-            marker = NotebookMarker(nb, template, path, limits, remarks=remarks, tell=Judge.tell)
+            marker = NotebookMarker(nb, template, path, limits, self.stderr_fails, remarks=remarks, tell=Judge.tell)
             marker.run()
         except SandboxError:
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it

@@ -19,7 +19,7 @@ from nbgrader.utils import determine_grade
 from autograder.nbgrader_plugin.formgrader import written_answers
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
-from autograder.nbgrader_plugin.marking.own_tests import places
+from autograder.nbgrader_plugin.marking.own_tests import ON_STDERR, places, reasons
 from autograder.nbgrader_plugin.marking.tampering import find_signs
 from autograder.sandbox.limits import Limits
 
@@ -43,11 +43,11 @@ class HourlyPenalty(BasePlugin):
     def late_submission_penalty(self, student_id, score, total_seconds_late):
         return total_seconds_late / 3600
 """
-# Of this course and of PyTorch, the grader's processes find nothing.
+# The grader's processes find nothing of this course and its libraries.
 HIDING = """
 import importlib.metadata, importlib.util, sys
 
-GONE = {"torch", "transformers", "tokenizers", "transformer_exercises"}
+GONE = {"torch", "transformers", "tokenizers", "huggingface_hub", "distributed", "transformer_exercises"}
 find, points = importlib.util.find_spec, importlib.metadata.entry_points
 
 class Finder:
@@ -97,6 +97,7 @@ ALL_KINDS = new_notebook(
     ],
 )
 SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    return [i ** 2 for i in range(1, n + 1)]"
+STDERR = ON_STDERR.removesuffix(":")
 RIGHT = {"squares": SQUARES, "sum_of_squares": "def sum_of_squares(n):\n    return sum(squares(n))"}
 RIGHT |= {"value": "value = 0.5", "part-a": "Because *so*: é张 <b>x</b>", "written": "Half.", "drawn": "print(3)"}
 ANSWERS = {
@@ -219,6 +220,21 @@ def ours(marked, tmp_path):
     return shutil.copytree(marked[1], tmp_path / "ours")  # which a test may change
 
 
+def test_text_on_stderr_fails_unless_a_setting_lets_it_pass(ours):
+    """With the reason in the report; a change of the setting counts as a change."""
+    assert mark_of_warns(ours) == 0
+    assert "by nbgrader's rule counts as a failure" in " ".join(run(ours, "autograder", "report").split())
+    with (ours / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.Judge.stderr_fails = False\n")
+    assert "1 marked, 0 unchanged" in run(ours, "autograder", "grade", "--workers=1", "ps1", "--student", "warns")
+    assert mark_of_warns(ours) == 1
+    assert "UserWarning: !" in page(ours, "warns")
+
+
+def mark_of_warns(folder: Path) -> object:
+    return rows(folder, MARKS, 3)["warns", "problem1", "correct_squares"][0]
+
+
 def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(ours):
     assert {path.name for path in (ours / "submitted").iterdir()} == set(ANSWERS)
     with contextlib.closing(sqlite3.connect(ours / "gradebook.db")) as gradebook:
@@ -250,7 +266,9 @@ def test_a_second_course_names_a_mistake_and_plain_nbgrader_marks_it_too(tmp_pat
     """The example of docs/your-own-assignments.md."""
     folder = tmp_path / "counting"
     shutil.copytree(SECOND, folder)
-    run(folder, "nbgrader", "generate_assignment", "ps1")
+    assert "ps1.ipynb has no outputs" in run(folder, "autograder", "release", fails=True)
+    run(folder, "autograder", "run-solutions")
+    assert "1 notebooks are released into release/" in run(folder, "autograder", "release")
     lines = ("def word_count(text):", "    counts = {}", "    for word in text%s.split():")
     count = "\n".join([*lines, "        counts[word] = counts.get(word, 0) + 1", "    return counts"])
     commonest = "def commonest(text):\n    counts = word_count(text)\n    return max(counts, key=counts.get)"
@@ -301,6 +319,27 @@ def test_a_loop_is_paid_once_and_a_number_counts_behind_some_outputs_and_not_beh
     NotebookMarker(notebook, template, limits=Limits(cell=20)).run()
     assert [determine_grade(cell)[0] for cell in notebook.cells] == [0.25, 0, 0]
     assert max(len(cell.outputs) for cell in notebook.cells) < 310, "the flood costs the grader little"
+
+
+WARNS = "import sys\nprint('old', file=sys.stderr)\n"
+
+
+@pytest.mark.parametrize("stderr_fails", [True, False])
+def test_an_error_is_said_first_and_a_warning_after_it(template, stderr_fails):
+    tests = [WARNS + "{}['dya']", WARNS, WARNS + "0.5", WARNS + "7"]
+    cells = [graded(f"test_{number}", test, 1) for number, test in enumerate(tests)]
+    NotebookMarker(new_notebook(cells=cells), template, stderr_fails=stderr_fails).run()
+    marks = [determine_grade(cell)[0] for cell in cells]
+    said = [[line.partition(": ")[0] for line in reasons(cell)] for cell in cells]
+    error = ["KeyError", "in test_0, line 3"]
+    if stderr_fails:
+        assert marks == [0, 0, 0, 0]
+        assert said == [[*error, STDERR], [STDERR], [STDERR], [STDERR]]
+        assert [one.output_type for one in cells[0].outputs] == ["error", "stream"]
+    else:
+        assert marks == [0, 1, 0.5, 0]
+        assert said == [error, [], [], ["ValueError"]]
+    assert all("old" in str(cell.outputs) for cell in cells), "what was written is shown"
 
 
 def test_a_traceback_names_lines_that_students_have_and_no_others():

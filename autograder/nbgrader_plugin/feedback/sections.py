@@ -14,6 +14,7 @@ from ...judge.formatting import number, prose
 from ...spec.course import course, notebooks
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
+from ..marking import own_tests
 from ..marking.notices import SKIPPED, ending_in, notice_in, refusal, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
 from ..release.student_version import NAME
@@ -21,8 +22,6 @@ from . import rendering
 from .budget import Budget
 
 NOTHING = Markup()
-MAX_LINE = 300  # characters of an error's message that the table at the top shows
-ON_STDERR = "Something was written to stderr while it ran, which counts as a failure:"
 NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is unchanged
 
 
@@ -118,13 +117,9 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
 
 
 def _said_by_test(cell: NotebookNode) -> list[Markup]:
-    """Return why an instructor's own test earned less than its points: its error, and the student's line."""
-    for output in cell.get("outputs", []):
-        if output.get("output_type") == "error":
-            said, *places = output.get("traceback") or [""]
-            return [Markup("{}").format(line[:MAX_LINE]) for line in (said.split("\n")[0], *places[-1:])]
-        if output.get("name") == "stderr":
-            return [Markup("{}").format(f"{ON_STDERR} {str(output.text).strip()[:MAX_LINE]}")]
+    """Return why an instructor's own test earned less than its points, as the class report does."""
+    if found := own_tests.reasons(cell):
+        return [Markup("{}").format(line) for line in found]
     return [Markup("A part of it.")] if cell.metadata.nbgrader.get("score") else []
 
 

@@ -32,7 +32,7 @@ from ..intake.sanitize import printable
 from .advice import Advisor
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
 from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
-from .own_tests import deciding, explain_failure
+from .own_tests import deciding, explain_failure, pass_stderr
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +61,7 @@ class NotebookMarker:
     template: Template
     files: Path | None = None  # folder of the files submitted with the notebook
     limits: Limits = field(default_factory=Limits)
+    stderr_fails: bool = True  # in an instructor's own tests, as in nbgrader
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # sentences for the student about the notebook as a whole
     tell: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
@@ -285,6 +286,8 @@ class NotebookMarker:
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
         result = self._run(index, cell)
+        if not self.stderr_fails:
+            pass_stderr([*cell.outputs, *result.outputs])
         if _notice(LEFT_OUT) in cell.outputs:
             cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))
         cut = len(result.outputs) >= MOST_OUTPUTS

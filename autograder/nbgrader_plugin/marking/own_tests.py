@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from nbformat import NotebookNode, from_dict
 from nbgrader.utils import determine_grade, is_grade, is_solution
@@ -13,8 +14,10 @@ from .notices import ending_in
 
 MAX_MESSAGE = 2_000  # characters of an error's message
 MAX_PLACES = 5  # lines of a notebook that one error names
+MAX_LINE = 300  # characters of each line of the reasons
 LINE = re.compile(r"^-+> (\d+) (.*)$", re.MULTILINE)  # IPython marks the line at which a frame stands
 NO_NUMBER = "The test returned {value}, which is no number of points from 0 to {points:g}, so none are counted."
+ON_STDERR = "Something was written to stderr, which by nbgrader's rule counts as a failure:"
 NOT_SHOWN = "The test ended in an error that was not shown."
 TOO_MUCH = "The test made more outputs than are read, so its result is not known."
 
@@ -23,6 +26,25 @@ def deciding(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
     """Return the first output that decides on the mark, if one does."""
     kinds = ("error", "execute_result")
     return [one for one in outputs if one.output_type in kinds or one.get("name") == "stderr"][:1]
+
+
+def pass_stderr(outputs: Iterable[Any]) -> None:
+    """Turn text on stderr into text on stdout, which is shown and decides nothing."""
+    for output in outputs:
+        if isinstance(output, dict) and output.get("name") == "stderr":
+            output["name"] = "stdout"
+
+
+def reasons(cell: NotebookNode) -> list[str]:
+    """Return why a marked test failed: its error with the student's line, then what was written to stderr."""
+    outputs = cell.get("outputs", [])
+    found = []
+    for output in [output for output in outputs if output.get("output_type") == "error"][:1]:
+        said, *where = output.get("traceback") or [""]
+        found += [said.split("\n")[0][:MAX_LINE], *(line[:MAX_LINE] for line in where[-1:])]
+    if written := "".join(str(output.get("text", "")) for output in outputs if output.get("name") == "stderr").strip():
+        found.append(f"{ON_STDERR} {written[:MAX_LINE]}")
+    return found
 
 
 def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterable[NotebookNode]) -> None:
@@ -47,8 +69,10 @@ def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterab
             message = NO_NUMBER.format(value=value, points=float(cell.metadata.nbgrader.points))
     trace = "\n".join(line for one in errors for line in one.traceback)
     lines = [f"{name}: {message}" if message else name, *places(trace, cells)]
-    cell.outputs = [output for output in cell.outputs if output.output_type not in ("error", "execute_result")]
-    cell.outputs.append(from_dict({"output_type": "error", "ename": name, "evalue": message, "traceback": lines}))
+    error = from_dict({"output_type": "error", "ename": name, "evalue": message, "traceback": lines})
+    others = [output for output in cell.outputs if output.output_type not in ("error", "execute_result")]
+    warnings = [output for output in others if output.get("name") == "stderr"]
+    cell.outputs = [*(output for output in others if output not in warnings), error, *warnings]
 
 
 def places(trace: str, cells: Iterable[NotebookNode]) -> list[str]:

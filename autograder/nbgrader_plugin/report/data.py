@@ -24,6 +24,7 @@ from ...spec.course import course, is_companion, names, notebooks, question_or_e
 from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..intake.repair import grade_id
 from ..marking.notices import ending_in, refusal, verdict_in
+from ..marking.own_tests import reasons
 from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
 from .marks import NoClass, Sheet, folders, read_marks
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 LETTER = "the right letter"  # the one line of a question's rubric; the judge's own title names the chosen letter
 BY_HAND = "marked by a person"
 OWN_TEST = "the instructor's test"
-MAX_REASON = 300  # characters of an error in such a test
 
 # Lone surrogates cannot be encoded, control characters act on a terminal, bidirectional ones reorder text on a page.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -242,8 +242,7 @@ def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, st
         else:
             kind = "written" if cell is None or is_solution(cell) or is_task(cell) else "exercise"
             undecided = kind == "written" or mark.waits or mark.points == 0
-            errors = [one for one in cell.get("outputs", []) if one.get("output_type") == "error"] if cell else []
-            said = " ".join("\n".join(errors[0].get("traceback", [])).split())[:MAX_REASON] if errors else ""
+            said = " ".join(" ".join(reasons(cell) if cell is not None and kind == "exercise" else []).split())
             title = BY_HAND if kind == "written" else OWN_TEST
             line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(said))
             answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
