@@ -122,12 +122,12 @@ def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Itera
     _, sheets = read_marks(course.db_url, assignment)
     roster = classroom.folder / NAMES
     with contextlib.suppress(Unusable):
-        table = read(roster)
+        table = read(roster, least=1)
         known = {table.cell(row, "id") for row in table.rows}
         strangers = [sheet.student for sheet in sheets[assignment] if sheet.student not in known]
         if strangers and table.column("id") is not None:
             yield f"not in {roster.name}: {', '.join(strangers)}"
-    if waiting := sum(cell.waits for sheet in sheets[assignment] for cell in sheet.cells):
+    if waiting := sum(sheet.waiting for sheet in sheets[assignment]):
         yield f"{waiting} {'answers wait' if waiting > 1 else 'answer waits'} for a person: Formgrader, Manual Grading"
 
 

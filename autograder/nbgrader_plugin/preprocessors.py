@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
-UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+KEPT = "Your instructor has been told, and what you handed in is kept."
+UNPREPARED = f"This notebook could not be prepared for marking. {KEPT}"
+STOPPED = f"Marking stopped on something in this notebook. {KEPT}"
 ANSWER_STUB = "{name} = None  # replace None with your answer: one capital letter in quotation marks"
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
@@ -407,7 +409,7 @@ class Judge(NbGraderPreprocessor):
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it
         except Exception:
             self.log.exception("the notebook could not be marked")
-            return "Marking stopped on something in this notebook. Your instructor has been told; nothing is lost."
+            return STOPPED
         return None
 
 

@@ -41,6 +41,7 @@ from autograder.nbgrader_plugin.report.html_page import page
 from autograder.nbgrader_plugin.report.marks import NoClass, folders, read_marks
 from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
 from autograder.nbgrader_plugin.report.summary import duration, misconceptions, progress, rates, time_spent
+from autograder.nbgrader_plugin.report.terminal import _sheets
 from autograder.nbgrader_plugin.report.unnamed_answers import groups
 from autograder.spec import catalogue
 from autograder.spec.course import exercise, question_or_exercise
@@ -211,9 +212,10 @@ def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
     before = (small / "gradebook.db").read_bytes()
     sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
     found = {who: (one.raw, one.total, one.waiting, one.penalty) for who, one in sheets.items()}
-    assert found["ada"] == (POINTS - 1, POINTS - 3, 0.0, 2.0)
-    assert found["ben"] == (POINTS - 5, POINTS - 5, 0.0, 0.0)
-    assert found["dan"] == (0.0, 0.0, 3.0, 1.0), "never below zero"
+    assert found["ada"] == (POINTS - 1, POINTS - 3, 0, 2.0)
+    assert found["ben"] == (POINTS - 5, POINTS - 5, 0, 0.0)
+    assert found["dan"] == (0.0, 0.0, 1, 1.0), "never below zero"
+    assert sheets["dan"].waiting_points == 3.0
     with Gradebook(url(small), "transformers") as gradebook:
         for student, sheet in sheets.items():
             theirs = gradebook.find_submission(NAME, student)
@@ -433,7 +435,7 @@ def test_the_page_can_be_read_by_ear_and_its_picture_counts_everybody_once(term)
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
     assert names["table"] == names["caption"]
-    assert all("scope" in one.attrs for one in found if one.name == "th")
+    assert all("scope" in one.attrs and one.get_text() for one in found if one.name == "th")
     [labels, _] = [one["aria-label"] for one in found if one.name == "svg"]
     assert "1 with 0 to 10 %; 3 with 80 to 90 %; median 82 %" in labels
 
@@ -503,11 +505,21 @@ def test_parquet_has_the_same_rows_and_types_and_without_pyarrow_it_is_said_what
     assert (found, len(found)) == (list(rows(data)), count)
 
 
+def test_answers_that_wait_are_counted_alike_in_the_terminal_and_on_the_page(small):
+    waiting = sum(sheet.waiting for sheet in the_only(small).sheets)
+    overview = BeautifulSoup(page(collected(small)), "html.parser").table
+    assert [cell.get_text() for cell in overview.find_all("th")][6] == "answers that wait for a person"
+    assert overview.find_all("td")[-1].get_text() == str(waiting) == "1"
+    table = _sheets(collected(small), the_only(small))
+    assert table.columns[-1].header == "answers that wait\nfor a person"
+    assert sorted(table.columns[-1].cells) == ["", "", "", "1"]
+
+
 def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_made(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
     for place, names, sentence in (
-        (folder, (), "nothing has been marked in"),
-        (folder, (NAME,), f"nothing has been marked for {NAME}"),
+        (folder, (), "nothing has been marked in .*; run `autograder grade NOTEBOOK` first"),
+        (folder, (NAME,), f"nothing has been marked for {NAME} in .*; run `autograder grade {NAME}` first"),
         (small, ("06-maskin",), "there is no notebook '06-maskin'; there are 01-language-modelling, "),
         (tmp_path, (), "there is no gradebook at"),
     ):

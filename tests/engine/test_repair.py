@@ -20,7 +20,12 @@ EMPTY = b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'
 WRITTEN = "The variance grows."
 UNREADABLE = {  # what is said of it: what is handed in
     "empty": [b"", b"   \n"],
-    "not JSON": [b"this is my homework", b'{"cells": [', b"\xff\xfe\x00 binary \x80", b"[" * 100_000],
+    "was cut off: its end is missing": [
+        b'{"cells": [',
+        json.dumps(RELEASE).encode()[:-40],
+        b'{"cells": [{"source": "a',
+    ],
+    "not JSON": [b"this is my homework", b"\xff\xfe\x00 binary \x80", b"[" * 100_000],
     "no cells": [b"[1, 2]", b'{"a": 1}'],
     "None of the assignment": [EMPTY, b'{"cells": 5, "nbformat": 4}'],
     "version 97": [b'{"cells": [], "nbformat": 97}'],

@@ -123,7 +123,13 @@ def _read(path: Path) -> NotebookNode:
                 f"{merge} A text editor opens it; `git checkout --ours {path.name}` or `--theirs` takes one version as "
                 "a whole. Then hand it in again."
             ) from None
-        raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
+        if raw.lstrip().startswith(b"{") and not raw.rstrip().endswith(b"}"):
+            raise Unreadable(
+                "The file was cut off: its end is missing, as after an interrupted upload or on a full disk. Open your "
+                "notebook where you worked in it, see that your answers are there, save it, and hand it in again. If "
+                "it does not open there either, take a fresh copy of the notebook and paste your answers into it."
+            ) from None
+        raise Unreadable(f"The file is not a notebook: its content is not JSON. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
         raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
     if data.get("nbformat") != 4:

@@ -167,9 +167,9 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
         if name not in known:
             raise NoClass(f"there is no notebook {name!r}; there are {', '.join(known)}")
         if not sheets.get(name):
-            raise NoClass(f"nothing has been marked for {name} in {term}; run `nbgrader autograde {name}` first")
+            raise NoClass(f"nothing has been marked for {name} in {term}; run `autograder grade {name}` first")
     if not chosen:
-        raise NoClass(f"nothing has been marked in {term} yet; run `nbgrader autograde NOTEBOOK` first")
+        raise NoClass(f"nothing has been marked in {term} yet; run `autograder grade NOTEBOOK` first")
     called = {plain(student): plain(name) for student, name in students.items()}
     assignments = [_assignment(place, name, sheets[name], set(called)) for name in chosen]
     title = course().title if set(chosen) & set(notebooks()) else place.course_id

@@ -48,7 +48,12 @@ class Sheet:
         return sum(cell.points for cell in self.cells)
 
     @property
-    def waiting(self) -> float:
+    def waiting(self) -> int:
+        """Return the number of answers that a person must still mark."""
+        return sum(cell.waits for cell in self.cells)
+
+    @property
+    def waiting_points(self) -> float:
         """Return the points of the cells that a person must still mark."""
         return sum(cell.points for cell in self.cells if cell.waits)
 
@@ -76,7 +81,7 @@ def read_marks(db_url: str, only: str | None = None) -> tuple[dict[str, str], di
     except ArgumentError:
         raise NoClass(f"{db_url!r} is no database's URL, such as sqlite:///classroom/gradebook.db") from None
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise NoClass(f"there is no gradebook at {url.database}; mark something first: nbgrader autograde NOTEBOOK")
+        raise NoClass(f"there is no gradebook at {url.database}; mark something first: autograder grade NOTEBOOK")
     shown = url.render_as_string(hide_password=True)
     try:
         engine = create_engine(url)

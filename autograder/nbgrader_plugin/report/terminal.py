@@ -91,9 +91,9 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
     for sheet in assignment.sheets:
         own = [answer for answer in assignment.answers if answer.student == sheet.student]
         late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
-        waiting = number(sheet.waiting) if sheet.waiting else ""
+        waiting = str(sheet.waiting or "")
         rows.append([data.called(sheet.student), _lost(own), late, number(sheet.total), waiting])
-    headings = ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
+    headings = ["late", *_out_of({"mark": assignment.points}), "answers that wait\nfor a person"]
     return _table(f"{assignment.title}: marks", ["student", "points lost in"], headings, rows)
 
 
