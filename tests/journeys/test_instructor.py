@@ -101,11 +101,12 @@ def test_the_example_table_gives_students_their_names(url, tmp_path):
         assert len(found) == 4
 
 
-def test_a_name_that_somebody_entered_stays(url, tmp_path):
+@pytest.mark.parametrize("comma", [",", ";"])
+def test_a_name_that_somebody_entered_stays(url, tmp_path, comma):
     with Gradebook(url, "transformers") as book:
         book.add_student("amina", first_name="Mina")
     table = tmp_path / "students.csv"
-    as_excel_saves_it = "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n"
+    as_excel_saves_it = "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n".replace(",", comma)
     table.write_text(as_excel_saves_it, "utf-8", newline="")
     take_names(url, "transformers", table, LOG)
     assert called(url) == {"amina": ("Mina", "Bello", None, None)}
@@ -117,5 +118,5 @@ def test_a_table_that_cannot_be_read_is_named_and_stops_nothing(content, url, tm
     if content:
         table.write_bytes(content)
     take_names(url, "transformers", table, LOG)
-    assert ("students have no names" in caplog.text) == bool(content), "that there is none is no fault"
+    assert ("Students have no names" in caplog.text) == bool(content), "that there is none is no fault"
     assert not (tmp_path / "gradebook.db").exists()

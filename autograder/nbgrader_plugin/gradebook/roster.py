@@ -77,8 +77,11 @@ class Table:
         return ("\ufeff" if self.bom else "") + out.getvalue()
 
 
-def read(path: Path, headings: Mapping[str, str] | None = None) -> Table:
-    """Read a CSV file in UTF-8 with commas, semicolons or tabs. Raise Unusable if it is none or cannot be read."""
+def read(path: Path, headings: Mapping[str, str] | None = None, least: int = 2) -> Table:
+    """Read a CSV file in UTF-8 with commas, semicolons or tabs, and at least `least` columns.
+
+    Raise Unusable if it is none or cannot be read.
+    """
     try:
         raw = path.read_bytes()
     except OSError as problem:
@@ -95,7 +98,7 @@ def read(path: Path, headings: Mapping[str, str] | None = None) -> Table:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as problem:
         raise Unusable(f"{path} is not a CSV file: {problem}.") from None
-    if len(header) < 2:
+    if len(header) < least:
         raise Unusable(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
     rows = [row + [""] * (len(header) - len(row)) for row in rows if any(cell.strip() for cell in row)]
     for row in rows:
@@ -184,20 +187,19 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
     if not table.is_file():
         return
     try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
-        log.warning("%s cannot be read, so students have no names: %s. Save it as CSV in UTF-8.", table, error)
+        found = read(table, least=1)
+    except Unusable as reason:
+        log.warning("Students have no names: %s", reason)
         return
-    if rows and "id" not in rows[0]:
-        log.warning("%s has no column `id`, so students have no names; students.example.csv shows how.", table)
+    if found.column("id") is None:
+        log.warning("Students have no names: %s has no column `id`; students.example.csv shows how.", table)
         return
-    listed = {name: row for row in rows if (name := (row["id"] or "").strip())}
+    listed = {name: row for row in found.rows if (name := found.cell(row, "id"))}
     make_ready(db_url, course_id, listed)
     with Gradebook(db_url, course_id) as book:
         for student in book.db.query(Student).filter(Student.id.in_(listed)):
             for column in ("first_name", "last_name", "email", "lms_user_id"):
-                value = (listed[student.id].get(column) or "").strip()
+                value = found.cell(listed[student.id], column)
                 if value and not getattr(student, column):
                     setattr(student, column, value)
         book.db.commit()
