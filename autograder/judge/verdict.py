@@ -1,8 +1,10 @@
 """Write a verdict: HTML and plain text for the student, and data for the class report."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from .diagnosis.diagnose import Line
 from .formatting import MIME, number, prose
 from .mark import Verdict
 
@@ -34,17 +36,33 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
     parts += [f"<p>{prose(verdict.reckoning)}</p>"] if verdict.reckoning else []
     if verdict.lines:
         rows = []
-        for line in verdict.lines:
-            sign = "✓ right" if line.passed else "✗ wrong" if line.judged else "– not judged"
-            message = f"<br>{prose(line.message)}" if line.message and line.message not in said else ""
+        for lines in _grouped(verdict.lines):
+            first = lines[0]
+            sign = "✓ right" if first.passed else "✗ wrong" if first.judged else "– not judged"
+            message = prose(first.message) if first.message not in said else ""
+            words = escape(first.title) + (f"<br>{message}" if message else "")
+            if len(lines) > 1:
+                titles = "<br>".join(escape(line.title) for line in lines)
+                words = f"<details><summary>{len(lines)} checks. {message}</summary>{titles}</details>"
             rows.append(
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
-                f'<td style="{_CELL}">{escape(line.title)}{message}</td></tr>'
+                f'<td style="{_CELL}">{words}</td></tr>'
             )
         table = f'<table style="{_STYLE}" role="presentation">{"".join(rows)}</table>'
         folded = at_a_glance and verdict.full and len(rows) > 1
         parts.append(f"<details><summary>What was looked at</summary>{table}</details>" if folded else table)
     return "".join(parts)
+
+
+def _grouped(lines: Iterable[Line]) -> Iterable[list[Line]]:
+    """Return the lines of each row: those that are not judged for the same reason share one, at the first one's place.
+
+    So the one line that says what is wrong stays in sight.
+    """
+    rows: dict[object, list[Line]] = {}
+    for place, line in enumerate(lines):
+        rows.setdefault(place if line.judged else line.message, []).append(line)
+    return rows.values()
 
 
 def bundle(verdict: Verdict) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import ast
 import itertools
 import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,11 @@ def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
     assert html(verdict).count("✗") == 1
     marks = {line.title: "right" if line.passed else "WRONG" if line.judged else "–" for line in verdict.lines}
     assert all(f"  {mark:^5}  {title}" in plain(verdict).splitlines() for title, mark in marks.items())
-    assert html(verdict).count("not judged") == list(marks.values()).count("–") > 3
+    unjudged = list(marks.values()).count("–")
+    assert unjudged > 3
+    assert html(verdict).count("– not judged") == 1, "one row for all of them"
+    assert f"<summary>{unjudged} checks. Not judged: the values differ.</summary>" in html(verdict)
+    assert all(escape(line.title) in html(verdict) for line in verdict.lines)
     states = [line.passed for line in _judged("ana", verdict, "").lines]  # in the class report
     assert states.count(False) == 1
     assert states.count(None) > 3
