@@ -1,4 +1,4 @@
-"""Tests of the guides: all their commands exist, the cheap ones run, and the links have targets."""
+"""Tests of the guides: their cheap commands run, and the links have targets."""
 
 import csv
 import re
@@ -8,12 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from class_copies import BEST, FULL, NAME, copy_of_the_course, put, run
 from class_copies import notebook as handed_in
 from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
-from nbgrader.apps.nbgraderapp import NbGraderApp
 from typer.testing import CliRunner
 
 from autograder.cli import app
@@ -29,7 +27,6 @@ PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # commands stand in those without a language
-INLINE = re.compile(r"(?<!`)`((?:autograder|nbgrader|make) [a-z_-]+[^`]*)`(?!`)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -43,24 +40,6 @@ def commands(page: Path) -> list[list[str]]:
     lines = "".join(fenced(page, "")).splitlines()
     words = [shlex.split(line, comments=True) for line in lines]
     return [[word for word in one if not re.match(r"[A-Z_]+=", word)] for one in words if one]
-
-
-def named(page: Path) -> list[list[str]]:
-    """Commands named within sentences."""
-    text = FENCE.sub("", page.read_text("utf-8"))
-    return [shlex.split(" ".join(words.split())) for words in INLINE.findall(text)]
-
-
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_that_a_page_names_exists(page):
-    known = {"make": TARGETS, "autograder": COMMANDS, "nbgrader": NbGraderApp.subcommands}
-    lines = map(str.split, "".join(fenced(page, "")).splitlines())
-    for first, second, *_ in (words for words in (*lines, *named(page)) if words and words[0] in known):
-        assert second in known[first] or second.startswith("-"), f"there is no {first} {second}"
 
 
 @pytest.mark.long
