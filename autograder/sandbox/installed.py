@@ -1,6 +1,6 @@
 """Find where packages are installed besides the interpreter's own folders: notebooks see these places, read-only.
 
-Packages of the user site (`pip install --user`), of a folder on PYTHONPATH (`pip install --target`, the modules of a
+Packages of the user site (pip's `--user`), of a folder on PYTHONPATH (pip's `--target`, the modules of a
 cluster), and of what a `.pth` file adds, an editable installation among them, are the marking process's to import. A
 notebook may import them too; it may see nothing else that lies beside them.
 """

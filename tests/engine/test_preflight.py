@@ -223,8 +223,8 @@ def test_what_was_not_marked_is_named_with_what_to_do(course, monkeypatch):
         "submitted/fola/Sums matches no assignment, so it was not marked. Did you mean sums?",
         "submitted/hana/essay matches no assignment, so it was not marked.",
         "submitted/hana.ipynb is a file, not a student's folder, so it was not marked: move it to hana/ASSIGNMENT/.",
-        "submitted/sums/ is named like an assignment, so gina in it was not marked: nbgrader reads "
-        "STUDENT/ASSIGNMENT/, the student's folder outside.",
+        "submitted/sums/ is named like an assignment, so gina in it was not marked: the "
+        "student's folder comes first, STUDENT/ASSIGNMENT/.",
     ]
     for number in range(40):
         (top / f"stray-{number}.txt").touch()

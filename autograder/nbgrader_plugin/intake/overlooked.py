@@ -38,8 +38,8 @@ def _in_folder(
     folders = [entry.name for entry in inside if entry.is_dir()]
     if student.name in assignments and folders:
         yield (
-            f"{where}/ is named like an assignment, so {', '.join(sorted(folders)[:5])} in it was not marked: nbgrader "
-            "reads STUDENT/ASSIGNMENT/, the student's folder outside."
+            f"{where}/ is named like an assignment, so {', '.join(sorted(folders)[:5])} in it was not marked: the "
+            "student's folder comes first, STUDENT/ASSIGNMENT/."
         )
         return
     for name in folders:
