@@ -1,7 +1,6 @@
 """Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
 import contextlib
-import difflib
 import os
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
+from .close_names import did_you_mean
 from .judge.formatting import MIME
 from .spec import course
 from .spec.exercise import Exercise
@@ -426,6 +426,8 @@ def _notebook(name: str) -> str:
             f"there is no course here, and so no notebook {name!r} of one; "
             f"`nbgrader generate_assignment {name}` releases an assignment of your own"
         )
+    if name not in course.notebooks() and (close := did_you_mean(name, course.notebooks())):
+        raise typer.BadParameter(f"there is no notebook {name!r}.{close}")
     with _refusing(ValueError):
         return course.checked_name(name)
 
@@ -443,8 +445,7 @@ def _exercise(name: str) -> Exercise:
     for home in course.notebooks():
         if name in course.names_in(home):
             return next(asked for asked in _exercises(home) if asked.name == name)
-    close = difflib.get_close_matches(name, [known.name for known in course.exercises()], 3, 0.5)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    hint = did_you_mean(name, course.names())
     new = "a new one needs a module and a solution cell of its name."
     raise typer.BadParameter(f"there is no exercise {name!r}; `autograder plan NOTEBOOK` lists them; {new}{hint}")
 

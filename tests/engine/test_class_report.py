@@ -520,7 +520,7 @@ def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_ma
     for place, names, sentence in (
         (folder, (), "nothing has been marked in .*; run `autograder grade NOTEBOOK` first"),
         (folder, (NAME,), f"nothing has been marked for {NAME} in .*; run `autograder grade {NAME}` first"),
-        (small, ("06-maskin",), "there is no notebook '06-maskin'; there are 01-language-modelling, "),
+        (small, ("06-maskin",), r"there is no notebook '06-maskin'\. Did you mean 06-masking\?"),
         (tmp_path, (), "there is no gradebook at"),
     ):
         with pytest.raises(NoClass, match=sentence):

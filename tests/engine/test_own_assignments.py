@@ -249,7 +249,8 @@ def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(ours):
 
 
 def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(ours):
-    assert "there is no assignment 'ps2'; there are ps1" in run(ours, "autograder", "grade", "ps2", fails=True)
+    said = run(ours, "autograder", "grade", "ps2", fails=True)
+    assert said == "there is no assignment 'ps2'. Did you mean ps1?\n"
     for folder in ("source", "release"):
         (ours / folder / "r").mkdir()
         other = new_notebook(metadata={"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}})

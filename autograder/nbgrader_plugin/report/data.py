@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import is_solution, is_task
 
+from ...close_names import did_you_mean
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, is_companion, names, notebooks, question_or_exercise
@@ -165,7 +166,8 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
     term = Path(place.format_path(place.submitted_directory, "x", "y")).parents[2]
     for name in chosen:
         if name not in known:
-            raise NoClass(f"there is no notebook {name!r}; there are {', '.join(known)}")
+            there = did_you_mean(name, known) or f" There are {', '.join(known)}."
+            raise NoClass(f"there is no notebook {name!r}.{there}")
         if not sheets.get(name):
             raise NoClass(f"nothing has been marked for {name} in {term}; run `autograder grade {name}` first")
     if not chosen:
