@@ -547,13 +547,31 @@ def release(
     console.print(f"{len(chosen)} notebooks are released into {place}/", highlight=False)
 
 
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say what stands in a folder that cannot be written (exit status 1), and after Ctrl-C (130)."""
+    try:
+        yield
+    except (OSError, KeyboardInterrupt) as error:
+        try:
+            stands = "What was there is kept" if folder.exists() and any(folder.iterdir()) else "Nothing was written"
+        except OSError:  # no such folder can be
+            stands = "Nothing was written"
+        if isinstance(error, KeyboardInterrupt):
+            _print(f"Stopped. {stands}: the same command begins again.", style="bold red")
+            raise typer.Exit(130) from None
+        remedy = "mend that and give the same command again, or name another folder"
+        _print(f"{folder} cannot be written: {error.strerror or error}. {stands}: {remedy}.", style="bold red")
+        raise typer.Exit(1) from None
+
+
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
     from .files import WouldOverwrite
     from .new_folder import lay_out
 
-    with _refusing(WouldOverwrite):
+    with _refusing(WouldOverwrite), _writing(folder):
         lay_out(folder)
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 
@@ -570,7 +588,7 @@ def learn(
     from .files import WouldOverwrite
     from .learning.course_copy import lay_out, open_lab
 
-    with _stopping(WouldOverwrite):
+    with _stopping(WouldOverwrite), _writing(folder):
         for notebook in lay_out(folder):
             _print(f"There is a newer version beside a notebook of yours: {notebook}")
     open_lab(folder, others.args)

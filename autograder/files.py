@@ -1,5 +1,6 @@
 """Detect user edits, which no manifest of a command lists, in files to be overwritten; write files atomically."""
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -124,6 +125,28 @@ def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     return place
+
+
+@contextlib.contextmanager
+def all_or_nothing(folder: Path) -> Iterator[None]:
+    """Make a folder, or take an empty one, for what the block writes; if the block fails, leave things as before.
+
+    Raises WouldOverwrite if the folder is not empty.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise WouldOverwrite(f"{folder} is not empty, so nothing was written: name a new folder.")
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        if folder.is_dir():
+            for path in folder.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
 
 
 def write_with_folders(path: Path, content: bytes) -> None:

@@ -1,9 +1,8 @@
 """`autograder init`: creates a folder to teach from: source notebooks, released notebooks, nbgrader's configuration."""
 
-import shutil
 from pathlib import Path
 
-from .files import WouldOverwrite
+from . import files
 from .spec.course import course, home, sources
 
 CONFIGURATION = '''"""nbgrader's configuration: run nbgrader's and autograder's commands in this folder."""
@@ -26,10 +25,12 @@ def released() -> Path:
 
 
 def lay_out(folder: Path) -> None:
-    """Write `solutions/`, `course/` and nbgrader_config.py into an empty or new folder; else raise WouldOverwrite."""
-    if folder.exists() and any(folder.iterdir()):
-        raise WouldOverwrite(f"{folder} is not empty, so nothing was written: name a new folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    for place, name in ((sources(), "solutions"), (released(), "course")):
-        shutil.copytree(place, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
-    (folder / "nbgrader_config.py").write_text(CONFIGURATION.format(package=course().package), "utf-8")
+    """Write `solutions/`, `course/` and nbgrader_config.py into an empty or new folder; else raise WouldOverwrite.
+
+    Write all of it or, where that fails, nothing.
+    """
+    with files.all_or_nothing(folder):
+        for place, name in ((sources(), "solutions"), (released(), "course")):
+            for path in files.files(place):
+                files.write_with_folders(folder / name / path.relative_to(place), path.read_bytes())
+        files.write_atomically(folder / "nbgrader_config.py", CONFIGURATION.format(package=course().package).encode())

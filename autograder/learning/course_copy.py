@@ -1,9 +1,11 @@
 """Lay out a learner's own copy of the course, and bring it up to date without changing what the learner wrote."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,16 @@ HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*<
 def lay_out(place: Path) -> list[Path]:
     """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
 
-    Raises files.WouldOverwrite if `place` holds something else.
+    Raises files.WouldOverwrite if `place` holds something else. A new copy is written whole or not at all; an update
+    that fails leaves each notebook old or new, and can be repeated.
     """
     files.refuse_foreign(place, [FOLDER], "course of yours")
-    (place / FOLDER).mkdir(parents=True, exist_ok=True)  # first: a run that was interrupted can be repeated
+    with contextlib.nullcontext() if (place / FOLDER).is_dir() else files.all_or_nothing(place):
+        (place / FOLDER).mkdir(exist_ok=True)  # first: after a power failure, too, the command can be repeated
+        return _lay_out(place)
+
+
+def _lay_out(place: Path) -> list[Path]:
     course, home, found = Copy(place), released(), chapters(sources().parent)
     laid = course.about["laid"] if course.path.exists() else {}
     offered, about = [], {}
@@ -43,11 +51,8 @@ def lay_out(place: Path) -> list[Path]:
             offered.append(goal / f"{name}.ipynb")
         files.write_with_folders(place / "start" / f"{name}.png", chapter.picture)
         about[name] = {"title": chapter.title, "answers": answers_in(home / name)}
-    for file, content in files.contents(home / SETTINGS).items():
+    for file, content in _settings(home / SETTINGS).items():
         files.write_with_folders(place / SETTINGS / file, content)
-    config = place / SETTINGS / "labconfig" / "page_config.json"
-    disabled = json.loads(config.read_text("utf-8"))["disabledExtensions"] | {"@jupyter/nbgrader": True}
-    config.write_text(json.dumps({"disabledExtensions": disabled}), "utf-8")
     text = start_page(found, {name: f"[[{name}]]" for name in about})
     written = {"laid": laid, "start": text, "notebooks": about}
     files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
@@ -55,18 +60,36 @@ def lay_out(place: Path) -> list[Path]:
     return offered
 
 
+def _settings(folder: Path) -> dict[str, bytes]:
+    """Return the files of JupyterLab's settings: a release's, without nbgrader."""
+    found = files.contents(folder)
+    disabled = json.loads(found["labconfig/page_config.json"])["disabledExtensions"] | {"@jupyter/nbgrader": True}
+    found["labconfig/page_config.json"] = json.dumps({"disabledExtensions": disabled}).encode()
+    return found
+
+
 def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
     """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
     new, goal = files.manifest_of(fresh), place / name
     if laid.get(name) != new:
-        while not files.manifest_of(files.contents(goal)).items() <= laid.get(goal.name, new).items():
+        while not _untouched(goal, laid.get(goal.name, new), new):
             goal = goal.with_name(f"{goal.name}{NEW}")  # the learner wrote in the other
-        shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
+        with tempfile.TemporaryDirectory(dir=place / FOLDER) as scratch:  # what fails there leaves the older version
+            for file, content in fresh.items():
+                files.write_with_folders(Path(scratch, name, file), content)
+            shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
+            Path(scratch, name).rename(goal)
     laid[name] = laid[goal.name] = new
     for file, content in fresh.items():
         if not (goal / file).exists():
             files.write_with_folders(goal / file, content)
     return goal
+
+
+def _untouched(folder: Path, *versions: files.Manifest) -> bool:
+    """Return whether all files of a folder are as in one version; an interrupted update has laid the new one."""
+    found = files.manifest_of(files.contents(folder))
+    return any(found.items() <= version.items() for version in versions)
 
 
 def _with_first_cell(content: bytes, names: set[str]) -> bytes:

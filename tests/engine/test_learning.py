@@ -1,6 +1,8 @@
 """Tests of learning alone: a copy that updates leave alone, and notebooks that mark answers themselves."""
 
+import errno
 import json
+import os
 import random
 import re
 import shutil
@@ -13,7 +15,10 @@ import torch
 from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
+from typer.testing import CliRunner
 
+from autograder import files
+from autograder.cli import app
 from autograder.files import WouldOverwrite
 from autograder.learning import asking, course_copy
 from autograder.learning.course_copy import lay_out
@@ -136,6 +141,66 @@ def test_a_notebook_that_somebody_works_in_stays_and_the_new_one_lies_beside_it(
     offered = {path.parent.name for path in lay_out(place)}
     assert offered == {f"{NAME}-new-new", "06-masking-new"}, "without its list, what differs counts as the learner's"
     assert mine.read_bytes() == kept
+
+
+def test_an_update_that_the_disk_stops_loses_nothing_and_can_be_repeated(place, tmp_path, monkeypatch):
+    mine, newer = notebook_in(place), shutil.copytree(ROOT / "course", tmp_path / "newer")
+    mine.write_text(mine.read_text("utf-8").replace("YOUR CODE HERE", "my code"), "utf-8")
+    before = files.contents(place)
+    for path in newer.glob("[0-9]*/*.ipynb"):
+        path.write_text(path.read_text("utf-8").replace("You will be able to", "Soon you will be able to"), "utf-8")
+    monkeypatch.setattr(course_copy, "released", lambda: newer)
+    with monkeypatch.context() as disk:
+        fill(disk, OSError(errno.ENOSPC, "No space left on device"), after=40)
+        said = CliRunner().invoke(app, ["learn", "--folder", str(place)])
+    assert said.exit_code == 1
+    assert "No space left on device. What was there is kept" in said.output
+    there = files.contents(place)
+    assert before.keys() <= there.keys(), "old or new, each file is there"
+    assert mine.read_bytes() == before[f"{NAME}/{NAME}.ipynb"]
+    assert lay_out(place) == [notebook_in(place, f"{NAME}-new")], "nothing else counts as the learner's"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
+        (KeyboardInterrupt(), 130, "Stop"),
+    ],
+    ids=["full disk", "ctrl-c"],
+)
+@pytest.mark.parametrize("command", [("init",), ("learn", "--folder")], ids=["init", "learn"])
+def test_what_cannot_be_written_whole_leaves_nothing(command, error, status, said, tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+    fill(monkeypatch, error, after=4)
+    for folder in ("new/deep", "there"):
+        done = CliRunner().invoke(app, [*command, str(tmp_path / folder)])
+        assert done.exit_code == status
+        assert said in done.output
+        assert "Nothing was written" in done.output
+        assert [*tmp_path.rglob("*")] == [tmp_path / "there"]
+
+
+@pytest.mark.parametrize("command", [("init",), ("learn", "--folder")], ids=["init", "learn"])
+def test_an_impossible_folder_is_named_with_the_reason(command, tmp_path):
+    (tmp_path / "file").touch()
+    for name, reason in (("file/below", os.strerror(errno.ENOTDIR)), ("x" * 300, os.strerror(errno.ENAMETOOLONG))):
+        done = CliRunner().invoke(app, [*command, str(tmp_path / name)])
+        assert done.exit_code == 1
+        assert f"cannot be written: {reason}. Nothing was written" in done.output
+
+
+def fill(monkeypatch, error: BaseException, after: int) -> None:
+    """Have each file but the first ones fail to be written, half of it."""
+    left, write = iter(range(after)), Path.write_bytes
+
+    def written(path: Path, content: bytes) -> int:
+        if next(left, None) is None:
+            write(path, content[: len(content) // 2])
+            raise error
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", written)
 
 
 def test_a_folder_with_something_else_is_refused_and_what_was_answered_is_kept(place, tmp_path):
