@@ -2,40 +2,83 @@
 
 import _thread
 import contextlib
+import functools
+import itertools
+import json
 import random
+import re
+import symtable
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
 from ..judge.in_notebook import source_of
 from ..judge.mark import Verdict, depends_on_others, mark
 from ..judge.student import Send, Student
-from ..spec.course import question_or_exercise, working_versions
+from ..spec.course import notebook_path, question_or_exercise, working_versions
 from ..spec.exercise import Exercise
 from ..untrusted.responder import Responder
 from ..untrusted.wire import Packet, decode, encode
 
-SECONDS = 10  # that one question may take
+SECONDS = 10  # that a visible test, and one question, may take
+AGAIN = 0.3  # seconds until the next interrupt, if the code has caught the last
 MOST_LATE = 2  # questions that may take longer; after them, no more are asked
+NAME = re.compile(r"name '(\w+)' is not defined")  # in a NameError
 
 
-def verdict_on(name: str, namespace: dict[str, Any]) -> Verdict:
+class NotRun(BaseException):
+    """A cell above that defines a name has not run in this kernel. No Exception: no check blames the answer for it."""
+
+
+@functools.cache
+def names_above(name: str) -> frozenset[str]:
+    """Return the names that the cells above an exercise's or a question's answer define or import, but for tests."""
+    cells = json.loads(notebook_path(question_or_exercise(name).notebook).read_text("utf-8"))["cells"]
+    code = ((_grade_id(cell), "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
+    above = itertools.takewhile(lambda cell: cell[0] != name, code)
+    return frozenset().union(*(_bound(source) for grade_id, source in above if not grade_id.startswith("test_")))
+
+
+def _grade_id(cell: dict[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def _bound(source: str) -> set[str]:
+    """Return the names that a cell defines or imports; none if it holds a magic command."""
+    try:
+        symbols = symtable.symtable(source, "<cell>", "exec").get_symbols()
+    except SyntaxError:
+        return set()
+    return {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+
+
+def not_run(name: str, namespace: dict[str, Any]) -> frozenset[str]:
+    """Return the names from the notebook's cells above an answer that are not defined."""
+    return names_above(name) - set(namespace)
+
+
+def verdict_on(name: str, namespace: dict[str, Any], hung: bool = False) -> Verdict:
     """Return the better of two verdicts, with the learner's other answers and with working ones.
 
-    Raises KeyboardInterrupt if the learner stops it.
+    After a visible test that `hung`, only the second, and one question may take too long. Raises KeyboardInterrupt if
+    the learner stops it, and NotRun, with the name, if the answer needs a cell above that has not run.
     """
     declared = question_or_exercise(name)
     sources = [source_of(namespace.get(name))]
+    absent = not_run(name, namespace)
     with _undisturbed(namespace, declared):
-        student = _student(namespace)
+        if hung:
+            return mark(name, _student(namespace, absent, MOST_LATE - 1), sources)
+        student = _student(namespace, absent)
         verdict = mark(name, student, sources, own_parts=True)
         cells = [*sources, *map(str, namespace.get("In", ()))]  # IPython's list of the cells that have run
         if not verdict.full and depends_on_others(name, cells, student.called):
-            isolated = mark(name, _student(namespace), sources)
+            isolated = mark(name, _student(namespace, absent), sources)
             verdict = isolated if isolated.earned >= verdict.earned else verdict
     return verdict
 
@@ -59,17 +102,47 @@ def _undisturbed(namespace: dict[str, Any], declared: Any) -> Iterator[None]:
             torch.set_rng_state(states[2])
 
 
-def _student(namespace: dict[str, Any]) -> Student:
-    return Student(_Patient(Responder(namespace).answer))
+def _student(namespace: dict[str, Any], absent: frozenset[str], late: int = 0) -> Student:
+    return Student(_Patient(Responder(namespace).answer, absent, late))
+
+
+class TimeLimit:
+    """Interrupts a block that takes too long, again and again until it ends. It runs in the main thread."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        """Swallow the interrupts of this limit, and no other."""
+        ended = False
+        while not ended:
+            with contextlib.suppress(KeyboardInterrupt):
+                self._ended.set()
+                self._thread.join()
+                if self.over:
+                    time.sleep(0.05)  # the last interrupt may still be on its way
+                ended = True
+        return self.over and isinstance(error, KeyboardInterrupt)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(AGAIN if self.over else SECONDS):
+            self.over = True
+            _thread.interrupt_main()
 
 
 class _Patient:
     """Passes questions on, stops an answer that takes too long, and lets the learner stop it earlier."""
 
-    def __init__(self, answer: Send) -> None:
+    def __init__(self, answer: Send, absent: frozenset[str], late: int) -> None:
         self.answer = answer
-        self.late = 0  # questions that took too long
-        self._over = False  # the time for the present question
+        self.absent = absent  # names from cells above that are not defined
+        self.late = late  # questions that took too long
 
     def __call__(self, question: Packet) -> Packet:
         if self.late < MOST_LATE:
@@ -80,26 +153,15 @@ class _Patient:
         return encode({"problem": {"kind": "time", "seconds": SECONDS}})
 
     def _within_time(self, question: Packet) -> Packet | None:
-        self._over = False
-        timer = threading.Timer(SECONDS, self._interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
+        with TimeLimit() as limit:
             reply = self.answer(question)
-        except KeyboardInterrupt:  # it came while the reply was being written
-            if not self._over:
-                raise
-        finally:
-            timer.cancel()
-        if self._over:
-            with contextlib.suppress(KeyboardInterrupt):
-                time.sleep(0.05)  # the interrupt may still be on its way
+        if limit.over:
             return None
         problem = decode(reply).get("problem")
-        if isinstance(problem, dict) and problem.get("type") == "KeyboardInterrupt":
-            raise KeyboardInterrupt
+        if isinstance(problem, dict):
+            if problem.get("type") == "KeyboardInterrupt":
+                raise KeyboardInterrupt
+            found = NAME.fullmatch(str(problem.get("text")))
+            if problem.get("type") == "NameError" and found and found[1] in self.absent:
+                raise NotRun(found[1])
         return reply
-
-    def _interrupt(self) -> None:
-        self._over = True
-        _thread.interrupt_main()

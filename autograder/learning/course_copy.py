@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ipykernel.kernelspec import KERNEL_NAME, RESOURCES, get_kernel_dict
 from nbformat.v4 import new_code_cell
 
 from .. import files
@@ -23,7 +24,7 @@ FIRST = """\
 from autograder.learning import check, hint, solution
 
 # The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
-SAID = re.compile(r'\nprint\("[✓●][^\n]*\Z')  # by a test that passes; here the verdict says it
+MARKING = "--ext=autograder.learning"  # switches marking on in a kernel from its first cell on
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
@@ -61,11 +62,12 @@ def _lay_out(place: Path) -> list[Path]:
 
 
 def _settings(folder: Path) -> dict[str, bytes]:
-    """Return the files of JupyterLab's settings: a release's, without nbgrader."""
+    """Return the files of JupyterLab's settings: a release's, without nbgrader, and a kernel that marks."""
     found = files.contents(folder)
     disabled = json.loads(found["labconfig/page_config.json"])["disabledExtensions"] | {"@jupyter/nbgrader": True}
     found["labconfig/page_config.json"] = json.dumps({"disabledExtensions": disabled}).encode()
-    return found
+    kernel = files.contents(Path(RESOURCES)) | {"kernel.json": json.dumps(get_kernel_dict([MARKING])).encode()}
+    return found | {f"kernels/{KERNEL_NAME}/{file}": content for file, content in kernel.items()}
 
 
 def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
@@ -100,9 +102,6 @@ def _with_first_cell(content: bytes, names: set[str]) -> bytes:
     source = FIRST.format(name=example).splitlines(keepends=True)
     first = new_code_cell(id="learning") | {"source": source}
     notebook["cells"].insert(1, first)
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("grade"):
-            cell["source"] = SAID.sub("", "".join(cell["source"])).splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -131,9 +130,10 @@ def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def open_lab(place: Path, options: list[str]) -> None:
-    """Start JupyterLab in a copy of the course, with its settings."""
+    """Start JupyterLab in a copy of the course, with its settings and its kernel."""
     os.chdir(place)
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [SETTINGS, os.environ.get("JUPYTER_CONFIG_PATH")]))
+    for variable, path in (("JUPYTER_CONFIG_PATH", SETTINGS), ("JUPYTER_PATH", str(Path.cwd() / SETTINGS))):
+        os.environ[variable] = os.pathsep.join(filter(None, [path, os.environ.get(variable)]))
     os.environ["PYTHONHASHSEED"] = "0"  # as where the catalogued mistakes were tried: the order of a set is the same
     from jupyterlab.labapp import main
 

@@ -1,16 +1,21 @@
 """In a learner's notebook: the cell below an answer marks it; `hint` and `solution` help."""
 
+import ast
+import contextlib
+import difflib
 import importlib
 import re
 import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
+from .. import files
 from ..judge.formatting import prose
 from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
@@ -18,12 +23,23 @@ from ..judge.verdict import html, plain
 from ..spec.course import names, question_or_exercise
 from ..spec.exercise import UNANSWERED, Question
 from ..untrusted.torch_internals import COMPILER
-from .asking import verdict_on
-from .progress import FOLDER, Answer, Copy
+from . import asking
+from .progress import FOLDER, Answer, Copy, copy_around
 
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
+SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; here the verdict says it
+WATCHED = "with __import__('autograder.learning.notebook', fromlist=['running']).running[-1]: pass"
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left tells of a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
+HUNG = (
+    "■ The test of `{name}` was stopped after {seconds} seconds: does a loop in your answer never end? The verdict "
+    "follows."
+)
+NOT_RUN = (
+    "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "
+    "Selected Cell in the menu, then run this test again."
+)
+NOT_KEPT = "This try cannot be kept in {place}: {reason}. Mend that, then run the test again."
 STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -31,26 +47,42 @@ ENDED = (
 )
 
 
-def check(name: str) -> None:
-    """Mark an answer of this notebook, and show what is right and wrong about it."""
-    shell: Any = get_ipython()
-    if name not in names():
-        _say(_unknown(name))
-        return
+def check(answer: Any) -> None:
+    """Mark an answer of this notebook, which is given or named, and show what is right and wrong about it."""
+    if name := _name_of(answer, "check"):
+        _mark(name)
+
+
+def _mark(name: str, hung: bool = False) -> None:
     try:
         if _slow_parts.is_alive():
             _slow_parts.join()
-        verdict = verdict_on(name, shell.user_ns)
+        verdict = asking.verdict_on(name, _defined(), hung)
     except KeyboardInterrupt:
         _say(STOPPED.format(name=name))
+        return
+    except asking.NotRun as missing:
+        _say(NOT_RUN.format(name=missing))
         return
     if verdict.remark in (UNANSWERED, UNDEFINED.format(name=name)):
         _say(f"○ `{name}` is not answered yet, or the cell of the answer has not run.")
         return
+    if verdict.remark and _is_question(name):
+        _say(f"○ `{name}` is not marked yet. {verdict.remark}")
+        return
     if course := _copy():
-        state = course.state(name)
-        course.remember(name, replace(state, tries=state.tries + 1, earned=verdict.earned))
+        _remember_try(course, verdict)
     display({"text/plain": plain(verdict), "text/html": _page(verdict, course)}, raw=True)
+
+
+def _remember_try(course: Copy, verdict: Verdict) -> None:
+    """Count a try; the points are those of the best."""
+    state = course.state(verdict.exercise)
+    best = max(state.earned, verdict.earned)
+    try:
+        course.remember(verdict.exercise, replace(state, tries=state.tries + 1, earned=best))
+    except OSError as error:
+        _say(NOT_KEPT.format(place=course.place, reason=error.strerror))
 
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
@@ -67,29 +99,29 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
     return "".join(parts)
 
 
-def hint(name: str) -> None:
-    """Show the next hint for an answer, and those before it."""
-    if (found := _in_copy(name)) is None:
+def hint(answer: Any) -> None:
+    """Show the next hint for an answer, which is given or named, and those before it."""
+    if (found := _in_copy(answer, "hint")) is None:
         return
-    course, answer = found
+    course, name, about = found
     state = course.state(name)
-    state.hints = min(state.hints + 1, len(answer.hints))
+    state.hints = min(state.hints + 1, len(about.hints))
     course.remember(name, state)
-    shown = "\n\n".join(answer.hints[: state.hints])
+    shown = "\n\n".join(about.hints[: state.hints])
     more = f'`hint("{name}")` shows another.'
-    if state.hints == len(answer.hints):
+    if state.hints == len(about.hints):
         more = f'There is no further hint. `solution("{name}")` shows a worked answer once you have tried.'
-    display(Markdown(f"{shown}\n\n{more}" if shown else f"No hint is written for `{name}`: reread “{answer.section}”."))
+    display(Markdown(f"{shown}\n\n{more}" if shown else f"No hint is written for `{name}`: reread “{about.section}”."))
 
 
-def solution(name: str) -> None:
-    """Show a worked answer with its reasons, once the learner has tried."""
-    if (found := _in_copy(name)) is None:
+def solution(answer: Any) -> None:
+    """Show a worked answer with its reasons, once the learner has tried the one that is given or named."""
+    if (found := _in_copy(answer, "solution")) is None:
         return
-    course, answer = found
+    course, name, about = found
     declared = question_or_exercise(name)
     if not course.state(name).tries:
-        helps = f', with `hint("{name}")` if you are stuck' if answer.hints else ""
+        helps = f', with `hint("{name}")` if you are stuck' if about.hints else ""
         _say(f"Try `{name}` first{helps}: write an answer and run the cell below it. Then ask again.")
     elif isinstance(declared, Question):
         options = "\n".join(f"- **{letter}** {said}" for letter, said in sorted(declared.explanations.items()))
@@ -100,24 +132,54 @@ def solution(name: str) -> None:
         display(Markdown(f"**A worked {name}.** Yours may differ.\n\n```python\n{declared.source}```{also}"))
 
 
-def _in_copy(name: str) -> tuple[Copy, Answer] | None:
-    """Return the copy of the course around this notebook and what it holds on an answer; else say what is missing."""
+def _in_copy(answer: Any, call: str) -> tuple[Copy, str, Answer] | None:
+    """Return the copy of the course, an answer's name and what the copy holds on it; else say what is missing."""
     if (course := _copy()) is None:
         _say(ELSEWHERE)
-    elif home := course.home(name):
-        return course, course.notebooks[home][name]
-    else:
+    elif name := _name_of(answer, call):
+        if home := course.home(name):
+            return course, name, course.notebooks[home][name]
         _say(_unknown(name))
     return None
 
 
+def _name_of(answer: Any, call: str) -> str:
+    """Return the name of an answer, which is given as a name, a function or a class; else say what to write."""
+    name = answer if isinstance(answer, str) else getattr(answer, "__name__", "")
+    if name in names():
+        return str(name)
+    meant = [one for one in _near() if one in _defined() and _defined()[one] is answer]  # the variable of a question
+    if meant or len(name) < 2:
+        _say(f'Put the name in quotation marks, as in `{call}("{[*meant, *_near(), *sorted(names())][0]}")`.')
+    else:
+        _say(_unknown(name))
+    return ""
+
+
 def _unknown(name: str) -> str:
-    return f"There is no exercise or question `{name}`. Its name is in the title of the cell below it: “Test of …”."
+    close = next(filter(None, (difflib.get_close_matches(name, known, 1) for known in (_near(), names()))), [])
+    meant = f"Did you mean `{close[0]}`?" if close else "Its name is in the title of the cell below it: “Test of …”."
+    return f"There is no exercise or question `{name}`. {meant}"
+
+
+def _is_question(name: str) -> bool:
+    return isinstance(question_or_exercise(name), Question)
+
+
+def _near() -> list[str]:
+    """Return the names of this notebook's answers."""
+    course = _copy()
+    return list(course.notebooks.get(course.notebook_in(Path.cwd()), ())) if course else []
+
+
+def _defined() -> dict[str, Any]:
+    """Return what is defined in the notebook."""
+    shell: Any = get_ipython()
+    return shell.user_ns  # type: ignore[no-any-return]
 
 
 def _copy() -> Copy | None:
-    here = Path.cwd()
-    return next((Copy(place) for place in (here, *here.parents) if (place / FOLDER).is_dir()), None)
+    return copy_around(Path.cwd())
 
 
 def _say(sentence: str) -> None:
@@ -128,33 +190,76 @@ def _say(sentence: str) -> None:
 _slow_parts = threading.Thread(target=importlib.import_module, args=(COMPILER,), daemon=True)
 
 
-def _before(info: Any) -> None:
-    if (found := TEST.match(info.raw_cell)) and (course := _copy()):
-        note = course.place / FOLDER / RUNNING / found[1]
-        note.parent.mkdir(exist_ok=True)
-        note.touch()
+class _VisibleTest(ast.NodeTransformer):
+    """A visible test while it runs: stopped when it takes too long, and not blamed for a cell that has not run."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.hung = False
+        self.not_run = False  # a cell above it
+        self.limit = asking.TimeLimit()
+
+    def visit_Module(self, tree: ast.Module) -> ast.Module:
+        """Put the cell's statements under this object as a context manager."""
+        [watched] = ast.parse(WATCHED).body
+        kept = [node for node in tree.body if not SAID.match(ast.unparse(node))]
+        watched.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+        tree.body = [watched]
+        return tree
+
+    def __enter__(self) -> None:
+        self.limit.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        self.limit.__exit__(kind, error, at)
+        self.hung = self.limit.over
+        if self.hung:
+            _say(HUNG.format(name=self.name, seconds=asking.SECONDS))
+        elif type(error) is NameError and error.name in asking.not_run(self.name, _defined()):
+            self.not_run = True
+            _say(NOT_RUN.format(name=error.name))
+        absent = type(error) is NameError and error.name == self.name
+        refused = isinstance(error, AssertionError) and _is_question(self.name)  # also a small letter, which is marked
+        return self.hung or self.not_run or absent or refused  # what is left to say, the verdict says
+
+
+running: list[_VisibleTest] = []  # at most one
+
+
+def before(info: Any) -> None:
+    """Note which visible test is about to run, and have it watched."""
+    if (found := TEST.match(info.raw_cell)) and found[1] in names():
+        running[:] = [_VisibleTest(found[1])]
+        shell: Any = get_ipython()
+        shell.ast_transformers.append(running[0])
+        if course := _copy():
+            with contextlib.suppress(OSError):  # a disk that is full
+                files.write_with_folders(course.place / FOLDER / RUNNING / found[1], b"")
 
 
 def _after(result: Any) -> None:
     """Mark the answer whose test has run, unless it was stopped or is not answered, and remove the note."""
     if "torch" in sys.modules and _slow_parts.ident is None:
         _slow_parts.start()
-    if result.info is None or not (found := TEST.match(result.info.raw_cell)):
+    if not running:
         return
+    test = running.pop()
+    shell: Any = get_ipython()
+    shell.ast_transformers.remove(test)
     error = result.error_before_exec or result.error_in_exec
-    if not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error):
-        check(found[1])
+    if not test.not_run and not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error):
+        _mark(test.name, test.hung)
     if course := _copy():
-        (course.place / FOLDER / RUNNING / found[1]).unlink(missing_ok=True)
+        (course.place / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
 
 
 def _begin(shell: Any) -> None:
     """Have tests mark answers from now on; say what is done in this notebook, and whether a test ended Python."""
-    shell.events.register("pre_run_cell", _before)
+    shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", _after)
     if (course := _copy()) is None:
         return
-    home = next((one for one in course.notebooks if Path.cwd().name.startswith(one)), "")
+    home = course.notebook_in(Path.cwd())
     for note in (course.place / FOLDER / RUNNING).glob("*"):
         if course.home(note.name) == home:
             note.unlink()

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ class State:
     """What a learner did about one answer."""
 
     tries: int = 0
-    earned: float = 0.0  # by the last try
+    earned: float = 0.0  # by the best try
     hints: int = 0  # that were opened
 
 
@@ -58,6 +59,11 @@ class Copy:
 
     def title(self, notebook: str) -> str:
         return str(self.about["notebooks"][notebook]["title"])
+
+    def notebook_in(self, folder: Path) -> str:
+        """Return the notebook whose folder this is, of whatever version; "" if it is none's."""
+        name = re.sub(f"({NEW})+$", "", folder.name)
+        return name if name in self.notebooks else ""
 
     def home(self, name: str) -> str:
         """Return the notebook of an answer; "" if there is none of this name."""
@@ -114,3 +120,8 @@ class Copy:
         if last is None:
             return f"**Next:** [begin with “{self.title(notebook)}”]({link})."
         return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."
+
+
+def copy_around(folder: Path) -> Copy | None:
+    """Return the copy of the course that a folder lies in; None if it lies in none."""
+    return next((Copy(place) for place in (folder, *folder.parents) if (place / FOLDER).is_dir()), None)

@@ -13,6 +13,7 @@ import nbformat
 import pytest
 import torch
 from conftest import ROOT
+from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
@@ -32,6 +33,12 @@ ONE_MAXIMUM = """def softmax(scores, dim=-1):
     exps = torch.exp(scores - scores.max())
     return exps / exps.sum(dim=dim, keepdim=True)"""
 LOOPS = "def softmax(scores, dim=-1):\n    while True: pass"
+LOOPS_AGAIN = """def softmax(scores, dim=-1):
+    try:
+        while True: pass
+    except:
+        pass
+    while True: pass"""
 
 
 @pytest.fixture
@@ -87,7 +94,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
     )
     assert "0 of 12 answered" in said[1]
     assert not said[2], "nothing is missing, and nothing is said of it"
-    assert said[5].startswith("○ q5_1 is not answered yet")
+    assert said[5].startswith("<p>○ <code>q5_1</code> is not answered yet")
     assert "✗ q5_1: 0 of 1 points" in said[7]
     assert question.explanations[wrong][:30] in said[7]
     assert said[9].startswith("○ softmax: Not answered yet")
@@ -104,9 +111,54 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
     assert f"{question.key} is right" in said[18]
     assert "There is no exercise or question" in said[19]
     assert "✓ softmax: 4 of 4 points" in said[21]
+    assert "all tests that you can see pass" not in said[21], "the verdict says more"
     start = (place / "START.md").read_text("utf-8")
     assert "2 of 12 answered, 4 of 34 points" in start
     assert f"{NAME}.ipynb#cell-id=q5-1-question" in start, "what is not right yet comes next"
+
+
+@pytest.mark.slow
+def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(place, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PATH", str(place / ".jupyter"))
+    cells = cells_of(notebook_in(place))
+    [question] = [question for question in questions(NAME) if question.name == "q5_1"]
+    wrong = min(set(question.explanations) - {question.key})
+    not_run = "○ Not tested yet: <code>torch</code> comes from a cell above that has not run in this kernel"
+    steps = [  # a cell, and what it shows
+        (cells["test_q5_1"], "0 of 12 answered"),
+        (f'q5_1 = "{question.key.lower()}"', ""),
+        (cells["test_q5_1"], "✓ q5_1: 1 of 1 points"),
+        (f'q5_1 = "{wrong}"', ""),
+        (cells["test_q5_1"], "✗ q5_1: 0 of 1 points"),
+        ('q5_1 = "B and C"', ""),
+        (cells["test_q5_1"], "○ <code>q5_1</code> is not marked yet. Answer with one letter"),
+        ("hint(q5_1)", "as in <code>hint(&quot;q5_1&quot;)</code>"),
+        (cells["test_softmax"], not_run),
+        (ONE_MAXIMUM, ""),
+        ("check(softmax)", not_run),
+        (cells["learning"], ""),
+        (cells["setup"], ""),
+        (LOOPS_AGAIN, ""),
+        ("from autograder.learning import asking; asking.SECONDS = 1", ""),
+        (cells["test_softmax"], "■ The test of <code>softmax</code> was stopped after 1 seconds"),
+        ("asking.SECONDS = 10", ""),
+        ("def softmax(scores, dim=-1):\n    return scors", ""),
+        (cells["test_softmax"], "name 'scors' is not defined"),
+        ("hint(softmax)", "Hint 1"),
+        ('hint("softmx")', "Did you mean <code>softmax</code>?"),
+        ("solution(softmax)", "A worked softmax"),
+    ]
+    said = shown(place, [source for source, _ in steps])
+    for (source, wanted), found in zip(steps, said, strict=True):
+        assert wanted in found, source
+    assert "○ <code>q5_1</code> is not answered yet, or the cell of the answer has not run" in said[0]
+    assert "NameError" not in "".join(said[:16])
+    assert not said[11], "marking is on already"
+    assert "1 of 12 answered, 1 of 34 points" in said[4], "the best try counts"
+    assert "✗ softmax: 0 of 4 points" in said[15]
+    assert "2 of 12 answered" in said[15], "a test without the cells above is no try"
+    assert "✗ softmax: 0 of 4 points" in said[18], "the name is in no cell above"
+    assert Copy(place).state("q5_1") == State(tries=2, earned=1)
 
 
 @pytest.mark.slow
@@ -203,6 +255,26 @@ def fill(monkeypatch, error: BaseException, after: int) -> None:
     monkeypatch.setattr(Path, "write_bytes", written)
 
 
+def test_jupyterlab_starts_the_kernel_of_the_copy_and_finds_the_users_own(place, monkeypatch):
+    for variable in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH"):
+        monkeypatch.setenv(variable, "mine")
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    monkeypatch.chdir(place)
+    monkeypatch.setattr("jupyterlab.labapp.main", lambda options: None)
+    course_copy.open_lab(place, [])
+    assert KernelSpecManager().get_kernel_spec("python3").argv[-1] == course_copy.MARKING
+    assert os.environ["JUPYTER_PATH"].endswith(f"{os.pathsep}mine")
+
+
+def test_a_notebook_is_known_by_its_folder_whatever_its_version(tmp_path):
+    names = ("02-tokenisation", "02-tokenisation-further")
+    about = json.dumps({"notebooks": {name: {"answers": {}} for name in names}}).encode()
+    files.write_with_folders(Copy(tmp_path).path, about)
+    for name in names:
+        assert {Copy(tmp_path).notebook_in(tmp_path / f"{name}{newer}") for newer in ("", "-new", "-new-new")} == {name}
+    assert Copy(tmp_path).notebook_in(tmp_path / "start") == ""
+
+
 def test_a_folder_with_something_else_is_refused_and_what_was_answered_is_kept(place, tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").touch()
@@ -235,10 +307,12 @@ def test_marking_leaves_the_notebook_as_it_was():
     assert torch.equal(torch.get_rng_state(), states[1])
 
 
-def test_an_answer_that_never_ends_is_stopped(monkeypatch):
+@pytest.mark.parametrize("hung", [False, True])
+@pytest.mark.parametrize("answer", [LOOPS, LOOPS_AGAIN], ids=["loops", "catches the interrupt"])
+def test_an_answer_that_never_ends_is_stopped(answer, hung, monkeypatch):
     monkeypatch.setattr(asking, "SECONDS", 0.2)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a kernel, also where tests run in the background
-    verdict = asking.verdict_on("softmax", namespace(LOOPS))
+    verdict = asking.verdict_on("softmax", namespace(answer), hung)
     assert verdict.earned == 0
     assert "did not come back" in verdict.lines[0].message
 
@@ -247,3 +321,18 @@ def test_the_learner_can_stop_an_answer():
     stops = "def softmax(scores, dim=-1):\n    raise KeyboardInterrupt"
     with pytest.raises(KeyboardInterrupt):
         asking.verdict_on("softmax", namespace(stops))
+
+
+def test_an_answer_is_not_blamed_for_a_cell_above_that_has_not_run():
+    here = namespace(ONE_MAXIMUM)
+    del here["torch"]
+    with pytest.raises(asking.NotRun, match="torch"):
+        asking.verdict_on("softmax", here)
+    verdict = asking.verdict_on("softmax", namespace("def softmax(scores, dim=-1):\n    return scors"))
+    assert "scors" in verdict.lines[0].message, "it is in no cell above"
+
+
+def test_names_above_are_what_cells_but_tests_define_or_import():
+    above = asking.names_above("simple_attention")
+    assert {"torch", "F", "words", "draw_shares", "softmax", "q5_1", "scores_in_loops"} <= above
+    assert not {"simple_attention", "result", "scaled_dot_product_attention"} & above
