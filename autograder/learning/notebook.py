@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import difflib
 import importlib
 import re
 import sys
@@ -16,6 +15,7 @@ from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from .. import files
+from ..close_names import did_you_mean
 from ..judge.formatting import prose
 from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
@@ -24,7 +24,7 @@ from ..spec.course import names, question_or_exercise
 from ..spec.exercise import UNANSWERED, Question
 from ..untrusted.torch_internals import COMPILER
 from . import asking
-from .progress import FOLDER, Answer, Copy, copy_around
+from .progress import FOLDER, Answer, Copy, State, copy_around
 
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; here the verdict says it
@@ -39,7 +39,7 @@ NOT_RUN = (
     "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "
     "Selected Cell in the menu, then run this test again."
 )
-NOT_KEPT = "This try cannot be kept in {place}: {reason}. Mend that, then run the test again."
+NOT_KEPT = "This cannot be kept in {place}: {reason}. Mend that, then run the cell again."
 STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -79,9 +79,13 @@ def _remember_try(course: Copy, verdict: Verdict) -> None:
     """Count a try; the points are those of the best."""
     state = course.state(verdict.exercise)
     best = max(state.earned, verdict.earned)
+    _keep(course, verdict.exercise, replace(state, tries=state.tries + 1, earned=best))
+
+
+def _keep(course: Copy, name: str, state: State) -> None:
     try:
-        course.remember(verdict.exercise, replace(state, tries=state.tries + 1, earned=best))
-    except OSError as error:
+        course.remember(name, state)
+    except OSError as error:  # a disk that is full
         _say(NOT_KEPT.format(place=course.place, reason=error.strerror))
 
 
@@ -106,7 +110,7 @@ def hint(answer: Any) -> None:
     course, name, about = found
     state = course.state(name)
     state.hints = min(state.hints + 1, len(about.hints))
-    course.remember(name, state)
+    _keep(course, name, state)
     shown = "\n\n".join(about.hints[: state.hints])
     more = f'`hint("{name}")` shows another.'
     if state.hints == len(about.hints):
@@ -157,9 +161,9 @@ def _name_of(answer: Any, call: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    close = next(filter(None, (difflib.get_close_matches(name, known, 1) for known in (_near(), names()))), [])
-    meant = f"Did you mean `{close[0]}`?" if close else "Its name is in the title of the cell below it: “Test of …”."
-    return f"There is no exercise or question `{name}`. {meant}"
+    meant = did_you_mean(name, _near()) or did_you_mean(name, names())
+    title = " Its name is in the title of the cell below it: “Test of …”."
+    return f"There is no exercise or question `{name}`.{meant or title}"
 
 
 def _is_question(name: str) -> bool:
