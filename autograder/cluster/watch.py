@@ -93,6 +93,7 @@ class Watcher:
                 with contextlib.suppress(KeyboardInterrupt), self._graceful_stop():
                     while not self.stopping:
                         self._step()
+                self._print("stopped: what is marked stays, and the next start goes on with the rest")
             finally:
                 for worker in self._workers:
                     worker.end()

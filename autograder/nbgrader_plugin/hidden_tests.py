@@ -14,6 +14,10 @@ HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.
 CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 
 
+class UnknownName(ValueError):
+    """A hidden line names nothing in this course, or another notebook's question; the message says what to do."""
+
+
 def exercise_of(cell: NotebookNode) -> str | None:
     """Return the exercise that a cell's hidden `check("NAME")` names; None for others, such as an instructor's test."""
     if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
@@ -34,7 +38,7 @@ def visible(source: str) -> str:
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
-    """Raise ValueError if a hidden line names nothing in this course, or another notebook's question."""
+    """Raise UnknownName if a hidden line names nothing in this course, or another notebook's question."""
     notebook = Path(file).stem
     elsewhere = {q.name: q.notebook for q in questions() if notebook in notebooks() and q.notebook != notebook}
     for cell in cells:
@@ -43,11 +47,11 @@ def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
             continue
         said = f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but "
         if name in elsewhere:
-            raise ValueError(
+            raise UnknownName(
                 f"{said}that question is in {elsewhere[name]}. If this notebook was released when questions had other "
                 "numbers, its marks stay as they are: mark it with the version of the course that released it."
             )
-        raise ValueError(
+        raise UnknownName(
             f"{said}this course has no exercise or question of that name. Correct the name, or take the line out if "
             "the cell's own tests are to decide; then generate the assignment again."
         )

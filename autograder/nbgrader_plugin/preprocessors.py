@@ -29,8 +29,8 @@ from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
-from .gradebook.rows import Rows
-from .hidden_tests import exercise_of, refuse_unknown_names, visible
+from .gradebook.rows import Rows, tests_of
+from .hidden_tests import UnknownName, exercise_of, refuse_unknown_names, visible
 from .intake import repair, resubmission, student_folder, timestamps
 from .intake.overlooked import overlooked
 from .marking import tampering
@@ -83,6 +83,7 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self.overlooked: list[str] = []  # sentences on files and folders that are no submission
+        self._hopeful: set[str] = set()  # assignments whose notebooks can be marked
         self.look_around: Callable[[], list[str]] = list  # returns these anew
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
@@ -93,7 +94,7 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(said)
             share_engines()
             resubmission.read_times(self.parent.coursedir)
-            resubmission.mark_newer(self.parent, self.handed_in, self._prove_sandbox)
+            resubmission.mark_newer(self.parent, self.handed_in, self._refuse_if_hopeless)
             self._add_submissions()
 
     def _add_submissions(self) -> None:
@@ -217,14 +218,26 @@ class SubmissionExporter(NotebookExporter):
             for sentence in timestamps.remarks(found):
                 self.log.warning("%s: %s", assignment, sentence)
 
-    def _prove_sandbox(self, assignment: str) -> None:
-        """Start the sandbox in which this assignment's notebooks run. Raise NothingMarked if that fails."""
-        if any(one is Judge or one == f"{Judge.__module__}.Judge" for one in self.parent.autograde_preprocessors):
-            release = (_read_release(path, path.stat().st_mtime_ns) for path in self._released(assignment))
-            try:
-                Judge(parent=self.parent).start_for(any(map(_is_of_the_course, release)))
-            except SandboxError as error:
-                raise NothingMarked(str(error)) from error
+    def _refuse_if_hopeless(self, assignment: str) -> None:
+        """Start the sandbox in which this assignment's notebooks run. Raise NothingMarked if none can be marked.
+
+        That is so where the sandbox cannot be made, where `costs.toml` is wrong, and where a test names no exercise.
+        """
+        judging = any(one is Judge or one == f"{Judge.__module__}.Judge" for one in self.parent.autograde_preprocessors)
+        if not judging or assignment in self._hopeful:
+            return
+        from ..judge.diagnosis.mistake_costs import CostsError, costs
+
+        release = (_read_release(path, path.stat().st_mtime_ns) for path in self._released(assignment))
+        settings = self.parent.coursedir
+        try:
+            costs()
+            for name, cells in tests_of(settings.db_url, assignment).items():
+                refuse_unknown_names(cells, f"{assignment}/{name}.ipynb")
+            Judge(parent=self.parent).start_for(any(map(_is_of_the_course, release)))
+        except (CostsError, UnknownName, SandboxError) as error:
+            raise NothingMarked(str(error)) from error
+        self._hopeful.add(assignment)
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir

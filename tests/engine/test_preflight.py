@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -21,6 +22,7 @@ from autograder.cluster import grade, marking, preflight
 from autograder.cluster.pool import Local
 from autograder.cluster.tasks import Marked
 from autograder.cluster.writer import Writer
+from autograder.judge.diagnosis import mistake_costs
 from autograder.nbgrader_plugin import converters, preprocessors
 from autograder.nbgrader_plugin.intake.overlooked import overlooked
 from autograder.nbgrader_plugin.preprocessors import Judge
@@ -171,6 +173,35 @@ def test_without_a_sandbox_nbgrader_says_one_sentence_and_keeps_what_is_there(co
     assert log.getvalue().count(NO_SANDBOX) == 1
     assert "raceback" not in log.getvalue()
     assert kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("test", "costs", "said"),
+    [
+        ("check('nothing_of_this_name')", "", "this course has no exercise or question of that name"),
+        ("assert total == 6", "slip = 7", "slip is 7: a share of the points above 0 and up to 1 is asked for"),
+    ],
+    ids=["test", "costs"],
+)
+def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, monkeypatch, test, costs, said):
+    path = course / "source" / "sums" / "sums.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].source = f"### BEGIN HIDDEN TESTS\n{test}\n### END HIDDEN TESTS"
+    nbformat.write(notebook, path)
+    shutil.rmtree(course / "release")
+    (course / "gradebook.db").unlink()
+    monkeypatch.setattr("autograder.nbgrader_plugin.release.student_version.refuse_unknown_names", lambda *_: None)
+    converters.register_assignments(settings(), ["sums"])
+    (course / "costs.toml").write_text(costs)
+    mistake_costs.costs.cache_clear()
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    with converters.logged(app) as log, pytest.raises(NbGraderException, match=re.escape(said)):
+        Autograde(coursedir=app.coursedir, parent=app).start()
+    mistake_costs.costs.cache_clear()
+    assert log.getvalue().count(said) == 1
+    assert "raceback" not in log.getvalue()
+    assert not list((course / "autograded").glob("*"))
 
 
 def test_without_a_sandbox_a_worker_says_so_and_no_student_fails(course, monkeypatch):

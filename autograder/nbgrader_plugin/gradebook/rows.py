@@ -1,8 +1,11 @@
 """Read a notebook's rows of the gradebook in a few queries: nbgrader's own, one for each cell, take longer."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Self
 
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeCell, Notebook, SourceCell
 
 
@@ -34,6 +37,19 @@ class Rows:
 
     def commit(self) -> None:
         """Do nothing: the caller commits once, at the end."""
+
+
+def tests_of(db_url: str, assignment: str) -> dict[str, list[NotebookNode]]:
+    """Return the code cells of an assignment's notebooks that give points, as they were generated, by notebook."""
+    found = defaultdict(list)
+    with Gradebook(db_url) as gradebook:
+        cells = gradebook.db.query(Notebook.name, SourceCell).join(SourceCell.notebook).join(Notebook.assignment)
+        graded = {(cell.notebook_id, cell.name) for cell in gradebook.db.query(GradeCell)}
+        for notebook, cell in cells.filter(Assignment.name == assignment, SourceCell.cell_type == "code"):
+            if (cell.notebook_id, cell.name) in graded:
+                about = {"grade_id": cell.name, "grade": True, "solution": False}
+                found[notebook].append(new_code_cell(cell.source, metadata={"nbgrader": about}))
+    return found
 
 
 def by_cell(gradebook: Gradebook, kind: Any, sheet: Any) -> dict[str, Any]:
