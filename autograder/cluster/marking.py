@@ -22,6 +22,7 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
 from ..nbgrader_plugin.converters import logged, register_assignments, settings
+from ..nbgrader_plugin.failure import cause_in
 from ..nbgrader_plugin.gradebook.locking import released
 from ..nbgrader_plugin.intake import repair, student_folder
 from ..nbgrader_plugin.preprocessors import Judge, NothingMarked
@@ -78,20 +79,6 @@ def reason(error: Exception) -> str:
     if SQLITE_FULL in str(error):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
     return str(error) if isinstance(error, NotConverted) else "".join(traceback.format_exception(error))
-
-
-def cause_in(log: str) -> str:
-    """Return the last line of the last traceback in nbgrader's log; "" if there is none.
-
-    nbgrader logs an exception, goes on, and at the end raises another one that only points to the log.
-    """
-    cause, inside = "", False
-    for line in log.splitlines():
-        if line.startswith("Traceback "):
-            inside = True
-        elif inside and line and not line[0].isspace():
-            cause, inside = line, False
-    return cause
 
 
 def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> list[Path]:

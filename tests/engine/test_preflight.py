@@ -24,6 +24,7 @@ from autograder.cluster.tasks import Marked
 from autograder.cluster.writer import Writer
 from autograder.judge.diagnosis import mistake_costs
 from autograder.nbgrader_plugin import converters, preprocessors
+from autograder.nbgrader_plugin.failure import cause_in
 from autograder.nbgrader_plugin.intake.overlooked import overlooked
 from autograder.nbgrader_plugin.preprocessors import Judge
 from autograder.sandbox.limits import SandboxError
@@ -230,6 +231,15 @@ def test_a_failure_is_told_by_its_exception_not_by_a_traceback_above(course):
         marking.convert(converter, course / "submitted" / "amina" / "sums", ["sums.ipynb"])
     assert str(caught.value).splitlines()[-1] == "ValueError: the true cause"
     assert "above traceback" not in str(caught.value).splitlines()[-1]
+
+
+def test_the_cause_in_a_log_is_the_last_tracebacks_last_line():
+    place = '  File "a.py", line 1, in f\n    f()\n'
+    log = f"[ERROR] Traceback (most recent call last):\n{place}ValueError: one\n\nDuring handling …:\n\n"
+    said = "nbgrader.converters.base.NbGraderException: no sandbox: do this"
+    assert cause_in(f"{log}Traceback (most recent call last):\n{place}{said}\n") == "no sandbox: do this"
+    assert cause_in(f"{log}[INFO] more") == "ValueError: one"
+    assert cause_in("[INFO] all is well") == ""
 
 
 def test_an_assignment_that_cannot_be_generated_is_named(course):

@@ -94,6 +94,7 @@ def main() -> None:
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.apps.nbgraderapp import NbGraderApp
 
+    from ..failure import cause_in
     from ..preprocessors import Judge
 
     def send(**message: Any) -> None:
@@ -105,7 +106,10 @@ def main() -> None:
         send(done=0, of=0)
         app = NbGraderApp()
         app.initialize([])  # reads nbgrader_config.py, which may have changed
-        send(**NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student))
+        answer = NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
+        if not answer["success"]:  # Formgrader shows the log, too
+            answer["error"] = cause_in(answer.get("log", "")) or cause_in(answer["error"]) or answer["error"]
+        send(**answer)
 
 
 if __name__ == "__main__":
