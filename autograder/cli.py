@@ -169,20 +169,20 @@ def grade(
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
         preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
-    failed, found = 0, False
+    failed, left = 0, None
     with (
         _said_plainly(),
         pool(scheduler, workers) as processes,
         contextlib.closing(Classroom(place, processes, not no_sandbox)) as classroom,
     ):
         for assignment in chosen:
-            with _said_when_interrupted(assignment), progress(console) as bar:
-                outcome = mark_all(classroom, assignment, student, force, bar)
-            if not outcome.marked + outcome.unchanged + len(outcome.failed):
+            if not preflight.has_handed_in(app.coursedir, assignment, student):
                 who = "nobody" if student == "*" else f"no student “{student}”"
                 _print(f"{assignment}: {who} has handed it in")
                 continue
-            found = True
+            with _said_when_interrupted(assignment), progress(console) as bar:
+                outcome = mark_all(classroom, assignment, student, force, bar)
+            left = outcome.overlooked
             counts = f"{outcome.marked} marked, {outcome.unchanged} unchanged, {len(outcome.failed)} failed"
             console.print(f"{assignment}: {counts}, {outcome.seconds:.1f} s", highlight=False)
             for name, why in outcome.failed.items():
@@ -191,9 +191,9 @@ def grade(
             for line in afterwards(classroom, assignment, outcome):
                 console.print(f"  {shown(line, 20_000)}", markup=False, highlight=False, soft_wrap=True)
             failed += len(outcome.failed)
-        for sentence in outcome.overlooked:
+        for sentence in left or ():
             _print(sentence, style="yellow")
-    if failed or not found:
+    if failed or left is None:
         raise typer.Exit(1)
 
 
@@ -236,7 +236,7 @@ def watch(
 def _said_plainly() -> Iterator[None]:
     """Print an expected error as one sentence and exit with status 1."""
     from nbgrader.converters.base import NbGraderException
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.exc import DBAPIError, OperationalError
 
     from .sandbox.limits import SandboxError
 
@@ -246,6 +246,8 @@ def _said_plainly() -> Iterator[None]:
         raise
     except DBAPIError as error:
         again = "Nothing is lost: once that is mended, the same command goes on."
+        if not isinstance(error, OperationalError):  # not full, locked or unreadable, but damaged
+            again = "Take it back from a copy: points and comments that people gave stand in it alone."
         _print(f"The gradebook cannot be used ({error.orig}). {again}", style="bold red")
         raise typer.Exit(1) from None
     except (RuntimeError, SandboxError, OSError, NbGraderException) as error:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from . import files
-from .spec.course import course, home, sources
+from .spec.course import NoCourse, course, home, sources
 
 CONFIGURATION = '''"""nbgrader's configuration: run nbgrader's and autograder's commands in this folder."""
 
@@ -21,7 +21,10 @@ c.CourseDirectory.course_id = "{package}"
 
 def released() -> Path:
     """Return the folder of the course's released notebooks: inside the installed package, or beside the solutions."""
-    return next(place for place in (home() / "course", sources().parent / "course") if place.is_dir())
+    places = (home() / "course", sources().parent / "course")
+    if (found := next(filter(Path.is_dir, places), None)) is None:
+        raise NoCourse(f"The course {course().package} has no released notebooks in {places[-1]}: go elsewhere.")
+    return found
 
 
 def lay_out(folder: Path) -> None:

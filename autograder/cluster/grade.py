@@ -152,7 +152,7 @@ class _Run:
     def go(self, force: bool) -> Outcome:
         self.outcome.overlooked = self.writer.overlooked
         for sentence in self.writer.unlisted:
-            self.outcome.failed[sentence] = "nbgrader cannot list it"
+            self.outcome.failed[sentence.rstrip(".")] = "nbgrader cannot list it"
         outdated = self._plan(force)
         self.planned = sum(map(len, self._alike.values())) + len(outdated)
         if self.planned:

@@ -16,6 +16,7 @@ from nbgrader.coursedir import CourseDirectory
 from ..close_names import did_you_mean
 from ..nbgrader_plugin.converters import assignments
 from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
+from ..nbgrader_plugin.intake.overlooked import overlooked
 from ..nbgrader_plugin.intake.student_folder import folders_in, shown
 
 ROOM = 16 * 2**20  # bytes that marking needs on the disk besides what the submissions take
@@ -35,13 +36,21 @@ def chosen_assignments(app: NbGraderApp, wanted: Sequence[str], everything: bool
         known = assignments(app, wanted)
     except ValueError as reason:
         raise NotReady(str(reason)) from None
-    handed_in = [name for name in known if any(Path(place.root, place.submitted_directory).glob(f"*/{name}"))]
+    handed_in = [name for name in known if has_handed_in(place, name)]
     if not handed_in:
         what = "nothing is" if everything or not wanted else f"{', '.join(wanted)} is not"
-        raise NotReady(f"{what} handed in below {place.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each.")
+        said = f"{what} handed in below {place.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each."
+        lies_there = overlooked(Path(place.root, place.submitted_directory), assignments(app))
+        raise NotReady("\n".join([said, *lies_there]))
     if not wanted and not everything:
         raise NotReady(f"name an assignment, or say --all; handed in: {', '.join(handed_in)}")
-    return list(wanted) or handed_in
+    return list(dict.fromkeys(wanted)) or handed_in
+
+
+def has_handed_in(place: CourseDirectory, assignment: str, pattern: str = "*") -> bool:
+    """Return True if a student whose name is of this pattern has a folder of this assignment."""
+    top = Path(place.root, place.submitted_directory)
+    return any(os.path.lexists(top / name / assignment) for name in folders_in(top, pattern))
 
 
 def require_student(place: CourseDirectory, classroom: Path, pattern: str) -> None:

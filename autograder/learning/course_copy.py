@@ -42,7 +42,10 @@ def lay_out(place: Path) -> list[Path]:
 
 def _lay_out(place: Path) -> list[Path]:
     course, home, found = Copy(place), released(), chapters(sources().parent)
-    laid = course.about["laid"] if course.path.exists() else {}
+    try:
+        laid = course.about["laid"]
+    except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
+        laid = {}
     offered, about = [], {}
     for chapter in found:
         name, fresh = chapter.name, files.contents(home / chapter.name)

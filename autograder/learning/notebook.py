@@ -149,12 +149,14 @@ def _in_copy(answer: Any, call: str) -> tuple[Copy, str, Answer] | None:
 
 def _name_of(answer: Any, call: str) -> str:
     """Return the name of an answer, which is given as a name, a function or a class; else say what to write."""
-    name = answer if isinstance(answer, str) else getattr(answer, "__name__", "")
+    name = answer if isinstance(answer, str) else str(getattr(answer, "__name__", ""))
     if name in names():
-        return str(name)
+        return name
     meant = [one for one in _near() if one in _defined() and _defined()[one] is answer]  # the variable of a question
     if meant or len(name) < 2:
-        _say(f'Put the name in quotation marks, as in `{call}("{[*meant, *_near(), *sorted(names())][0]}")`.')
+        example = meant[0] if len(meant) == 1 else next(iter([*_near(), *sorted(names())]))
+        how = "the name" if len(meant) == 1 else "the name of the exercise or question"
+        _say(f'Put {how} in quotation marks, as in `{call}("{example}")`.')
     else:
         _say(_unknown(name))
     return ""

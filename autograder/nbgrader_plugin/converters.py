@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import tempfile
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -34,14 +35,22 @@ from .release.generate import (
 def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
     """Return nbgrader's application with the course's nbgrader_config.py, and this engine's plug-ins if it names none.
 
-    `classroom` holds the term's data where the file calls `configure`. With `scratch` it holds them in any case.
+    `classroom` holds the term's data where the file calls `configure`. With `scratch` it holds them in any case, for
+    this application only. Raise NoCourse if a configuration cannot be run: nbgrader would go on without it.
     """
+    usual = os.environ.get("COURSE_CLASSROOM", "classroom")
     os.environ["COURSE_CLASSROOM"] = classroom
     # nbgrader gives new submissions a parent before the parent lists them; only its own authors can fix that
     warnings.filterwarnings("ignore", category=SAWarning, module=r"nbgrader\.")
-    app = NbGraderApp()
+    app = NbGraderApp(raise_config_file_errors=True)
     with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
-        app.initialize([])
+        try:
+            app.initialize([])
+        except Exception as error:  # whatever stands in a configuration
+            raise NoCourse(_why_not_run(error)) from error
+        finally:
+            if scratch:
+                os.environ["COURSE_CLASSROOM"] = usual
         if "exporter_class" not in app.config.Autograde:
             mark_with_autograder(app.config)
     if scratch:
@@ -51,6 +60,15 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
     app.log.handlers.clear()  # its log is collected instead, and shown if it fails
     app.log.propagate = False
     return app
+
+
+def _why_not_run(error: Exception) -> str:
+    """Return a sentence with the file and line of a configuration that could not be run, or the folder it asks for."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} cannot be used: {error.strerror}. Nothing was marked: mend that, or name another."
+    lines = [at for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).name.endswith("_config.py")]
+    where = f"{lines[-1].filename}, line {lines[-1].lineno}" if lines else str(root() / SETTINGS)
+    return f"{where} cannot be run: {type(error).__name__}: {error}. Nothing was marked: mend it first."
 
 
 def refuse_elsewhere() -> None:

@@ -23,7 +23,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import find_all_files, is_grade, is_solution
-from traitlets import Bool, Float, Integer, List
+from traitlets import Bool, Float, Integer, List, TraitError
 
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
@@ -32,7 +32,7 @@ from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows, tests_of
 from .hidden_tests import UnknownName, exercise_of, refuse_unknown_names, visible
 from .intake import repair, resubmission, student_folder, timestamps
-from .intake.overlooked import overlooked
+from .intake.overlooked import NOT_MEANT, overlooked
 from .marking import tampering
 from .marking.notices import FAILED
 from .release.generate import changed_settings, register_assignment
@@ -138,8 +138,8 @@ class SubmissionExporter(NotebookExporter):
         """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
         wanted = self.parent.coursedir.assignment_id
         for name in student_folder.folders_in(top, self.parent.coursedir.student_id):
-            if not (top / name).is_dir():
-                continue  # `overlooked` names it
+            if name in NOT_MEANT or not (top / name).is_dir():
+                continue  # `overlooked` names what somebody meant
             plain = not (top / name).is_symlink()
             for assignment in student_folder.folders_in(top / name, wanted) if plain else [wanted]:
                 folder = top / name / assignment
@@ -235,7 +235,7 @@ class SubmissionExporter(NotebookExporter):
             for name, cells in tests_of(settings.db_url, assignment).items():
                 refuse_unknown_names(cells, f"{assignment}/{name}.ipynb")
             Judge(parent=self.parent).start_for(any(map(_is_of_the_course, release)))
-        except (CostsError, UnknownName, SandboxError) as error:
+        except (CostsError, UnknownName, SandboxError, TraitError) as error:
             raise NothingMarked(str(error)) from error
         self._hopeful.add(assignment)
 

@@ -16,7 +16,7 @@ from nbgrader.converters.base import NbGraderException
 from test_own_assignments import graded
 from typer.testing import CliRunner
 
-from autograder import cli
+from autograder import cli, new_folder
 from autograder.close_names import did_you_mean
 from autograder.cluster import grade, marking, preflight
 from autograder.cluster.pool import Local
@@ -93,6 +93,34 @@ def test_a_course_may_be_named_by_the_users_own_configuration(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 / 0", r"nbgrader_config\.py, line 2 cannot be run: ZeroDivisionError"),
+        ("from autograder import nothing_of_this_name", r"nbgrader_config\.py, line 2 cannot be run: ImportError"),
+        ("x = (", r"nbgrader_config\.py.* cannot be (run|read)"),
+        ("open('/etc/passwd/classroom')", r"/etc/passwd/classroom cannot be used: Not a directory"),
+    ],
+)
+def test_a_configuration_that_fails_stops_marking_with_its_line(course, line, said):
+    (course / "nbgrader_config.py").write_text(f"c = get_config()\n{line}\n")
+    with pytest.raises(NoCourse, match=said):
+        settings()
+
+
+def test_init_says_where_a_course_has_no_released_notebooks(tmp_path, monkeypatch):
+    monkeypatch.setattr(new_folder, "home", lambda: tmp_path)
+    monkeypatch.setattr(new_folder, "sources", lambda: tmp_path / "source")
+    with pytest.raises(NoCourse, match=f"has no released notebooks in {tmp_path}/course"):
+        new_folder.lay_out(tmp_path / "term")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scratch_folder_is_the_classroom_of_its_own_application_only(course, tmp_path):
+    converters.settings(str(tmp_path), scratch=True)
+    assert os.environ["COURSE_CLASSROOM"] == "classroom"
+
+
+@pytest.mark.parametrize(
     ("wanted", "everything", "said"),
     [
         (["sum"], False, "there is no assignment 'sum'. Did you mean sums?"),
@@ -116,6 +144,20 @@ def test_where_nothing_is_handed_in_the_folder_is_named(course):
     ):
         with pytest.raises(preflight.NotReady, match=f"{subject} handed in below submitted/"):
             preflight.chosen_assignments(settings(), wanted, everything)
+
+
+def test_where_all_lies_in_wrong_places_these_are_named(course):
+    shutil.rmtree(course / "submitted")
+    hand_in(course, "sums/dora")
+    with pytest.raises(preflight.NotReady, match=r"not handed in below(.|\n)*/sums/ is named like"):
+        preflight.chosen_assignments(settings(), ["sums"], False)
+
+
+def test_a_student_without_an_assignment_is_told_from_one_with_it(course):
+    hand_in(course, "chidi/other")
+    place = settings().coursedir
+    found = [preflight.has_handed_in(place, *asked) for asked in (("sums", "amina"), ("sums", "chidi"), ("sums",))]
+    assert found == [True, False, True]
 
 
 def test_an_unknown_student_is_refused_with_the_close_one(course):
@@ -181,8 +223,9 @@ def test_without_a_sandbox_nbgrader_says_one_sentence_and_keeps_what_is_there(co
     [
         ("check('nothing_of_this_name')", "", "this course has no exercise or question of that name"),
         ("assert total == 6", "slip = 7", "slip is 7: a share of the points above 0 and up to 1 is asked for"),
+        ("assert total == 6", "\xff", "costs.toml cannot be read"),
     ],
-    ids=["test", "costs"],
+    ids=["test", "costs", "not UTF-8"],
 )
 def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, monkeypatch, test, costs, said):
     path = course / "source" / "sums" / "sums.ipynb"
@@ -193,7 +236,7 @@ def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, mo
     (course / "gradebook.db").unlink()
     monkeypatch.setattr("autograder.nbgrader_plugin.release.student_version.refuse_unknown_names", lambda *_: None)
     converters.register_assignments(settings(), ["sums"])
-    (course / "costs.toml").write_text(costs)
+    (course / "costs.toml").write_bytes(costs.encode("latin-1"))
     mistake_costs.costs.cache_clear()
     app = settings()
     app.coursedir.assignment_id = "sums"
@@ -250,7 +293,7 @@ def test_an_assignment_that_cannot_be_generated_is_named(course):
 
 
 def test_what_was_not_marked_is_named_with_what_to_do(course, monkeypatch):
-    for where in ("fola/Sums", "sums/gina", "hana/essay", "amina/drafts"):
+    for where in ("fola/Sums", "sums/gina", "hana/essay", "amina/drafts", "ife/sums/sums"):
         hand_in(course, where)
     top = course / "submitted"
     shutil.copy(top / "amina" / "sums" / "sums.ipynb", top / "hana.ipynb")
@@ -264,12 +307,28 @@ def test_what_was_not_marked_is_named_with_what_to_do(course, monkeypatch):
         "submitted/fola/Sums matches no assignment, so it was not marked. Did you mean sums?",
         "submitted/hana/essay matches no assignment, so it was not marked.",
         "submitted/hana.ipynb is a file, not a student's folder, so it was not marked: move it to hana/ASSIGNMENT/.",
+        "submitted/ife/sums/sums/sums.ipynb is one folder too deep, so it was not read.",
         "submitted/sums/ is named like an assignment, so gina in it was not marked: the "
         "student's folder comes first, STUDENT/ASSIGNMENT/.",
     ]
     for number in range(40):
         (top / f"stray-{number}.txt").touch()
-    assert overlooked(top, {"sums"})[-1] == "26 more are like these."
+    assert overlooked(top, {"sums"})[-1] == "27 more are like these."
+
+
+def test_a_setting_of_the_wrong_type_is_said_once(course):
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("c.Judge.cell_timeout = 'long'\n")
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    with converters.logged(app) as log, pytest.raises(NbGraderException, match="'cell_timeout' trait"):
+        Autograde(coursedir=app.coursedir, parent=app, force=True).start()
+    assert log.getvalue().count("'cell_timeout' trait") == 1
+
+
+def test_a_checkpoint_folder_is_no_student(course):
+    hand_in(course, ".ipynb_checkpoints/sums")
+    assert sorted(Writer(settings(), "sums").places) == ["amina", "bayo"]
 
 
 def test_a_stray_file_is_no_student_and_is_named_after_marking(course, monkeypatch):

@@ -58,7 +58,11 @@ class Costs:
 @functools.cache
 def costs() -> Costs:
     path = root() / FILE
-    return read(path.read_text("utf-8"), path) if path.is_file() else Costs()
+    try:
+        text = path.read_text("utf-8-sig") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise CostsError(f"{path} cannot be read: {error}") from error
+    return read(text, path)
 
 
 def read(text: str, path: Path = Path(FILE)) -> Costs:

@@ -7,9 +7,8 @@ from pathlib import Path
 from ...close_names import did_you_mean
 from . import student_folder
 
-NOT_MEANT = frozenset(
-    {"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__"}
-)  # systems leave these, and names with a dot
+# Left by programs, as are names that begin with a dot
+NOT_MEANT = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", ".ipynb_checkpoints"})
 MOST = 20  # sentences
 
 
@@ -28,8 +27,21 @@ def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
             name = student.name.partition(".")[0]
             yield f"{where} is a file, not a student's folder, so it was not marked: move it to {name}/ASSIGNMENT/."
         elif not student.is_symlink():
-            inside = [entry for entry in _entries(student) if entry.name not in assignments]
-            yield from _in_folder(student, where, inside, assignments)
+            inside = _entries(student)
+            yield from _too_deep(where, [entry for entry in inside if entry.name in assignments])
+            others = [entry for entry in inside if entry.name not in assignments]
+            yield from _in_folder(student, where, others, assignments)
+
+
+def _too_deep(where: str, submissions: list[os.DirEntry[str]]) -> Iterator[str]:
+    """Name a notebook in a folder inside an assignment's folder that has no notebook itself."""
+    for one in submissions:
+        inside = _entries(one) if one.is_dir(follow_symlinks=False) else []
+        if not any(entry.name.endswith(".ipynb") for entry in inside):
+            deeper = (found for entry in inside if entry.is_dir(follow_symlinks=False) for found in _entries(entry))
+            for found in [found.path for found in deeper if found.name.endswith(".ipynb")][:1]:
+                name = os.path.relpath(found, Path(one.path).parent)
+                yield f"{where}/{name} is one folder too deep, so it was not read."
 
 
 def _in_folder(

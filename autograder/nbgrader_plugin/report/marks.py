@@ -90,7 +90,7 @@ def read_marks(db_url: str, only: str | None = None) -> tuple[dict[str, str], di
     except ImportError as error:
         raise NoClass(f"the database {shown} needs a driver that is not installed: {error}") from error
     except SQLAlchemyError as error:
-        raise NoClass(f"the database {shown} cannot be opened: {error}") from error
+        raise NoClass(f"the database {shown} cannot be opened: {getattr(error, 'orig', error)}") from error
     try:
         with Session(engine) as session:
             students = session.execute(select(Student.id, Student.first_name, Student.last_name).order_by(Student.id))
@@ -98,7 +98,7 @@ def read_marks(db_url: str, only: str | None = None) -> tuple[dict[str, str], di
             known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
             return names, {name: _sheets(session, name) for name in known if only in (None, name)}
     except SQLAlchemyError as error:
-        raise NoClass(f"the gradebook in {shown} cannot be read: {error}") from error
+        raise NoClass(f"the gradebook in {shown} cannot be read: {getattr(error, 'orig', error)}") from error
     finally:
         engine.dispose()
 
