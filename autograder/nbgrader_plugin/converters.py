@@ -65,10 +65,10 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
 def _why_not_run(error: Exception) -> str:
     """Return a sentence with the file and line of a configuration that could not be run, or the folder it asks for."""
     if isinstance(error, OSError) and error.filename:
-        return f"{error.filename} cannot be used: {error.strerror}. Nothing was marked: mend that, or name another."
+        return f"{error.filename} cannot be used: {error.strerror}. Mend that, or name another."
     lines = [at for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).name.endswith("_config.py")]
     where = f"{lines[-1].filename}, line {lines[-1].lineno}" if lines else str(root() / SETTINGS)
-    return f"{where} cannot be run: {type(error).__name__}: {error}. Nothing was marked: mend it first."
+    return f"{where} cannot be run: {type(error).__name__}: {error}. Mend it, then give the same command again."
 
 
 def refuse_elsewhere() -> None:
