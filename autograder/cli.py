@@ -573,7 +573,7 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     from .files import WouldOverwrite
     from .new_folder import lay_out
 
-    with _refusing(WouldOverwrite), _writing(folder):
+    with _stopping(WouldOverwrite), _writing(folder):
         lay_out(folder)
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 

@@ -240,6 +240,9 @@ def test_an_impossible_folder_is_named_with_the_reason(command, tmp_path):
         done = CliRunner().invoke(app, [*command, str(tmp_path / name)])
         assert done.exit_code == 1
         assert f"cannot be written: {reason}. Nothing was written" in done.output
+    done = CliRunner().invoke(app, [*command, str(tmp_path)])  # it holds a file
+    assert (done.exit_code, [*tmp_path.iterdir()]) == (1, [tmp_path / "file"])
+    assert "name " in done.output
 
 
 def fill(monkeypatch, error: BaseException, after: int) -> None:
