@@ -169,7 +169,7 @@ def grade(
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
         preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
-    failed, left = 0, None
+    failed, overlooked = 0, None  # until something is marked
     with (
         _said_plainly(),
         pool(scheduler, workers) as processes,
@@ -182,7 +182,7 @@ def grade(
                 continue
             with _said_when_interrupted(assignment), progress(console) as bar:
                 outcome = mark_all(classroom, assignment, student, force, bar)
-            left = outcome.overlooked
+            overlooked = outcome.overlooked
             counts = f"{outcome.marked} marked, {outcome.unchanged} unchanged, {len(outcome.failed)} failed"
             console.print(f"{assignment}: {counts}, {outcome.seconds:.1f} s", highlight=False)
             for name, why in outcome.failed.items():
@@ -191,9 +191,9 @@ def grade(
             for line in afterwards(classroom, assignment, outcome):
                 console.print(f"  {shown(line, 20_000)}", markup=False, highlight=False, soft_wrap=True)
             failed += len(outcome.failed)
-        for sentence in left or ():
+        for sentence in overlooked or ():
             _print(sentence, style="yellow")
-    if failed or left is None:
+    if failed or overlooked is None:
         raise typer.Exit(1)
 
 

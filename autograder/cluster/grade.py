@@ -150,7 +150,7 @@ class _Run:
         self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
-        self.outcome.overlooked = self.writer.overlooked
+        self.outcome.overlooked = self.writer.look_around()
         for sentence in self.writer.unlisted:
             self.outcome.failed[sentence.rstrip(".")] = "nbgrader cannot list it"
         outdated = self._plan(force)

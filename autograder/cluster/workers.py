@@ -3,7 +3,6 @@
 import contextlib
 import multiprocessing
 import os
-import re
 import signal
 import tempfile
 import traceback
@@ -159,8 +158,7 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
         if marked.problem:
-            reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
-            raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
+            raise RuntimeError(f"{assignment} cannot be marked: {marked.problem.splitlines()[-1]}")
         with tempfile.TemporaryDirectory(prefix="warm-up-", ignore_cleanup_errors=True) as folder:
             Path(folder, "gradebook.db").write_bytes(zlib.decompress(released))
             app = settings(folder, scratch=True)

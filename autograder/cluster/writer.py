@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,8 +77,7 @@ class Writer:
         self._due = f", due {due}" if due else ""
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
-        self.overlooked: list[str] = exporter.overlooked
-        self.look_around = exporter.look_around
+        self.look_around: Callable[[], list[str]] = exporter.look_around
         left_out = set(self.course.student_id_exclude.split(","))
         self.places = {
             one.student: Place(self._autograde.coursedir, Path(folder), one)

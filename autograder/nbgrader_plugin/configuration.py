@@ -74,7 +74,7 @@ def _plug_in(c: Any) -> None:
     # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated,
     # and where `pip install --user` puts programs.
     folders = [str(Path(sys.executable).parent), sysconfig.get_path("scripts", f"{os.name}_user")]
-    os.environ["PATH"] = os.pathsep.join([*folders, os.environ.get("PATH", "")])
+    os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*folders, *os.environ.get("PATH", "").split(os.pathsep)]))
 
     # Marking: the exporter repairs submissions as it reads them. The judge replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter

@@ -82,9 +82,7 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
-        self.overlooked: list[str] = []  # sentences on files and folders that are no submission
         self._hopeful: set[str] = set()  # assignments whose notebooks can be marked
-        self.look_around: Callable[[], list[str]] = list  # returns these anew
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
@@ -100,7 +98,7 @@ class SubmissionExporter(NotebookExporter):
     def _add_submissions(self) -> None:
         """Discard half-finished markings, and list what nbgrader's patterns miss: renamed notebooks, odd names."""
         converter, settings = self.parent, self.parent.coursedir
-        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+        self._top = top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
         found = list(self._handed_in(top))
         if any(one.troubles for one in found):
             self.show_copies(found)
@@ -126,8 +124,6 @@ class SubmissionExporter(NotebookExporter):
                         register_assignment(settings, converter, assignment)
                     except NbGraderException:
                         self.log.exception("%s could not be generated", assignment)
-            self.look_around = functools.partial(overlooked, top, self._assignments())
-            self.overlooked = self.look_around()
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
         """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
@@ -191,7 +187,7 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(str(reason)) from None
             finally:
                 self._report_times()
-                for sentence in self.overlooked:
+                for sentence in self.look_around():
                     self.log.warning(sentence)
                 for sentence in self.unlisted:
                     self.log.error(sentence)
@@ -200,13 +196,14 @@ class SubmissionExporter(NotebookExporter):
 
         converter.convert_notebooks = convert_then_report
 
-    def _assignments(self) -> set[str]:
-        """Return the names of all assignments: those of the gradebook, and those with a folder."""
+    def look_around(self) -> list[str]:
+        """Return a sentence for each file and folder that is no submission of any assignment."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
             known = {assignment.name for assignment in gradebook.assignments}
         steps = (settings.source_directory, settings.release_directory)
-        return known.union(*(map(os.path.basename, glob.glob(settings.format_path(step, ".", "*"))) for step in steps))
+        known.update(*(map(os.path.basename, glob.glob(settings.format_path(step, ".", "*"))) for step in steps))
+        return overlooked(self._top, known)
 
     def _report_times(self) -> None:
         left_out = self.parent.coursedir.student_id_exclude.split(",")

@@ -336,7 +336,7 @@ def test_a_stray_file_is_no_student_and_is_named_after_marking(course, monkeypat
     hand_in(course, "fola/Sums")
     writer = Writer(settings(), "sums")
     assert sorted(writer.places) == ["amina", "bayo"]
-    assert ["fola/Sums" in writer.overlooked[0], "hana.ipynb is a file" in writer.overlooked[1]] == [True, True]
+    assert ["fola/Sums" in writer.look_around()[0], "hana.ipynb is a file" in writer.look_around()[1]] == [True, True]
     monkeypatch.setattr(preprocessors.Judge, "preprocess", lambda self, nb, resources: (nb, resources))
     monkeypatch.setattr(Judge, "start_for", lambda *_: None)
     app = settings()
