@@ -505,7 +505,7 @@ def test_parquet_has_the_same_rows_and_types_and_without_pyarrow_it_is_said_what
     assert (found, len(found)) == (list(rows(data)), count)
 
 
-def test_answers_that_wait_are_counted_alike_in_the_terminal_and_on_the_page(small):
+def test_waiting_answers_are_counted_alike_in_terminal_and_page(small):
     waiting = sum(sheet.waiting for sheet in the_only(small).sheets)
     overview = BeautifulSoup(page(collected(small)), "html.parser").table
     assert [cell.get_text() for cell in overview.find_all("th")][6] == "answers that wait for a person"

@@ -204,7 +204,7 @@ def without_sandbox(monkeypatch):
     monkeypatch.setattr(Judge, "templates", {})
 
 
-def test_without_a_sandbox_nbgrader_says_one_sentence_and_keeps_what_is_there(course, monkeypatch):
+def test_without_a_sandbox_nbgrader_says_so_once_and_keeps_what_is_there(course, monkeypatch):
     without_sandbox(monkeypatch)
     app = settings()
     app.coursedir.assignment_id = "sums"
