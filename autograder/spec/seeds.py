@@ -1,17 +1,32 @@
-"""Give checks the seeds of their inputs."""
+"""Give checks the seeds of their inputs, and choose between the known inputs and those drawn for one hand-in."""
 
 import itertools
+import random
 import zlib
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _seeds = itertools.count()
+_drawing = False
 
 
-def restart_seeds(topic: str) -> None:
-    """Restart the seeds for a check: the same topic gives the same inputs each time, in every process."""
-    global _seeds
-    _seeds = itertools.count(1000 * (zlib.crc32(topic.encode()) % 1_000_000))
+def restart_seeds(topic: str, hand_in: str = "") -> None:
+    """Restart the seeds for a check: the same topic gives the same inputs each time, in every process.
+
+    With `hand_in`, a secret text of one hand-in, all inputs are drawn for it, also those that are otherwise fixed.
+    """
+    global _seeds, _drawing
+    _seeds = itertools.count(1000 * (zlib.crc32((topic + hand_in).encode()) % 1_000_000))
+    _drawing = bool(hand_in)
 
 
 def next_seed() -> int:
-    """Return a seed that depends only on the topic, and on the calls since `restart_seeds`."""
+    """Return a seed that depends only on the topic, the hand-in, and the calls since `restart_seeds`."""
     return next(_seeds)
+
+
+def drawn(known: T, draw: Callable[[random.Random], T]) -> T:
+    """Return a fixed input as it is, or one that `draw` makes while inputs are drawn for a hand-in."""
+    return draw(random.Random(next_seed())) if _drawing else known
