@@ -17,7 +17,7 @@ import random
 import sys
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
 _FOLDER = os.path.dirname(__file__)
+_build_class = builtins.__build_class__
+SEALED = "functools._lru_cache_wrapper"  # the type of probes, which errors call a function: see `_sealed`
 RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
@@ -102,8 +104,9 @@ class Responder:
     def do_define(self, name: str, source: str) -> dict[str, Any]:
         """Define a probe, a function of the judge's that is passed to the student's code, in its own namespace."""
         scope: dict[str, Any] = {**(self.tensors.PROBES if self.tensors else {}), "__name__": "probe"}
+        scope["__builtins__"] = vars(builtins) | {"__build_class__": _sealed_class}
         exec(_compiled(source, "<probe>"), scope)
-        return {"value": self._keep(scope[name])}
+        return {"value": self._keep(_sealed(scope[name]))}
 
     def do_bind(self, sources: dict[str, str]) -> dict[str, Any]:
         """Bind the student's names to working versions, so that one mistake is not marked twice."""
@@ -145,6 +148,28 @@ class Responder:
         return value
 
 
+def _sealed(value: Any) -> Any:
+    """Return a probe's function so that no attribute leads to its code; anything else as it is.
+
+    The student's code could print that code in the text of an error. Frames and the garbage collector still lead there.
+    """
+    if not isinstance(value, FunctionType):
+        return value
+    sealed: Any = functools.lru_cache(maxsize=0)(value)  # written in C, and caches nothing
+    vars(sealed).clear()  # `__wrapped__` is the function
+    sealed.__name__ = value.__name__
+    return sealed
+
+
+def _sealed_class(*args: Any, **kwargs: Any) -> type:
+    """Build a probe's class with sealed methods, in the place of `__build_class__`."""
+    made: type = _build_class(*args, **kwargs)
+    for name, value in [*vars(made).items()]:
+        if isinstance(value, FunctionType):
+            setattr(made, name, _sealed(value))
+    return made
+
+
 @functools.lru_cache(maxsize=256)
 def _compiled(source: str, name: str) -> CodeType:
     """Compile a source of the judge's, cached: a probe comes again with every case."""
@@ -174,7 +199,7 @@ def _describe(error: BaseException) -> dict[str, Any]:
 
     "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code worded it.
     """
-    text = str(error).strip().split("\n")[0]
+    text = str(error).strip().split("\n")[0].replace(SEALED, "function")
     bases = (kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
     problem = {"kind": "raised", "type": type(error).__name__, "base": next(bases, ""), "text": text[:MAX_TEXT]}
     problem |= {"line": "", "own": False}

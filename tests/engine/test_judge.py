@@ -123,6 +123,48 @@ def test_annotations_of_answers_probes_and_working_versions_are_evaluated():
     assert student.value("kind") is True
 
 
+PROBES = """
+class Model(nn.Module):
+    def forward(self, x): return x.secret
+def attend(x, *more, scale=1): return Model()(x.secret + more)
+def make():
+    class Inner(Model):
+        def backward(self, x): return x.secret
+    return Inner()
+"""
+SEEKER = """
+from types import CodeType
+def own(x): return x
+def seek(thing, depth=3):
+    if isinstance(thing, CodeType):
+        return {thing.co_filename}
+    parts = [getattr(thing, name, None) for name in dir(thing)] if depth else []
+    parts += [cell.cell_contents for cell in parts if type(cell).__name__ == "cell"]
+    return {name for part in parts for name in seek(part, depth - 1)}
+def of_own(): return seek(own)
+"""
+
+
+def test_no_attribute_of_a_probe_leads_to_its_code():
+    namespace = {}
+    exec(compile(SEEKER, "<cell>", "exec"), namespace)
+    student = in_process(namespace)
+    assert student.value("of_own") == {"<cell>"}
+    model = student.call(student.probe("make", PROBES), [], keep=True)["value"]
+    for probe in (student.probe("attend", PROBES), student.probe("Model", PROBES), model):
+        assert "<probe>" not in student.value("seek", probe)
+
+
+def test_errors_about_a_probe_speak_of_a_function_and_hold_no_code():
+    namespace = {}
+    exec("def shows(attend):\n    raise RuntimeError(attend.__code__.co_names)", namespace)
+    exec("def takes(attend):\n    return attend.__name__, attend[0]", namespace)
+    student = in_process(namespace)
+    for name, said in (("shows", "has no attribute '__code__'"), ("takes", "is not subscriptable")):
+        with pytest.raises(Problem, match=f"'function' object {said}"):
+            student.value(name, student.probe("attend", "def attend(x):\n    return x.secret\n"))
+
+
 NAME = "scaled_dot_product_attention"
 RIGHT = exercise(NAME)
 CHECK = max(RIGHT.checks, key=lambda check: check.weight)
