@@ -7,6 +7,7 @@ from typing import Any
 
 from ..spec.course import names_in, question_or_exercise, working_versions
 from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..spec.sentence import shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import Used, banned_uses, recording_uses
 from .check_cache import shared_cache
@@ -34,6 +35,9 @@ class Verdict:
     remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
     reckoning: str = ""  # states the cost of the named mistakes, if less than their lines
     behaviour: Behaviour = field(default_factory=dict)  # sketches of the answers that no named mistake explains
+
+    def __post_init__(self) -> None:
+        self.remark = shortened(self.remark)
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)

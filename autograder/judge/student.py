@@ -21,6 +21,8 @@ Answer = spec.Answer  # "problem" if there is no value
 Record = spec.Record
 
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
+FACTS = ("kind", "type", "base", "text", "line", "own", "name", "seconds")  # about a problem
+MAX_FACT = 500  # characters of one: the student's process sends them, so the judge cuts them
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
 
 
@@ -84,11 +86,12 @@ class Student(spec.Student):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
         if isinstance(request.get("target"), str):
             self.called.add(request["target"])
+        if "problem" in reply:
+            reply = {"problem": _bounded(reply["problem"])}
         if record and self._topic:
             self.record[self._topic].append(reply)
         if "problem" in reply:
-            facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
-            raise _problem(facts, where)
+            raise _problem(reply["problem"], where)
         return _complete(reply, request)
 
 
@@ -108,6 +111,14 @@ def _complete(reply: Answer, request: dict[str, Any]) -> Answer:
     if request.get("keep") and not isinstance(whole["value"], Ref):
         whole["value"] = Ref(-1)
     return whole
+
+
+def _bounded(facts: Any) -> dict[str, Any]:
+    """Return the facts about a problem, texts cut; of a forged reply's others, none."""
+    if not isinstance(facts, dict):
+        return {"kind": "unreadable"}
+    plain = {name: facts[name] for name in FACTS if isinstance(facts.get(name), (str, int))}
+    return {name: fact[:MAX_FACT] if isinstance(fact, str) else fact for name, fact in plain.items()}
 
 
 def _problem(facts: dict[str, Any], where: str) -> Problem:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from . import catalogue
 from .catalogue import Answers, CatalogueError, Entry
 from .common_mistakes import COMMON_MISTAKES, CommonMistake
+from .sentence import shortened
 from .student import Answer as Answer
 from .student import Kept as Kept
 from .student import Student as Student
@@ -24,7 +25,7 @@ class Wrong(Exception):
     """
 
     def __init__(self, sentence: str, symptom: str = "") -> None:
-        super().__init__(sentence)
+        super().__init__(shortened(sentence))
         self.symptom = symptom
 
 

@@ -9,7 +9,7 @@ import torch
 
 from autograder.judge import check_cache
 from autograder.judge.check_cache import CheckCache, digest, size_of
-from autograder.judge.mark import mark
+from autograder.judge.mark import mark, zero
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
 from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
@@ -19,6 +19,7 @@ from autograder.spec.course import blank_namespace, course, exercise, home, ques
 from autograder.spec.exercise import Check, Problem, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
 from autograder.spec.seeds import restart_seeds
+from autograder.spec.sentence import MAX_SENTENCE
 from autograder.untrusted.wire import Packet, encode
 
 SOFTMAX = exercise("softmax")
@@ -163,6 +164,43 @@ def test_errors_about_a_probe_speak_of_a_function_and_hold_no_code():
     for name, said in (("shows", "has no attribute '__code__'"), ("takes", "is not subscriptable")):
         with pytest.raises(Problem, match=f"'function' object {said}"):
             student.value(name, student.probe("attend", "def attend(x):\n    return x.secret\n"))
+
+
+LONG = "spam " * 2**16
+FACT_NAMES = ("kind", "type", "base", "text", "line", "name", "seconds", "anything", LONG)
+
+
+@pytest.mark.parametrize("kind", ["raised", "time", "missing", "device", "unreadable", LONG])
+@pytest.mark.parametrize("honest", [0, 2])
+def test_no_text_of_a_forged_problem_makes_a_long_verdict(kind, honest):
+    facts = dict.fromkeys(FACT_NAMES, LONG) | {"kind": kind, LONG: LONG}
+    answers = iter([encode({"value": True}), encode({"value": None})][:honest])
+    student = Student(lambda _: next(answers, encode({"problem": facts})))
+    verdict = mark("softmax", student)
+    assert verdict.earned == 0
+    assert len(str(verdict.as_data())) + len(html(verdict)) + len(plain(verdict)) < 100_000
+    assert sum(len(str(answer)) for answers in student.record.values() for answer in answers) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("softmax", "def softmax(scores, dim=-1):\n    raise type('spam' * 2**16, (Exception,), {})('spam' * 2**16)\n"),
+        ("softmax", "def softmax(scores, dim=-1):\n    return type('spam' * 2**16, (), {})()\n"),
+        ("count_pairs", "def count_pairs(words):\n    return {'spam' * 2**16: 'spam' * 2**16}\n"),
+        ("build_vocab", "def build_vocab(text):\n    return ['spam' * 2**16], {'spam' * 2**16: 1}\n"),
+        ("text_to_ids", "def text_to_ids(*args):\n    return ['spam' * 2**16]\n"),
+        ("ids_to_text", "def ids_to_text(*args):\n    return 'spam' * 2**16\n"),
+    ],
+)
+def test_no_name_or_text_in_an_answer_makes_a_long_verdict(name, answer):
+    verdict = mark(name, student_with_answer(exercise(name), answer), [answer])
+    assert verdict.earned < verdict.points
+    assert len(str(verdict.as_data())) + len(html(verdict)) < 100_000
+
+
+def test_remarks_are_cut():
+    assert len(zero("softmax", LONG).remark) == MAX_SENTENCE
 
 
 NAME = "scaled_dot_product_attention"

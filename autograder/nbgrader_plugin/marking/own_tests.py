@@ -54,7 +54,7 @@ def explain_failure(cell: NotebookNode, ending: Ending, cut: bool, cells: Iterab
     if stopped := next(filter(None, map(ending_in, cell.outputs)), ""):
         name, message = "CellTimeoutError" if ending == "time" else "DeadKernelError", stopped
     elif errors:
-        name, message = errors[0].ename, errors[0].evalue[:MAX_MESSAGE]
+        name, message = errors[0].ename[:MAX_LINE], errors[0].evalue[:MAX_MESSAGE]
     elif ending != "ok":
         message = NOT_SHOWN
     elif cut and not deciding(cell.outputs):
