@@ -37,10 +37,10 @@ class _TooStrange(Exception):
     """The source has more IPython signs than are parsed."""
 
 
-def cached_by_source(work: Callable[[str], T]) -> Callable[[str], T]:
-    """Return the same function of a source, with its results cached for sources of ordinary length."""
+def cached_by_source(work: Callable[..., T]) -> Callable[..., T]:
+    """Return the same function of a source (and more), with its results cached for sources of ordinary length."""
     cached = functools.lru_cache(maxsize=4096)(work)
-    return functools.wraps(work)(lambda source: (cached if len(source) < MAX_CACHED else work)(source))
+    return functools.wraps(work)(lambda source, *more: (cached if len(source) < MAX_CACHED else work)(source, *more))
 
 
 def reason_not_parsed(source: str) -> str | None:

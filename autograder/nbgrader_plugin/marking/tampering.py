@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -10,9 +11,11 @@ from nbformat import NotebookNode
 from ...judge.parsing import cached_by_source, parse_cell
 from ...spec.course import course
 from ..intake.repair import Kind, Note
+from .aliases import Aliases, aliases_in, names_in, resolve, walk
 
 KEY = "autograder_noticed"  # key in a marked notebook's metadata
 MAX_SIGNS = 50
+MAX_SIGN = 120  # characters of a line, and of what is said of it
 PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
 
 
@@ -25,8 +28,9 @@ ATTRIBUTES = _by_name(
         "looks at or changes the table of modules": "modules",
         "changes how modules are found": "meta_path path_hooks",
         "looks at the frames of its callers": "_getframe currentframe f_back f_globals tb_frame",
-        "looks into functions": "__globals__ __closure__ cell_contents co_code",
-        "searches the memory of the process": "get_objects get_referrers",
+        "looks into functions": "__globals__ __closure__ __code__ cell_contents f_code gi_code "
+        "co_code co_consts co_names co_varnames",
+        "searches the memory of the process": "get_objects get_referrers get_referents __subclasses__",
         "reads environment variables": "environ getenv",
         "changes the code of other cells": "ast_transformers input_transformers_cleanup input_transformers_post "
         "input_transformer_manager",
@@ -64,6 +68,9 @@ WORDS = re.compile(
     r"|hidden.tests|vnd\.autograder",
     re.IGNORECASE,
 )
+VIEWS = {"items", "keys", "values"}
+DEVICES = {"is_cuda", "is_meta", "is_mps", "is_xla"}
+CODE = {"eval", "exec", "compile", "__import__"}  # run text as code
 HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
 
 
@@ -78,14 +85,17 @@ class Sign:
 def find_signs(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Sign]:
     """Return signs in the student's cells, after the repair's notes on changed settings; MAX_SIGNS at most."""
     found = [Sign(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
-    for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), 1):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    aliases = aliases_in(cell.source for cell in code)
+    for number, cell in enumerate(code, 1):
         graded = cell.metadata.get("nbgrader", {})
         if graded.get("locked") and not graded.get("solution"):
             continue
         lines = cell.source.split("\n")
-        for line, what in _signs(cell.source):
-            text = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
-            found.append(Sign(number, graded.get("grade_id", ""), text, what))
+        used = tuple((name, aliases[name]) for name in names_in(cell.source) if name in aliases)
+        for line, what in _signs(cell.source, used):
+            text = lines[line - 1].strip()[:MAX_SIGN] if 0 < line <= len(lines) else ""
+            found.append(Sign(number, graded.get("grade_id", ""), text, what[:MAX_SIGN]))
     return found[:MAX_SIGNS]
 
 
@@ -101,46 +111,77 @@ def read_signs(notebook: NotebookNode) -> list[Sign]:
 
 
 @cached_by_source
-def _signs(source: str) -> tuple[tuple[int, str], ...]:
+def _signs(source: str, aliases: tuple[tuple[str, str], ...]) -> tuple[tuple[int, str], ...]:
     """Return pairs of line number and sign. Cached, since most cells are the course's, the same in every notebook."""
     found: dict[tuple[int, str], None] = {}
     if (tree := parse_cell(source)) is not None:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-        for node in ast.walk(tree):
+        for node, known in walk(tree, dict(aliases)):
             if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
                 continue  # nn.Module's method; Python's table of modules is not called
-            found |= dict.fromkeys((getattr(node, "lineno", 0), what) for what in _signs_of(node))
+            found |= dict.fromkeys((getattr(node, "lineno", 0), what) for what in _signs_of(node, known))
     return tuple(found)
 
 
-def _signs_of(node: ast.AST) -> Iterator[str]:
+def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
     match node:
-        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if _is_library(node):
-            yield f"replaces {ast.unparse(node)}"
-        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]) if _is_library(owner):
-            yield f"replaces parts of {ast.unparse(owner)}"
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]) if not isinstance(name, ast.Constant):
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if part := _part_of_library(node.value, aliases):
+            yield f"replaces {part}.{name}"
+        case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()) if part := _names_of(owner, aliases):
+            yield f"replaces parts of {part}"
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]) if part := _part_of_library(
+            owner, aliases
+        ):
+            yield f"replaces parts of {part}"
+        case ast.Call(func=ast.Attribute(value=owner, attr="update")) if part := _names_of(owner, aliases):
+            yield f"replaces parts of {part}"
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            if name in ATTRIBUTES:
+                yield ATTRIBUTES[name]
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, _, *_]):
             yield f"uses something of {ast.unparse(owner)} by a name it puts together"
-        case ast.Call(func=ast.Name(id="eval" | "exec" | "compile" | "__import__" as name)):
+        case ast.Call(func=called) if (name := resolve(called, aliases).removeprefix("builtins.")) in CODE:
             yield f"runs text as code ({name})"
         case ast.Attribute(attr="register") if "events" in ast.unparse(node):
             yield "runs code before or after other cells"
         case ast.Attribute(attr=name) if name in ATTRIBUTES:
             yield ATTRIBUTES[name]
-        case ast.Import(names=aliases):
-            yield from (MODULES[a.name.split(".")[0]] for a in aliases if a.name.split(".")[0] in MODULES)
-        case ast.ImportFrom(module=str(module)) if module.split(".")[0] in MODULES:
-            yield MODULES[module.split(".")[0]]
+        case ast.Import(names=found):
+            yield from (MODULES[one.name.split(".")[0]] for one in found if one.name.split(".")[0] in MODULES)
+        case ast.ImportFrom(module=str(module), names=found):
+            top = module.split(".")[0]
+            yield from [MODULES[top]] if top in MODULES else []
+            # `torch.nn` has parts with the names of Python's own: `from torch.nn import modules`
+            names = [one.name for one in found] if top in sys.stdlib_module_names else []
+            yield from (ATTRIBUTES[name] for name in names if name in ATTRIBUTES)
+        case ast.If(test=test, body=[ast.Return() | ast.Raise()]) if _asks_for_device(test):
+            yield "ends at once on another device"
+        case ast.ClassDef(bases=[ast.Name(id="dict"), *_], body=body):
+            names = [part.name for part in body if isinstance(part, ast.FunctionDef) and part.name in VIEWS]
+            yield from (f"defines {name} of a dictionary, by which a value can pass for another" for name in names)
         case ast.FunctionDef(name=name) if name in DANGEROUS:
             yield f"defines {name}, by which a value can pass for another"
         case ast.Name(id=name, ctx=ast.Load()) if name in HISTORY:
             yield "reads the history of cells"
-        case ast.Constant(value=str(text)) if found := WORDS.search(text):
-            yield f"mentions {found.group()!r}"
+        case ast.Constant(value=str(text)) if word := WORDS.search(text):
+            yield f"mentions {word.group()!r}"
 
 
-def _is_library(node: ast.AST) -> bool:
-    """Return True if a node is a library or a part of one, rather than something the notebook defines."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
+def _asks_for_device(test: ast.AST) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in DEVICES for node in ast.walk(test))
+
+
+def _part_of_library(node: ast.AST, aliases: Aliases) -> str:
+    """Return the dotted name of a library or of a part of one; "" for something that the notebook defines."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not resolve(node, aliases)):
         node = node.value
-    return isinstance(node, ast.Name) and (node.id in PYTHONS or node.id in course().libraries)
+    name = resolve(node, aliases)
+    return name if name.split(".")[0] in PYTHONS | course().libraries else ""
+
+
+def _names_of(node: ast.AST, aliases: Aliases) -> str:
+    """Return the library whose table of names this is, `vars(torch)` or `torch.__dict__`; "" if it is none."""
+    match node:
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]) | ast.Attribute(value=owner, attr="__dict__"):
+            return _part_of_library(owner, aliases)
+    return ""
