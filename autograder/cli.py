@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
 from .close_names import did_you_mean
 from .judge.formatting import MIME
+from .plain_output import escape_logs, escaped
 from .spec import course
 from .spec.exercise import Exercise
 
@@ -26,8 +28,18 @@ if TYPE_CHECKING:
     from .judge.try_mistakes import Trial  # which needs torch
 
 ROOT = course.root()
+
+
+class PlainConsole(Console):
+    """A console that escapes control characters in what it prints, and keeps its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=escaped(segment.text))
+
+
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
-console = Console(width=None if sys.stdout.isatty() else 150)
+console = PlainConsole(width=None if sys.stdout.isatty() else 150)
 
 Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All if none is named")]
 Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
@@ -77,6 +89,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
     """Mark the exercises of the course."""
+    escape_logs()
 
 
 @app.command()

@@ -18,6 +18,7 @@ import filelock
 from ..files import files
 from ..judge.diagnosis import mistake_costs
 from ..nbgrader_plugin.converters import settings
+from ..plain_output import escaped
 from ..spec.course import NO_COURSE, course, home, notebooks, root, sources, topics_of
 from .tasks import Submission
 
@@ -121,7 +122,7 @@ class Ledger:
         """Write an error to the student's log. Return its last line and the log's path."""
         path = self._path(student).with_suffix(".log")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(why, "utf-8", errors="replace")
+        path.write_text(escaped(why), "utf-8")
         lines = [line.strip() for line in why.splitlines() if line.strip()]
         return lines[-1] if lines else "no reason was given", path
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbgrader.preprocessors import Execute
 
+from ..plain_output import escape_logs
 from . import preprocessors
 from .gradebook import manual_grades
 from .intake import resubmission
@@ -68,6 +69,7 @@ def mark_with_autograder(c: Any) -> None:
 
 
 def _plug_in(c: Any) -> None:
+    escape_logs()
     # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
     gc.set_threshold(20_000, 20, 50)
 

@@ -28,6 +28,7 @@ SUBMISSIONS = {  # student: what is handed in, the marks deserved, and what the 
     '[bold]quote"s & <tags> $HOME[x]': (BLANK, 0, ""),
     "blank": (BLANK, 0, "not been answered"),
     "loops": (with_cell("while True: pass"), FULL, "stopped at its time limit"),
+    "erases": (with_cell("eval('1')  # \x1b[2K\x1b[1A\x1b[2K"), FULL, ""),
     "not-json": (b"this is my homework", 0, "its content is not JSON"),
 }
 OTHERWISE = {  # what lies in the folder in place of the notebook, made below
@@ -103,8 +104,10 @@ def test_everybody_gets_the_mark_they_deserve_and_nothing_of_theirs_is_changed(c
     submitted = course / "classroom" / "submitted"
     assert (submitted / "not-json" / NAME / f"{NAME}.ipynb").read_bytes() == b"this is my homework"
     assert sorted(path.name for path in (submitted / "renamed" / NAME).iterdir()) == ["my homework.ipynb"]
-    warnings = [line for line in (course / "said.txt").read_text("utf8").splitlines() if "WARNING" in line]
-    assert warnings  # of those who try something, and of files that are not there
+    said = (course / "said.txt").read_text("utf8")
+    assert "\x1b" not in said
+    warnings = [line for line in said.splitlines() if "WARNING" in line]
+    assert any(r"# \x1b[2K\x1b[1A\x1b[2K" in line for line in warnings)
     assert not [line for line in warnings if "has changed" in line or "/perfect/" in line or "/blank/" in line]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...plain_output import escaped
 from . import timestamps
 
 MAX_FILES = 2_000  # of one submission
@@ -94,7 +95,7 @@ def is_file(path: Path) -> bool:
 
 def shown(name: str, most: int = 200) -> str:
     """Return a name, or a line with names, with unprintable characters escaped, of at most `most` characters."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:most]
+    return escaped(name, kept="")[:most]
 
 
 def invalid_name(name: str) -> str | None:
