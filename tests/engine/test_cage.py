@@ -3,9 +3,11 @@
 import contextlib
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +16,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT, missing, skip_without_cage, wait_for
+from conftest import ROOT, missing, read, skip_without_cage, wait_for, with_hidden_tests
 
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+from autograder.sample_class import filled_in
 from autograder.sandbox import cage, monitor
 from autograder.sandbox.selftest import ATTEMPTS
 from autograder.sandbox.session import Limits, SandboxError, Session, Template
+from autograder.spec.course import exercise
 
 LIMITS = Limits(cell=10, question=2, grace=1, notebook=60, memory=2 * 2**30, disk=32 * 2**20, processes=40)
 TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
@@ -264,7 +270,8 @@ def test_seeded_results_are_those_of_a_cold_process_and_unseeded_ones_differ_fro
 
 
 def test_the_test_of_the_cage_finds_every_way_out_closed(template):
-    assert "all are closed" in template.try_out()
+    way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
+    assert not missing(template.try_out(), "all are closed", way)
 
 
 def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged, monkeypatch):
@@ -299,16 +306,51 @@ def test_what_is_private_is_hidden_wherever_it_is_shown(monkeypatch):
     assert found == (f"/home/somebody/.venv/{course}", f"/opt/env/{course}")
 
 
+def test_a_notebook_is_marked_in_it(template):
+    release = read("course", "05-attention")
+    release.cells = [cell for cell in release.cells if grade_id(cell) in ("setup", "softmax", "test_softmax")]
+    notebook = with_hidden_tests(filled_in(release, {"softmax": exercise("softmax").source}))
+    verdicts = NotebookMarker(notebook, template, ROOT / "course" / "05-attention").run()
+    assert [verdict.full for verdict in verdicts.values()] == [True]
+
+
+@pytest.fixture(scope="module")
+def somebody():
+    """Yield a function that runs Python as user 12345. Skip where the kernel refuses ordinary users namespaces.
+
+    Where it refuses them to root, as in a container, every test here runs as an ordinary user already.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("every test here runs as an ordinary user already")
+    asked = subprocess.run(
+        [sys.executable, "-c", PROGRAMS["asks_for_namespaces"]], capture_output=True, text=True, env=environment()
+    )
+    if "PermissionError" in asked.stderr or "OSError" in asked.stderr:
+        pytest.skip(f"the kernel refuses namespaces: {asked.stderr.splitlines()[-1]}")
+    assert asked.stdout == "12345\n", asked.stderr
+    paths = repr([sys.base_prefix, sys.prefix, str(ROOT)])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 12345, 12345)
+        options = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment() | {"TMPDIR": folder}}
+        yield lambda *arguments: subprocess.run(
+            [sys.executable, "-c", PROGRAMS["as_somebody"], paths, *arguments],
+            **options,
+        )
+
+
+SAME_CAGE = (
+    *("can_be_read", "can_be_reached", "can_be_changed", "sees_nobody_else", "every_way_out_closed", "marked_in_it"),
+    *("cannot_tell_another", "and_nothing_is_left and processes", "and_nothing_is_left and children"),
+)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="every other test here runs without root already")
-def test_without_root_there_is_the_same_cage():
-    paths = [sys.base_prefix, sys.prefix, str(ROOT)]
-    code = PROGRAMS["as_somebody"].format(paths=paths, bomb=BOMBS["children"])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), cwd="/")
-    if "could not be caged" in done.stderr:
-        pytest.skip("this kernel gives user namespaces to root only")
-    assert done.returncode == 0, done.stderr
-    assert not missing(done.stdout, "in a user namespace", "BlockingIOError\ntime\ndied memory\n")
+def test_an_ordinary_users_cage_keeps_all_that_roots_does(somebody):
+    done = somebody("-m", "pytest", "-p", "no:cacheprovider", "-rs", __file__, "-k", " or ".join(SAME_CAGE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not re.search("SKIPPED|no tests", done.stdout), done.stdout
+    least = sum(map(len, (READS, REACHES, CHANGES, CHANNELS))) + 5
+    assert done.stdout.count(".") >= least, done.stdout
 
 
 def named(word):
