@@ -1,11 +1,10 @@
 """Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..spec.course import names_in, question_or_exercise, working_versions
+from ..spec.course import exercises, names_in, question_or_exercise, working_versions
 from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..spec.sentence import shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
@@ -57,19 +56,17 @@ def mark(
     """Return the verdict on one exercise or question.
 
     `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
-    the student's versions. Otherwise those that stand above, but for those in `keep`, are bound to working versions, so
-    that one mistake is not marked twice.
+    the student's versions. Otherwise those that stand above and have a working version, but for those in `keep`, are
+    bound to it, so that one mistake is not marked twice.
     """
     declared = question_or_exercise(name)
-    working = {} if isinstance(declared, Question) else working_versions(declared.notebook)
     try:
         if isinstance(declared, Question):
             return mark_choice(declared, student.read(name))
         if not student.has(name):
             return zero(name, UNDEFINED.format(name=name))
         if not own_parts:
-            earlier = itertools.takewhile(lambda other: other != name, working)
-            student.bind({other: working[other] for other in earlier if other not in keep})
+            student.bind({other: text for other, text in _above(declared).items() if other not in keep})
     except Problem as problem:
         return zero(name, str(problem))
     except KeyError:  # a forged reply without the requested part; within a check, `run_check` handles it
@@ -80,6 +77,13 @@ def mark(
         verdict = _run_checks(declared, student)
     remark = _remark_on(declared.ban, used, declared, sources) if verdict.earned else ""
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark) if remark else verdict
+
+
+def _above(declared: Exercise) -> dict[str, str]:
+    """Return the working versions of the exercises that stand above this one in its notebook."""
+    names = [other.name for other in exercises(declared.notebook)]
+    above = names[: names.index(declared.name)]
+    return {name: text for name, text in working_versions(declared.notebook).items() if name in above}
 
 
 def _remark_on(ban: Ban, used: Used, exercise: Exercise, sources: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..spec.course import blank_namespace, compiled, working_versions
+from ..spec.course import blank_namespace, compiled, right_versions
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from ..spec.seeds import restart_seeds
 from ..untrusted.uses import AnotherProfiler
@@ -43,7 +43,7 @@ def run_check(exercise: Exercise, check: Check, student: Student) -> None:
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     """Return a notebook's namespace in which this source is the answer and the other exercises are right."""
     namespace = blank_namespace(exercise.notebook)
-    for other, text in working_versions(exercise.notebook).items():
+    for other, text in right_versions(exercise.notebook).items():
         if other != exercise.name:
             exec(compiled(text, "<working version>"), namespace)
     with _gradients_on():

@@ -309,7 +309,13 @@ def names_in(notebook: str) -> set[str]:
 
 @functools.cache
 def working_versions(notebook: str) -> dict[str, str]:
-    """Return a right version of each exercise, bound while others are marked: a library's own, else the reference."""
+    """Return the exercises' `working` sources, bound in students' processes while others are marked; no references."""
+    return {name: text for name, text in right_versions(notebook).items() if exercise(name).working}
+
+
+@functools.cache
+def right_versions(notebook: str) -> dict[str, str]:
+    """Return a right version of each exercise, for trusted processes only: its `working` source, else the reference."""
     found = exercises(notebook)
     return {declared.name: _by_itself(notebook, declared.working or declared.source) for declared in found}
 

@@ -122,8 +122,9 @@ class Exercise:
     """A graded function or class. Its module declares it; name, notebook and source come from the solution notebook.
 
     `points` are the sum of the checks' weights unless they are given. `working` is the source of PyTorch's or Hugging
-    Face's own, which stands for the reference in other exercises; it may use what the course imports. Wrong and right
-    answers stand in a file beside the module (see `catalogue`). Raises ValueError if two checks share a title.
+    Face's own, or other public code, which takes the exercise's place while others are marked; students' processes can
+    see it. It may use what the course imports. Wrong and right answers stand in a file beside the module (see
+    `catalogue`). Raises ValueError if two checks share a title.
     """
 
     def __init__(self, *checks: Check, points: float = 0, ban: Ban | None = None, working: str = "") -> None:

@@ -1,18 +1,19 @@
 """Tests of the rerun with working versions of other exercises, which no student can read while they still count."""
 
+import ast
 import functools
-import re
 
 import nbformat
+import pytest
 from conftest import graded_only
 from submissions import earned, mark
 
 from autograder.judge.mark import Verdict
-from autograder.judge.verdict import plain
-from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
-from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
+from autograder.judge.source_rules import uses
+from autograder.nbgrader_plugin.marking import notebook_marker
+from autograder.nbgrader_plugin.marking.isolated_rerun import Postponed, next_to_rerun
 from autograder.sandbox import monitor
-from autograder.spec.course import exercises, in_notebook, questions
+from autograder.spec.course import exercise, exercises, in_notebook, notebooks, questions, working_versions
 
 NAME = "07-multi-head"
 RIGHT = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
@@ -35,63 +36,16 @@ def working(name):
 """
 
 
-def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
-    overheard = []
-
-    class Listening(isolated_rerun.RecordedConnection):
-        def ask(self, question):
-            reply = super().ask(question)
-            overheard.extend(text for text in sorted(self.heard) if text[:4] == "seen" and text not in overheard[-1:])
-            return reply
-
-    monkeypatch.setattr(notebook_marker, "RecordedConnection", Listening)
+def test_a_process_sees_working_versions_of_settled_exercises_only(template):
     names = [e.name for e in exercises(NAME)]
+    bound = [name for name in names if name in working_versions(NAME)]
     spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
-    notebook, _ = mark(template, release(), spies, {names[0]: WORKING})
-    overheard = [text for text in overheard if text != "seen"]
-    seen = [set(text.split()[1:]) for text in overheard]
-    assert seen
-    for number, found in enumerate(seen):
-        assert len(found) == number + 1
-        assert found > (seen[number - 1] if number else set())
-    assert all(names[-1] not in found for found in seen)
-    assert LEFT_OUT in str(notebook)
-    assert not [text for text in overheard if f"RuntimeError: {text}" in str(notebook)]
-
-
-# Ways to say on the page what a working version is made of
-SECRET = """
-def secret():
-    code = getattr(globals().get("split_heads"), "__code__", None)
-    return code.co_code.hex() if code and "working version" in code.co_filename else "nothing yet"
-"""
-STOP = "raise __import__('sys').modules['autograder.untrusted.responder']._Stop"
-LEAKS = {
-    "merge_heads": "def merge_heads(x):\n    return split_heads and type(secret(), (), {})()",
-    "copy_from_torch": (
-        f"def copy_from_torch(mine, theirs):\n    {STOP}({{'kind': 'missing', 'name': split_heads and secret()}})"
-    ),
-    "attention_parameters": (
-        f"def attention_parameters(*sizes):\n    {STOP}({{'kind': 'time', 'seconds': split_heads and secret()}})"
-    ),
-}
-
-
-def test_no_cheat_by_the_name_of_a_type_or_a_forged_problem_shows_a_working_version(template, monkeypatch):
-    blanked, censor = {}, notebook_marker.without_new_texts
-
-    def watching(verdict, *rest):
-        blanked[verdict.exercise] = plain(verdict), plain(censor(verdict, *rest))
-        return censor(verdict, *rest)
-
-    monkeypatch.setattr(notebook_marker, "without_new_texts", watching)
-    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
-    mark(template, release(), wrong | LEAKS, {"split_heads": SECRET})
-    assert set(blanked) == set(LEAKS)
-    for said, shown in blanked.values():
-        assert re.search("[0-9a-f]{40}", said)
-        assert not re.search("[0-9a-f]{8}", shown)
-        assert LEFT_OUT in shown
+    _, verdicts = mark(template, release(), spies, {names[0]: WORKING})
+    said = [verdicts[name].lines[0].message for name in names]
+    assert all("RuntimeError: seen" in message for message in said)
+    seen = [set(names) & set(message.partition("seen ")[2].partition(", at the line")[0].split()) for message in said]
+    assert seen == [set(bound) & set(names[:i]) for i in range(len(names))]
+    assert any(seen)
 
 
 def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):
@@ -116,7 +70,7 @@ def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(templat
 
 def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
     def one(name, *needs):
-        return Postponed(nbformat.v4.new_code_cell(), name, 0, frozenset(needs), Verdict(name, 1, 0), frozenset())
+        return Postponed(nbformat.v4.new_code_cell(), name, 0, frozenset(needs), Verdict(name, 1, 0))
 
     names = []
     postponed = [one("c", "b", "c"), one("b", "a", "other"), one("a"), one("d", "e"), one("e", "d")]
@@ -125,3 +79,24 @@ def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
         postponed.remove(chosen)
         names.append(chosen.name)
     assert names == ["a", "b", "c", "d", "e"]
+
+
+def test_no_solution_is_bound_in_a_students_process():
+    bound = {name: text for notebook in notebooks() for name, text in working_versions(notebook).items()}
+    assert {name for name in bound if not exercise(name).working} == set()
+    assert [name for name, text in bound.items() if _statements(exercise(name).source) & _statements(text)] == []
+
+
+def _statements(source):
+    """The longer statements of a source's functions; short ones any two answers have in common."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    return {text for node in nodes if len(text := ast.unparse(node)) > 40}
+
+
+@pytest.mark.parametrize("notebook", notebooks())
+def test_exercises_that_others_are_built_on_have_a_working_version(notebook):
+    names = {declared.name for declared in exercises(notebook)}
+    for declared in exercises(notebook):
+        known = [declared.source, *(one.source for one in declared.alternatives)]
+        used = set().union(*(uses(declared.name, [source]) for source in known)) & names - {declared.name}
+        assert used <= set(working_versions(notebook)), f"{declared.name} uses exercises without `working`"

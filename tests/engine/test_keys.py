@@ -95,11 +95,11 @@ def test_a_module_that_does_not_decide_changes_no_key_unless_it_is_imported_from
 
 def test_what_the_notebook_gives_and_answers_decides(monkeypatch):
     before = of_exercise()[0]
-    given, working = course.given_in("08-blocks"), course.working_versions("08-blocks")
+    given, working = course.given_in("08-blocks"), course.right_versions("08-blocks")
     with monkeypatch.context() as patched:
         patched.setattr(course, "given_in", lambda notebook: given + "\nx = 1\n")
         assert of_exercise()[0] != before
-    monkeypatch.setattr(course, "working_versions", lambda notebook: working | {"FeedForward": "x = 1"})
+    monkeypatch.setattr(course, "right_versions", lambda notebook: working | {"FeedForward": "x = 1"})
     assert of_exercise()[0] != before
 
 

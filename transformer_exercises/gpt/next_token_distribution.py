@@ -187,4 +187,16 @@ EXERCISE = Exercise(
     Check("gradients reach the logits", 0.25, _gradient, further=True),
     Check("stays on the device of the logits", 0.25, _device, further=True),
     Check("values out of range are ValueErrors", 0.25, _refused),
+    working=r"""
+def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+        raise ValueError("temperature is at least 0, top_k at least 1, and top_p above 0 and at most 1")
+    scores, order = (logits / (temperature or 1)).sort(dim=-1, descending=True, stable=True)
+    out = torch.arange(scores.shape[-1], device=scores.device) >= (1 if temperature == 0 else top_k or scores.shape[-1])
+    shares = scores.masked_fill(out, -torch.inf).softmax(-1)
+    if top_p is not None and top_p < 1:
+        out = out | (shares.cumsum(-1) - shares >= top_p)
+        shares = scores.masked_fill(out, -torch.inf).softmax(-1)
+    return torch.zeros_like(shares).scatter(-1, order, shares)
+""",
 )

@@ -26,4 +26,9 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("True exactly at padding", 1.5, _padding),
     Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
+    working=r"""
+def padding_mask(lengths, max_len):
+    ones = torch.ones(len(lengths), max_len, dtype=torch.long, device=lengths.device)
+    return ones.cumsum(dim=1) > lengths.unsqueeze(1)
+""",
 )

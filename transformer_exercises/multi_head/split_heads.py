@@ -49,4 +49,10 @@ EXERCISE = Exercise(
     Check("a width that cannot be divided is a ValueError", 0.5, _refused),
     Check("gradients", 0.25, _gradient, further=True),
     Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
+    working=r"""
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"{x.shape[-1]} columns are not {num_heads} heads of one width")
+    return x.unflatten(2, (num_heads, -1)).movedim(2, 1)
+""",
 )

@@ -39,4 +39,12 @@ EXERCISE = Exercise(
     Check("symbols of several characters", 0.4, asked(*SYMBOLS), further=True),
     Check("pairs that occur several times in a word", 0.4, asked(*REPEATED), further=True),
     Check("no words, very short words, input unchanged", 0.2, asked(*SHORT, changes="words"), further=True),
+    working=r"""
+def count_pairs(words):
+    pairs = defaultdict(int)
+    for word in words:
+        for i in range(1, len(word)):
+            pairs[word[i - 1], word[i]] += words[word]
+    return Counter(pairs)
+""",
 )

@@ -22,4 +22,13 @@ EXERCISE = Exercise(
     Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
     Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
     Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
+    working=r"""
+def merge_pair(symbols, pair):
+    merged, i = (), 0
+    while i < len(symbols):
+        width = 2 if symbols[i : i + 2] == tuple(pair) else 1
+        merged += ("".join(symbols[i : i + width]),)
+        i += width
+    return merged
+""",
 )

@@ -41,7 +41,7 @@ def exercise_key(name: str) -> str:
         parts += [_name(path), plain(read(path), MANNER if path.is_relative_to(course.home()) else ())]
     parts += [course.course().imports, plain(course.given_in(notebook))]
     parts += [plain(other.source) for other in course.exercises(notebook)]
-    parts += [plain(text) for other, text in course.working_versions(notebook).items() if other != name]
+    parts += [plain(text) for other, text in course.right_versions(notebook).items() if other != name]
     return _hash(parts)
 
 

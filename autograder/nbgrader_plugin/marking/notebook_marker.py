@@ -30,7 +30,7 @@ from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .advice import Advisor
-from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
+from .isolated_rerun import Postponed, next_to_rerun
 from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .own_tests import deciding, explain_failure, pass_stderr
 
@@ -317,12 +317,11 @@ class NotebookMarker:
             return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
         with session.questions() as ask:
-            connection = RecordedConnection(ask)
-            student = Student(connection.ask)
+            student = Student(ask)
             verdict = mark(name, student, sources, own_parts=True)
         if not verdict.full and depends_on_others(name, sources, student.called):
             needs = frozenset(uses(name, sources) | student.called)
-            self._postponed.append(Postponed(cell, name, index, needs, verdict, connection.heard))
+            self._postponed.append(Postponed(cell, name, index, needs, verdict))
         return verdict
 
     def _rerun_isolated(self) -> None:
@@ -338,13 +337,12 @@ class NotebookMarker:
                 if not session.alive:
                     continue
                 with session.questions() as ask:
-                    connection = RecordedConnection(ask)
                     open_still = {other.name for other in self._postponed}
-                    verdict = mark(chosen.name, Student(connection.ask), sources, keep=open_still)
+                    verdict = mark(chosen.name, Student(ask), sources, keep=open_still)
             finally:
                 self._end()
             if verdict.earned >= chosen.verdict.earned:
-                self._write(chosen.cell, without_new_texts(verdict, connection, chosen.said, sources))
+                self._write(chosen.cell, verdict)
 
     def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
