@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..spec.course import exercises, names_in, question_or_exercise, working_versions
-from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..spec.exercise import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..spec.sentence import shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
-from .bans import Used, banned_uses, recording_uses
+from .bans import noting_banned, remark
 from .check_cache import shared_cache
 from .diagnosis import mistake_costs
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
-from .source_rules import suspicious_words, uses
+from .source_rules import uses
 from .student import SYMPTOMS, UNDEFINED, Record, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
@@ -73,10 +73,11 @@ def mark(
         return zero(name, UNREADABLE)
     if declared.ban is None:
         return _run_checks(declared, student)
-    with recording_uses(student) as used:
+    with noting_banned(declared.ban, student) as found:
         verdict = _run_checks(declared, student)
-    remark = _remark_on(declared.ban, used, declared, sources) if verdict.earned else ""
-    return Verdict(name, declared.points, 0.0, verdict.lines, [], remark) if remark else verdict
+    if not found or not verdict.earned:
+        return verdict
+    return Verdict(name, declared.points, 0.0, verdict.lines, [], remark(declared.ban, found))
 
 
 def _above(declared: Exercise) -> dict[str, str]:
@@ -84,15 +85,6 @@ def _above(declared: Exercise) -> dict[str, str]:
     names = [other.name for other in exercises(declared.notebook)]
     above = names[: names.index(declared.name)]
     return {name: text for name, text in working_versions(declared.notebook).items() if name in above}
-
-
-def _remark_on(ban: Ban, used: Used, exercise: Exercise, sources: Sequence[str]) -> str:
-    """Return the remark about a banned use, or about source that could hide one; "" if there is neither."""
-    hides = ""
-    if not (words := banned_uses(ban, used)):
-        words = suspicious_words(exercise.name, sources, stop=names_in(exercise.notebook))
-        hides = ", which can hide what it uses; write it without"
-    return f"{ban.sentence} Yours uses {', '.join(f'`{word}`' for word in words)}{hides}." if words else ""
 
 
 def depends_on_others(name: str, sources: Sequence[str], called: set[str]) -> bool:

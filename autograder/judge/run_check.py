@@ -9,7 +9,6 @@ from typing import Any
 from ..spec.course import blank_namespace, compiled, right_versions
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from ..spec.seeds import restart_seeds
-from ..untrusted.uses import AnotherProfiler
 from .student import Student, in_process
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ def run_check(exercise: Exercise, check: Check, student: Student) -> None:
     except ValuesDiffer as found:
         found.besides = student.failed_otherwise
         raise
-    except (Wrong, AnotherProfiler):
+    except Wrong:
         raise
     except Exception as error:  # the answer is so strange that comparing it failed: wrong, and logged for the authors
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)

@@ -1,8 +1,7 @@
-"""Find which names source code defines and uses, and what in it could hide its use of other names from the record."""
+"""Find which names source code defines and uses."""
 
 import ast
 import functools
-import re
 import symtable
 from collections.abc import Iterable
 
@@ -121,78 +120,3 @@ def _scopes(table: symtable.SymbolTable) -> Iterable[symtable.SymbolTable]:
 def uses(name: str, sources: Iterable[str]) -> set[str]:
     """Return the global names that the definition of `name` mentions, helpers included."""
     return {used for statement in reachable(name, sources) for used in global_names(statement)}
-
-
-# LOOKUPS find a function by a name that is built at run time. INTERNALS lead to the judge's own parts
-# in the process, where the record of what runs could be forged. An answer to an exercise with a ban needs none of it.
-LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "vars", "globals", "__builtins__"})  # built-in names
-LOOKUP_ATTRIBUTES = frozenset({"import_module", "attrgetter", "methodcaller", "builtins"}) | {
-    *("__dict__", "__getattribute__", "__getattr__", "__builtins__"),
-}
-INTERNALS = frozenset(
-    {"autograder", "sys.modules", "Responder", "_getframe", "get_objects", "get_referrers", "settrace", "setprofile"}
-) | {
-    *("addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"),
-    *("__globals__", "__closure__", "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "currentframe"),
-    *("get_referents", "cell_contents"),
-}
-
-OF_DICTIONARIES = frozenset(dir(dict))
-
-
-def suspicious_words(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
-    """Return words in the source that could hide what an answer uses: access to the judge, or names built at run time.
-
-    The uses of an answer are recorded while it runs, whatever names it calls them by (`bans`). These words could hide a
-    use from that record, so they are not allowed. Access to the judge is searched for in every cell.
-    """
-    sources = list(sources)
-    found = {word for source in sources for word in _internals_in(source)}
-    own = definitions(sources)
-    for statement in reachable(name, sources, stop):
-        found |= {word for word in global_names(statement) & LOOKUPS if word not in own}
-        found |= {word for word in _words(statement) if word in LOOKUP_ATTRIBUTES}
-        found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
-    return sorted(found)
-
-
-@cached_by_source
-def _internals_in(source: str) -> frozenset[str]:
-    return INTERNALS.intersection(word for statement in _statements(source) for word in _words(statement))
-
-
-def _words(tree: ast.AST) -> Iterable[str]:
-    """Yield every name that occurs: of variables, attributes and imports."""
-    used = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}  # `model.modules()`
-    used |= {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr not in OF_DICTIONARIES
-    }
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(attr="modules") if node not in used:  # nor `nn.modules.linear`
-                yield "sys.modules"
-            case ast.Subscript(slice=ast.Constant(value="modules")):
-                yield "sys.modules"
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), *_]):
-                yield "sys.modules" if word == "modules" else word
-            case ast.Name(id=word) | ast.Attribute(attr=word):
-                yield word
-            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # a name
-                yield "autograder"
-            case ast.Attribute(value=ast.Name(id="self"), attr="__dict__"):
-                pass
-            case ast.Import(names=aliases):
-                yield from (part for alias in aliases for part in alias.name.split("."))
-            case ast.ImportFrom(module=module, names=aliases):
-                yield from (module or "").split(".")
-                yield from (alias.name for alias in aliases)
-                yield from (f"{module}.{alias.name}" for alias in aliases)
-
-
-def _computed_getattr(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), _, *_] | [_, ast.Constant(), *_]):
-            return False
-        case ast.Call(func=ast.Name(id="getattr")):
-            return True
-    return False

@@ -39,7 +39,7 @@ def warm_up(more: list[str]) -> None:
     if "torch" in sys.modules:  # a course's notebooks use it
         import torch
 
-        from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
+        from ..untrusted import tensor_calls  # noqa: F401  # in the cage, our files are out of reach
 
         torch.set_num_threads(1)
         torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports

@@ -99,7 +99,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Ban:
-    """The operations and library functions that an exercise must not use, by the names their libraries give them.
+    """The functions and operations of torch that an exercise must not use, by torch's own names.
 
     `pattern` is searched for in those names, in lower case and without underscores. The names that the student's code
     uses do not matter (`judge.bans`). `without` and `fine` are the words of the exercise's box in the notebook.

@@ -42,22 +42,8 @@ class Responder:
         np.random.seed(0)  # results in every process, though different ones at each call
 
     def answer(self, packet: Packet) -> Packet:
-        """Return the reply to a request; any error that the student's code raises becomes part of it.
-
-        With `watch` ("operations", or "functions" too) the reply lists what the student's code used, as "used".
-        """
+        """Return the reply to a request; any error that the student's code raises becomes part of it."""
         request = decode(packet)
-        watch = request.pop("watch", None)
-        if watch is None:
-            return self._answer(request)
-        from .call_tracing import record_calls
-
-        # The encoding is watched too: the result may be the student's own subclass of tensor.
-        reply, used = record_calls(lambda: self._answer(request), functions=watch == "functions")
-        reply.tree["dict"].append(["used", "\n".join(used)])
-        return reply
-
-    def _answer(self, request: dict[str, Any]) -> Packet:
         operation = getattr(self, "do_" + request["do"])
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(out), warnings.catch_warnings(action="ignore"):
             try:
@@ -72,8 +58,9 @@ class Responder:
     def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
-        Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere". The last puts the
-        arguments on a second device; the value is brought back, and "kept" says whether all its tensors were there.
+        Options: keep, upstream, strict_device, trace, watch ("used": names of torch's functions and operations that
+        ran), training, after, and device="elsewhere". The last puts the arguments on a second device; the value is
+        brought back, and "kept" says whether all its tensors were there.
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:

@@ -26,7 +26,6 @@ from traitlets import Type
 from traitlets.config import Config
 
 from .responder import Responder
-from .uses import end_profilers
 from .wire import Channel, WireError, encode
 
 FLUSH_AT = 8_192  # characters of text buffered before they are sent
@@ -236,7 +235,6 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
             torch.set_grad_enabled(True)
             torch.set_default_dtype(torch.float32)
             torch.set_default_device(None)
-        end_profilers()  # a cell may have left some on
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process, whatever it is doing

@@ -14,7 +14,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from .second_device import DeviceError, back_on_cpu, on_second_device
-from .torch_internals import TorchDispatchMode, device_constructors
+from .torch_internals import TorchDispatchMode, compiler_is_loaded, device_constructors
 
 __all__ = ["PROBES", "DeviceError", "call", "load", "move", "nn", "state", "torch"]
 
@@ -40,9 +40,14 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
     torch.default_generator.manual_seed(SEED)  # torch.manual_seed also prepares every GPU back end: 2 ms a call
     before = _get_rng_state()
     operations: set[str] = set()
+    functions: set[str] = set()
     with contextlib.ExitStack() as modes:
-        if options.get("trace"):
+        if options.get("trace") or options.get("watch"):
             modes.enter_context(_Operations(operations))
+            if compiler_is_loaded():  # else what must be compiled stops; the import would take seconds
+                modes.enter_context(torch.compiler.set_stance("force_eager"))
+        if options.get("watch"):
+            modes.enter_context(_Functions(functions))
         if options.get("strict_device"):
             modes.enter_context(_NoDefaultDevice())
         reply: dict[str, Any] = {}
@@ -57,6 +62,8 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
     reply["rng_moved"] = not _equal(before, _get_rng_state())
     if options.get("trace"):
         reply["operations"] = sorted(operations)
+    if options.get("watch"):
+        reply["used"] = " ".join(sorted(operations | functions))
     reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
     return reply
 
@@ -89,12 +96,26 @@ def move(module: nn.Module, to: str) -> None:
 class _Operations(TorchDispatchMode):
     """Records which of torch's basic operations run, by whatever name they are called."""
 
+    supports_higher_order_operators = True  # without it `flex_attention` and `torch.cond` stop with an error
+
     def __init__(self, seen: set[str]) -> None:
         super().__init__()
         self.seen = seen
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.add(func.overloadpacket.__name__)
+        self.seen.add(func.__name__.partition(".")[0])
+        return func(*args, **(kwargs or {}))
+
+
+class _Functions(TorchFunctionMode):
+    """Records which of torch's functions are called from Python: some become other operations before these run."""
+
+    def __init__(self, seen: set[str]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.add(getattr(func, "__name__", ""))
         return func(*args, **(kwargs or {}))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from pathlib import Path
 from typing import Any
 
 NAMES = {
@@ -22,19 +21,7 @@ NAMES = {
     "device_constructors": "torch.utils._device:_device_constructors",
     "tree_leaves": "torch.utils._pytree:tree_leaves",
     "tree_map": "torch.utils._pytree:tree_map",
-    # the profiler
-    "ProfilerConfig": "torch.autograd:ProfilerConfig",
-    "ProfilerState": "torch.autograd:ProfilerState",
-    "ExperimentalConfig": "torch:_C._profiler._ExperimentalConfig",
-    "record_function": "torch:_C._profiler._RecordFunctionFast",
-    "enable_record_function": "torch.autograd:_enable_record_function",
-    "profiler_enabled": "torch.autograd:_profiler_enabled",
-    "enable_profiler": "torch.autograd:_enable_profiler_legacy",
-    "disable_profiler": "torch.autograd:_disable_profiler_legacy",
-    "disable_kineto_profiler": "torch.autograd:_disable_profiler",
 }
-# Parts of torch that rewrite its operations in terms of others
-DECOMPOSITIONS = {"_refs", "_decomp", "_prims", "_inductor", "_meta_registrations", "fx", "export", "_export", "onnx"}
 COMPILER = "torch._dynamo.eval_frame"
 
 
@@ -59,10 +46,6 @@ def _resolved() -> dict[str, Any]:
             found[name] = pkgutil.resolve_name(place)
         except (ImportError, AttributeError):
             missing.append(place.replace(":", "."))
-    for module in (*sorted(f"torch.{part}" for part in DECOMPOSITIONS), COMPILER):
-        file = Path(torch.__file__).parents[1].joinpath(*module.split("."))
-        if not file.is_dir() and not file.with_suffix(".py").is_file():  # importing some would take seconds
-            missing.append(module)
     if missing:
         raise UnsupportedTorch(
             f"torch {torch.__version__} has no {', '.join(missing)}, which marking needs: install one that has it."

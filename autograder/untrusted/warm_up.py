@@ -88,7 +88,7 @@ def _ask_questions(namespace: dict[str, Any]) -> None:
     import torch
 
     x = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
-    call("rehearsed", x, watch="functions")
+    call("rehearsed", x, watch=True)
     call("rehearsed", x.double(), upstream=[x.double()], after=True)
     call("Rehearsal", 4, keep=True)
     module = Ref(1)  # after the probe

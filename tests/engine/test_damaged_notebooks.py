@@ -24,7 +24,7 @@ from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.parsing import parse_cell, reason_not_parsed
 from autograder.judge.run_check import namespace_with
-from autograder.judge.source_rules import defined_in, needed_by, suspicious_words, uses
+from autograder.judge.source_rules import defined_in, needed_by, uses
 from autograder.judge.student import Student, in_process
 from autograder.nbgrader_plugin.feedback import mathml, rendering
 from autograder.nbgrader_plugin.intake import repair, sanitize
@@ -95,7 +95,6 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
             assert effects.changed_by(one) >= defined_in(one)
             assert all(isinstance(name, str) for name in needed_by(one))
         used = uses("softmax", [source, right])
-        suspicious_words("softmax", cells, stop=())
         tampering.find_signs(whole([new_code_cell(source)]))
     assert (defined_in(right), needed_by(right)) == alone[:2]
     assert used == alone[2] or "softmax" in source or defined_in(source)

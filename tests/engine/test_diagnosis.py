@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections import Counter
 
 import psutil
@@ -204,3 +205,25 @@ def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_
 )
 def test_neither_draws_nor_order_nor_names_that_are_free_hide_a_mistake(name, mistake, old, new):
     assert named(verdict_on(source_of(name, mistake).replace(old, new), exercise(name))) == {mistake}
+
+
+def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own, seen, before = os.getpid(), 0, (sys.gettrace(), sys.getprofile())
+
+    def trace(frame, *_):
+        nonlocal seen
+        seen += os.getpid() != own and frame.f_globals.get("__name__") != "logging"  # it visits every logger there is
+        if seen > 2_000:
+            os._exit(1)
+        return trace
+
+    sys.settrace(trace)
+    sys.setprofile(trace)
+    try:
+        verdict = verdict_on(NO_KEEPDIM)
+        assert (sys.gettrace(), sys.getprofile()) == (trace, trace)
+    finally:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+    assert named(verdict) == {"no_shift", "no_keepdim"}

@@ -81,7 +81,7 @@ EXERCISE = Exercise(
     Check("gradients", 0.5, _gradient, further=True),
     Check(KEPT, 0.5, _manners, further=True),
     ban=Ban(
-        pattern="(?<!binary)crossentropy|nllloss|ctcloss|adaptivelogsoftmax",
+        pattern="(?<!binary)crossentropy|nllloss|ctcloss",
         without="`F.cross_entropy` and its relatives (`F.nll_loss`, `nn.CrossEntropyLoss` …)",
         fine="`log_softmax` and `logsumexp` are fine",
     ),

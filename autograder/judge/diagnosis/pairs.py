@@ -23,7 +23,6 @@ import numpy as np
 
 from ...spec.catalogue import MISSED, SLIP
 from ...spec.exercise import Check, Exercise, Wrong
-from ...untrusted.uses import end_profilers
 from ...untrusted.wire import Packet, is_tensor
 from ..run_check import run_check, student_with_answer
 from ..student import Answer, Record, Send, Student, agree
@@ -323,4 +322,5 @@ def _set_limits() -> None:
     logging.disable(logging.CRITICAL)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    end_profilers()  # a tracer slows each call so much that no search would finish
+    sys.settrace(None)  # it slows each call so much that no search would finish
+    sys.setprofile(None)
