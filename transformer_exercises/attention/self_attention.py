@@ -1,5 +1,7 @@
 """`SelfAttention`: its parameters, values with given weights, masks, gradients, how fresh layers start."""
 
+from itertools import starmap
+
 import torch
 import torch.nn.functional as F
 
@@ -10,6 +12,7 @@ from autograder.spec.inputs import device_is_kept, normal, parameters_unchanged
 
 from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
+from ..drawing import other_sizes
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 
@@ -27,7 +30,7 @@ def _loaded(student: Student, embed_dim: int, head_dim: int, dtype: torch.dtype 
 
 
 def _parameters(student: Student) -> None:
-    for C, width in ((6, 4), (3, 8)):
+    for C, width in starmap(other_sizes, ((6, 4), (3, 8))):
         with student.case():
             has_layers(student, NAME, (C, width), PROJECTIONS, (width, C), "nn.Linear(embed_dim, head_dim)")
 

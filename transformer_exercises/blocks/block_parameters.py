@@ -1,22 +1,26 @@
 """`block_parameters`: the number for many sizes; the mistakes forget biases, norms, projections or a width."""
 
+from itertools import starmap
+
 from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks
+from ..drawing import other_sizes
 
 asked = asks("block_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
 @asked
 def _count() -> Cases:
-    for C, F_ in ((2, 3), (1, 1), (3, 5), (4, 16), (5, 2), (8, 8), (64, 256), (128, 512), (768, 3072)):
+    known = (2, 3), (1, 1), (3, 5), (4, 16), (5, 2), (8, 8), (64, 256), (128, 512), (768, 3072)
+    for C, F_ in starmap(other_sizes, known):
         yield [C, F_], f"for embed_dim = {C} and ff_dim = {F_}"
 
 
 @asked
 def _by_name() -> Cases:
-    for C, F_ in ((3, 7), (6, 2)):
+    for C, F_ in starmap(other_sizes, ((3, 7), (6, 2))):
         yield {"ff_dim": F_, "embed_dim": C}, f"with embed_dim={C} and ff_dim={F_} given by name"
 
 

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from operator import itemgetter
 from typing import Any
 
@@ -12,6 +13,8 @@ from autograder.spec import inputs
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Answer, Asking, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
+
+from ..drawing import other_sizes
 
 OUTPUT = "The output"
 Weights = dict[str, Any]  # values or gradients, under names of ours
@@ -185,7 +188,7 @@ class Norm:
         return Layer(student, (self.name, args, kwargs), lambda _: makers, weights, formula)
 
     def starts(self, student: Student) -> None:
-        for dim in (6, 1, 9):
+        for dim in other_sizes(6, 1, 9):
             with student.case():
                 state = student.state(student.build(self.name, dim))
                 for part, start in self.parts.items():
@@ -282,7 +285,7 @@ def layers(name: str, find: Callable[..., Makers], **options: Any) -> Asking:
     """Make a check of a feed-forward network's parameters; `find` gets these and the two widths."""
 
     def ask(student: Student) -> None:
-        for C, F_ in ((6, 9), (5, 2), (4, 16)):
+        for C, F_ in starmap(other_sizes, ((6, 9), (5, 2), (4, 16))):
             with student.case():
                 weights = found(student, student.build(name, C, F_), find, C, F_)
                 if any(not w.isfinite().all() or w.std() < 1e-4 for w in weights):

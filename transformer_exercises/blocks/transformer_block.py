@@ -12,6 +12,7 @@ from autograder.spec.compare import close, shape_of
 from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import define_in_judge, future, normal, some_mask
 
+from ..drawing import other_block
 from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, manners
 
 F64 = torch.float64
@@ -85,8 +86,9 @@ def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = t
 
 
 def _parts(student: Student) -> None:
-    for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
+    for known, norm_first in (((6, 3, 9), False), ((4, 1, 7), True)):
         with student.case():
+            C, H, F_ = other_block(*known)
             module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
             found(student, module, _found, C, F_, depth=1)
     with student.case():

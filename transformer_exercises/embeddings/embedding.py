@@ -1,5 +1,6 @@
 """`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains."""
 
+from itertools import starmap
 from typing import Any
 
 import torch
@@ -8,6 +9,7 @@ from autograder.spec.compare import dtype_name, same_gradients, same_tensor, sha
 from autograder.spec.exercise import Asking, Check, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import device_is_kept, normal, raises_error
 
+from ..drawing import other_sizes
 from .common import some_ids
 
 Table = tuple[Any, torch.Tensor, str]  # a built module, the numbers in its table, and the name of its parameter
@@ -67,7 +69,7 @@ def _refuses(*bad: Any) -> Asking:
 
 
 def _parameters(student: Student) -> None:
-    for V, C in ((7, 3), (4, 9)):
+    for V, C in starmap(other_sizes, ((7, 3), (4, 9))):
         with student.case():
             parameters, trainable = _state(student, student.build("Embedding", V, C))
             weight, there = parameters.get("weight"), ", ".join(parameters)[:100] or "none"

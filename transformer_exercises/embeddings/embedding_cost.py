@@ -1,11 +1,13 @@
 """`embedding_cost`: the count and the mebibytes of five tables; the mistakes are units, bytes per number and types."""
 
+from itertools import starmap
 from typing import Any
 
 from autograder.spec.compare import a_pair, kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 
 from ..asking import Cases, asks
+from ..drawing import other_sizes
 from .common import an_int
 
 
@@ -23,7 +25,7 @@ def _same_memory(got: Any, right: tuple[int, float], _: str, where: str) -> None
 
 
 def _tables() -> Cases:
-    for V, C in ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768)):
+    for V, C in starmap(other_sizes, ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768))):
         yield [V, C], f"for vocab_size = {V} and embed_dim = {C}"
 
 

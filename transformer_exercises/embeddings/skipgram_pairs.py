@@ -9,6 +9,8 @@ from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 
+from ..drawing import other_ids, other_sizes
+
 skipgram_pairs = reference("skipgram_pairs")
 
 
@@ -39,8 +41,9 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) 
 
 def _of(*cases: tuple[list[int], int], exact: bool = False) -> Asking:
     def ask(student: Student) -> None:
-        for ids, window in cases:
+        for known_ids, known_window in cases:
             with student.case():
+                ids, (window,) = other_ids(known_ids), other_sizes(known_window)
                 where = f"for {f'ids {ids}' if len(ids) < 12 else f'{len(ids)} ids'} and window = {window}"
                 answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
                 if isinstance(answer["value"], list):

@@ -10,6 +10,7 @@ from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import shuffled
 from .common import some_ids
 
 sgns_loss = reference("sgns_loss")
@@ -67,7 +68,8 @@ def _repeated() -> Cases:
 
 @asked
 def _stable() -> Cases:
-    ids = [torch.tensor([3, 1]), torch.tensor([0, 0]), torch.tensor([[1, 2, 4], [3, 2, 1]])]
+    order = torch.tensor([0, *shuffled([1, 2, 3, 4])])
+    ids = [order[ids] for ids in ([3, 1], [0, 0], torch.tensor([[1, 2, 4], [3, 2, 1]]))]
     for true, drawn in ((-1e4, 1e4), (1e4, -1e4), (-200.0, 0.5), (0.5, 200.0)):
         contexts = torch.full((5, 4), drawn / 40)
         contexts[0] = true / 40

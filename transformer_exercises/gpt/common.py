@@ -10,6 +10,9 @@ from autograder.spec.compare import a_tensor, kind, same_tensor
 from autograder.spec.course import exercise, given
 from autograder.spec.exercise import Asking, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import their_generator
+from autograder.spec.seeds import drawn
+
+from ..drawing import other_heads, other_sizes
 
 GPTConfig = given("GPTConfig", __name__)
 GPT2 = GPTConfig(50257, 1024, 12, 12, 768)
@@ -19,6 +22,14 @@ Config = Any  # one of these: the notebook holds the class, which no type checke
 def their_config(student: Student, config: Config) -> Kept:
     """Return the same configuration in the student's process."""
     return student.call("GPTConfig", [], dict(vars(config)), keep=True)["value"]
+
+
+def other_config(known: Config) -> Config:
+    """Return a configuration of other sizes, while inputs are drawn for a hand-in."""
+    vocab_size, block_size, n_layer = other_sizes(known.vocab_size, known.block_size, known.n_layer)
+    n_embd, n_head = other_heads(known.n_embd, known.n_head)
+    sizes = {"vocab_size": vocab_size, "block_size": block_size, "n_layer": n_layer, "n_head": n_head, "n_embd": n_embd}
+    return GPTConfig(**vars(known) | sizes)
 
 
 def sizes_of(config: Config) -> str:
@@ -72,8 +83,9 @@ def from_the_generator_alone(student: Student, name: str, draw: Callable[[Kept],
 
     Two of its results should agree by chance practically never; `what` names one.
     """
-    refuse, generator = refusing(name), their_generator(student, 11)
-    one, again, second, third = (draw(their_generator(student, seed)) for seed in (11, 11, 12, 13))
+    start = drawn(11, lambda rng: rng.randrange(10**6))
+    refuse, generator = refusing(name), their_generator(student, start)
+    one, again, second, third = (draw(their_generator(student, start + n)) for n in (0, 0, 1, 2))
     refuse(one != again, "other_source")
     refuse(one == second == third, "generator_ignored")
     said = f"Two calls with one generator give the same {what}: draw from it as it comes, and seed nothing anew."

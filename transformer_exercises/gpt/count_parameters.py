@@ -8,14 +8,15 @@ from autograder.spec.compare import kind, same_count
 from autograder.spec.course import reference
 from autograder.spec.exercise import Answer, Check, Exercise, Student
 
-from .common import GPT2, Config, GPTConfig, differ, each, refusing, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, differ, each, other_config, refusing, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
 refuse = refusing("count_parameters")
 _SMALL, _WIDE, _NARROW, _MANY = (11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)
 
 
-def _count(student: Student, config: Config, **options: Any) -> Answer:
+def _count(student: Student, known: Config, **options: Any) -> Answer:
+    config = other_config(known)
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)

@@ -9,6 +9,7 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Kept, Student
 from autograder.spec.inputs import device_is_kept, normal, their_generator
 
+from ..drawing import other_ids, shuffled
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 next_token_distribution = reference("next_token_distribution")
@@ -130,7 +131,8 @@ def _shares(student: Student, symptom: str, how: dict[str, Any] | None) -> None:
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
     """
-    table, rows = torch.tensor(_TABLE), (torch.arange(1200 if how else 6000) % 5)[:, None]
+    order = shuffled([*range(5)])
+    table, rows = torch.tensor(_TABLE)[order][:, order], (torch.arange(1200 if how else 6000) % 5)[:, None]
     said = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
     options = {"generator": 17, **how} if how else {"generator": None}
     model = there(student, _PROBES, "Draws", table, 8, keep=True)
@@ -156,7 +158,7 @@ def _drawn(student: Student) -> None:
 
 def _rows(student: Student) -> None:
     model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
-    got = _generated(student, model, torch.full((5, 3), 4), 20, "for equal prompts", 23)["value"]
+    got = _generated(student, model, torch.full((5, 3), *other_ids([4], 9)), 20, "for equal prompts", 23)["value"]
     refuse(len({tuple(row) for row in got.tolist()}) < 5, "rows_alike")  # by chance once in 9 ** 20 / 10
 
 

@@ -8,7 +8,9 @@ import torch
 from autograder.spec.compare import a_pair, dtype_name, kind, same_tensor, unchanged
 from autograder.spec.exercise import Answer, Check, Exercise, Kept, Student
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
+from autograder.spec.seeds import drawn
 
+from ..drawing import other_sizes
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 refuse = refusing("get_batch")
@@ -16,7 +18,8 @@ refuse = refusing("get_batch")
 
 def _tokens(n: int) -> torch.Tensor:
     """n different ids in no order, so that a window tells where it was cut."""
-    return torch.randperm(n, generator=torch.Generator().manual_seed(100 + n)) + 1000
+    seed = drawn(100 + n, lambda rng: rng.getrandbits(32))
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)) + 1000
 
 
 def _batch(
@@ -50,13 +53,15 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
 
 def _drawn(student: Student, n: int, block_size: int, batch_size: int, generator: Any) -> tuple[list[int], Answer]:
     """Return the starts of a batch from a text of n different tokens, and the whole answer."""
-    x, y, answer = _batch(student, _tokens(n), n, block_size, batch_size, generator)
-    return _starts(_tokens(n), x, y), answer
+    data = _tokens(n)
+    x, y, answer = _batch(student, data, n, block_size, batch_size, generator)
+    return _starts(data, x, y), answer
 
 
 @each((5, 3), (1, 2), (8, 1), (2, 40), (64, 2))
-def _of_one_window(student: Student, block_size: int, batch_size: int) -> None:
+def _of_one_window(student: Student, *known: int) -> None:
     """Ask of a text of block_size + 1 tokens: it has one window only, so that chance plays no part."""
+    block_size, batch_size = other_sizes(*known)
     n, data = block_size + 1, _tokens(block_size + 1)
     where = f"when the text has exactly one window (N = {n}, block_size = {block_size})"
     x, y, _ = _batch(student, data, n, block_size, batch_size, 3)

@@ -11,7 +11,7 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Problem, Student
 from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 
-from .common import GPT2, Config, GPTConfig, each, refusing, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, each, other_config, refusing, sizes_of, their_config
 from .known_weights import TheirGPT, canonical
 
 count_parameters = reference("count_parameters")
@@ -37,7 +37,8 @@ def _blocks_of_their_own(gpt: TheirGPT) -> None:
 
 
 @each(*_SHAPES, GPTConfig(11, 7, 3, 1, 12, dropout=0.2))
-def _parts(student: Student, config: Config) -> None:
+def _parts(student: Student, known: Config) -> None:
+    config = other_config(known)
     where, V, C = f"with {sizes_of(config)}", config.vocab_size, config.n_embd
     gpt = TheirGPT(student, config)
     seen, shapes = gpt.seen, gpt.seen["parameters"]

@@ -9,6 +9,7 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student
 from autograder.spec.inputs import note_rounded
 
+from ..drawing import other_number, other_sizes
 from .common import a_number, differ, each, refusing
 
 learning_rate = reference("learning_rate")
@@ -33,7 +34,17 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
 
 def _rates(steps: Callable[[int, int], Iterable[int]]) -> Asking:
     """Make a check of the steps that `steps` chooses for max_steps and warmup."""
-    return each(*((step, *schedule) for schedule in _SCHEDULES for step in steps(*schedule[:2])))(_rate)
+
+    def ask(student: Student) -> None:
+        for known_end, known_warmup, known_peak, known_floor in _SCHEDULES:
+            end, warmup = other_sizes(known_end, known_warmup)
+            peak = other_number(known_peak, known_peak / 2, known_peak * 2)
+            floor = other_number(known_floor, known_floor / 2, known_floor)
+            for step in steps(end, warmup):
+                with student.case():
+                    _rate(student, step, end, warmup, peak, floor)
+
+    return ask
 
 
 _warmup = _rates(lambda end, warmup: range(0, warmup + bool(warmup), max(1, warmup // 10)))
@@ -46,7 +57,7 @@ _after = _rates(lambda end, warmup: (end, end + 1, 2 * end - warmup, 5 * end, 10
     *((7, 8, 7), (0, 1, 0), (1, 1, 0)),  # a single step after warm-up, or at all
 )
 def _edges(student: Student, step: int, max_steps: int, warmup: int) -> None:
-    got = _rate(student, step, max_steps, warmup, 0.5, 0.125)
+    got = _rate(student, step, max_steps, warmup, other_number(0.5, 0.3, 1.0), 0.125)
     refuse(type(got) is not float, "not_a_float", f"The rate should be a plain float; yours is {kind(got)}.")
 
 

@@ -3,6 +3,7 @@
 from autograder.spec.exercise import Check, Exercise, Kept, Student
 from autograder.spec.inputs import define_in_judge
 
+from ..drawing import other_sizes
 from .common import differ, each, refusing, there
 
 refuse = refusing("make_checkpoint")
@@ -106,14 +107,16 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
 
 
 @each(*CASES)
-def _goes_on(student: Student, optimiser: str, before: int, after: int) -> None:
+def _goes_on(student: Student, optimiser: str, *known: int) -> None:
+    before, after = other_sizes(*known)
     fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
     said = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
     undisturbed(student, fresh, optimiser, before, after, said)
 
 
 @each(*CASES)
-def _snapshot(student: Student, optimiser: str, before: int, after: int) -> None:
+def _snapshot(student: Student, optimiser: str, *known: int) -> None:
+    before, after = other_sizes(*known)
     run, kept = _kept(student, optimiser, before, before)
     fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
     said = "Training itself is disturbed: after the checkpoint it goes on with other losses."
@@ -126,7 +129,8 @@ def _snapshot(student: Student, optimiser: str, before: int, after: int) -> None
 
 
 @each(("AdamW", 4), ("SGD", 117))
-def _form(student: Student, optimiser: str, step: int) -> None:
+def _form(student: Student, optimiser: str, known: int) -> None:
+    (step,) = other_sizes(known)
     _, kept = _kept(student, optimiser, 2, step, "float64")
     _, found = _resumed(student, kept, optimiser, "float64")
     differ(found["step"] != step, '"step" should be the number that was passed.')

@@ -11,6 +11,7 @@ from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import normal
 
 from ..asking import Asked, Cases, asks, behaves, device, gradients, refuses
+from ..drawing import shuffled
 from .common import differ
 
 next_token_distribution = reference("next_token_distribution")
@@ -114,6 +115,7 @@ def _top_p() -> Cases:
 def _together() -> Cases:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     logits = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]]).log()
+    logits = logits[:, shuffled([*range(5)])]
     for temperature, top_k, top_p in (
         *((None, 3, 0.74), (None, 2, 0.5), (None, 4, 1.0)),  # the first: 2 of 3 renormalised, 3 of 5 otherwise
         *((0.5, None, 0.65), (3.0, None, 0.65), (None, 5, 0.65), (None, 9, 0.65)),  # 5 is all of them, 9 is more

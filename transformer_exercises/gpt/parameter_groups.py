@@ -1,11 +1,14 @@
 """`parameter_groups`: what decays in models of many kinds of parts, shared and frozen ones, and the groups' form."""
 
+import re
 from typing import Any
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import define_in_judge
+from autograder.spec.seeds import drawn
 
+from ..drawing import other_number
 from .common import differ, each, refusing, there
 
 parameter_groups = reference("parameter_groups")
@@ -103,9 +106,15 @@ def taken(groups):
 """
 
 
-def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
+def _models() -> str:
+    """Return the source of the models, all of whose sizes are some times as large while inputs are drawn."""
+    times = drawn(1, lambda rng: rng.randint(2, 7))
+    return re.sub(r"(?<=[(, ])\d+(?=[,)])", lambda size: str(times * int(size[0])), _MODELS)
+
+
+def _asked(student: Student, models: str, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
     """Return the model over there, the groups over there, and what is to be seen of them."""
-    model = there(student, _MODELS, "make", kind, keep=True)
+    model = there(student, models, "make", kind, keep=True)
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
     seen = there(student, _LOOK, "look", model, kept)
     groups, other = seen["groups"], f"yours gives something else (a {seen['kind']})"
@@ -118,8 +127,9 @@ def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, 
 
 def _sorts(student: Student, kind: str) -> None:
     """Ask whether every parameter of a model of this kind stands where it belongs."""
-    first, second = (group["params"] for group in _asked(student, kind, 0.1)[2])
-    model, found = define_in_judge(_MODELS, "make")(kind), [*first, *second]
+    models, weight_decay = _models(), other_number(0.1, 0.01, 0.5)
+    first, second = (group["params"] for group in _asked(student, models, kind, weight_decay)[2])
+    model, found = define_in_judge(models, "make")(kind), [*first, *second]
     names = {id(p): name for name, p in model.named_parameters()}
     decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
     others = any(name.startswith("?") for name in found)
@@ -135,8 +145,9 @@ def _sorts(student: Student, kind: str) -> None:
 
 
 @each((_PLAIN[0], 0.1), (_PLAIN[1], 0.37), (_PLAIN[3], 0.0), (_SHARED[0], 2))
-def _form(student: Student, kind: str, weight_decay: float) -> None:
-    model, kept, groups = _asked(student, kind, weight_decay)
+def _form(student: Student, kind: str, known: float) -> None:
+    models, weight_decay = _models(), other_number(known, 0.01, 0.5) if known else known
+    model, kept, groups = _asked(student, models, kind, weight_decay)
     first, second = (group["decay"] for group in groups)
     missing = first is None or second is None
     differ(missing, 'Each group needs a "weight_decay", the second too: without it AdamW takes 0.01.')
@@ -146,7 +157,7 @@ def _form(student: Student, kind: str, weight_decay: float) -> None:
     differ(changed, "The groups change the learning rate: only the decay differs between them.")
     before = there(student, _LOOK, "state", model)
     student.call("parameter_groups", [model, weight_decay], keep=True)
-    untouched = there(student, _LOOK, "state", there(student, _MODELS, "make", kind, keep=True))
+    untouched = there(student, _LOOK, "state", there(student, models, "make", kind, keep=True))
     after = there(student, _LOOK, "state", model)
     changed = after != before or [row[:3] for row in after] != [row[:3] for row in untouched]
     refuse(changed, "model_changed", "The model is changed (requires_grad, gradients or numbers): only sort.")

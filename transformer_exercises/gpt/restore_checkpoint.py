@@ -6,6 +6,7 @@ from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, Kept, Student, Wrong
 from autograder.spec.inputs import note_rounded
 
+from ..drawing import other_sizes
 from .common import differ, each, there
 from .make_checkpoint import CASES, RUN, begun, parts, undisturbed
 
@@ -33,7 +34,8 @@ def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
 
 
 @each(*CASES)
-def _goes_on(student: Student, optimiser: str, before: int, after: int) -> None:
+def _goes_on(student: Student, optimiser: str, *known: int) -> None:
+    before, after = other_sizes(*known)
     # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
     checkpoint = _checkpoint(student, optimiser, before, before + 100)
     fresh = begun(student, optimiser, seed=1)
@@ -44,7 +46,8 @@ def _goes_on(student: Student, optimiser: str, before: int, after: int) -> None:
 
 
 @each(*CASES)
-def _twice(student: Student, optimiser: str, before: int, after: int) -> None:
+def _twice(student: Student, optimiser: str, *known: int) -> None:
+    before, after = other_sizes(*known)
     checkpoint = _checkpoint(student, optimiser, before, before)
     for turn in ("first", "second"):
         fresh = begun(student, optimiser, seed=1)
@@ -54,7 +57,8 @@ def _twice(student: Student, optimiser: str, before: int, after: int) -> None:
 
 
 @each(("AdamW", 3, "float64"), ("SGD", 7, "float32"))
-def _step(student: Student, optimiser: str, step: int, dtype: str) -> None:
+def _step(student: Student, optimiser: str, known: int, dtype: str) -> None:
+    (step,) = other_sizes(known)
     checkpoint = _checkpoint(student, optimiser, step, step, dtype)
     got = _restored(student, checkpoint, begun(student, optimiser, seed=1, dtype=dtype))
     if type(got) is not int:

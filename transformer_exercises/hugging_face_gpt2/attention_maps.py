@@ -1,7 +1,7 @@
 """`attention_maps`: every layer and head of small models, the tokens, and the model left as it was."""
 
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ _ONE = Sizes(1, 1, 8, 20, seed=26)
 _SMALLEST = (Sizes(1, 3, 12, 20, seed=24), Sizes(3, 1, 8, 20, seed=25), _ONE, _MODELS[0], _ONE)
 
 
-@cache
+@lru_cache(64)  # holds all that are known; those drawn for a hand-in are used once
 def _weights(sizes: Sizes, text: str, dtype: str) -> torch.Tensor:
     with torch.no_grad():
         return torch.cat(own_model(sizes, dtype)(ids_of(text)[None], output_attentions=True).attentions)

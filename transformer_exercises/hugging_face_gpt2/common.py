@@ -2,15 +2,19 @@
 
 import contextlib
 import math
+import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import torch
 
 from autograder.spec.exercise import Asking, Kept, Problem, Student, Wrong
 from autograder.spec.inputs import define_in_judge, raises_error
+from autograder.spec.seeds import drawn
+
+from ..drawing import other_words
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
 _MODEL = """
@@ -97,6 +101,11 @@ class Sizes:
         return text + "".join(f", {names.get(name, name)} = {value}" for name, value in self.more)
 
 
+def other_weights(sizes: Sizes) -> Sizes:
+    """Return a model of these sizes with other weights, while inputs are drawn for a hand-in."""
+    return drawn(sizes, lambda rng: replace(sizes, seed=rng.getrandbits(32)))
+
+
 UNTIED, RELU = ("tie_word_embeddings", False), ("activation_function", "relu")
 DROPOUT = (("resid_pdrop", 0.5), ("embd_pdrop", 0.5), ("attn_pdrop", 0.5))
 
@@ -113,7 +122,7 @@ def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
     return student.call(student.probe("make", _MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
 
 
-@cache
+@lru_cache(64)  # holds all that are known; those drawn for a hand-in are used once
 def own_model(sizes: Sizes, dtype: str = "float32") -> Any:
     """Return the same model on this side, in eval mode and with attention that keeps its weights."""
     return define_in_judge(_MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head, attention="eager")
@@ -123,7 +132,7 @@ def ids_of(text: str) -> torch.Tensor:
     return torch.tensor(own_tokenizer()(text).input_ids)
 
 
-@cache
+@lru_cache(64)
 def own_logits(sizes: Sizes, text: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what the model on this side says in float64, [T, V], and the ids of the text."""
     ids = ids_of(text)
@@ -188,6 +197,18 @@ class Case(NamedTuple):
         return self.said or f'for "{self.text}"' + (f", k = {self.k}" if self.k else "")
 
 
+def other_case(known: Case, clear: Callable[[Case], bool] = lambda _: True) -> Case:
+    """Return a case with other words and weights for which `clear` holds, while inputs are drawn for a hand-in."""
+
+    def draw(_: random.Random) -> Case:
+        while True:
+            case = known._replace(sizes=other_weights(known.sizes), text=other_words(known.text))
+            if clear(case):
+                return case
+
+    return drawn(known, draw)
+
+
 Same = Callable[[Any, Case], None]  # compares a value with the one that is right in this case
 
 
@@ -200,12 +221,13 @@ def asked(student: Student, name: str, case: Case, model: Kept | None = None, *m
     return value
 
 
-def reads(name: str, same: Same, *cases: Case) -> Asking:
-    """Make a check: in each of these cases the result is the `same`."""
+def reads(name: str, same: Same, *cases: Case, clear: Callable[[Case], bool] = lambda _: True) -> Asking:
+    """Make a check: in each of these cases the result is the `same`; `clear` holds for drawn ones."""
 
     def ask(student: Student) -> None:
-        for case in cases:
+        for known in cases:
             with student.case():
+                case = other_case(known, clear)
                 same(asked(student, name, case), case)
 
     return ask
@@ -250,7 +272,8 @@ def manners(name: str, same: Same, sizes: Sizes) -> Asking:
             ({"attention": "eager"}, "with eager attention from the start"),
         ):
             with student.case():
-                case, model = Case(sizes, DOG, f"with a model {how}"), their_model(student, sizes, **options)
+                case = other_case(Case(sizes, DOG, f"with a model {how}"))
+                model = their_model(student, case.sizes, **options)
                 with left_as_it_was(student, model):
                     got, moved = asked(student, name, case, model), student.last.get("rng_moved")
                     try:

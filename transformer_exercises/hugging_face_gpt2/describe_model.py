@@ -1,11 +1,13 @@
 """`describe_model`: sizes and parameters of models that break usual ratios; the mistakes rely on those ratios."""
 
+from dataclasses import replace
 from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 
+from ..drawing import other_heads, other_sizes
 from .common import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
 
 describe_model = reference("describe_model")
@@ -21,6 +23,12 @@ _MODELS = (
     Sizes(1, 1, 6, 40, vocab=77),
     Sizes(7, 4, 8, 12, vocab=10, more=(("n_inner", 19),)),
 )
+
+
+def _other(known: Sizes) -> Sizes:
+    layers, context, vocab = other_sizes(known.layers, known.context, known.vocab)
+    width, heads = other_heads(known.width, known.heads)
+    return replace(known, layers=layers, heads=heads, width=width, context=context, vocab=vocab)
 
 
 def _same(student: Student, model: Any, sizes: Sizes, keys: list[str], where: str = "", whole: bool = False) -> None:
@@ -43,7 +51,7 @@ def _same(student: Student, model: Any, sizes: Sizes, keys: list[str], where: st
 
 def _asks(keys: list[str]) -> Asking:
     def ask(student: Student) -> None:
-        for sizes in _MODELS:
+        for sizes in map(_other, _MODELS):
             with student.case():
                 _same(student, their_model(student, sizes), sizes, keys)
 
@@ -52,7 +60,7 @@ def _asks(keys: list[str]) -> Asking:
 
 def _parameters(student: Student) -> None:
     _asks(["parameters"])(student)
-    for sizes in _MODELS[:2]:
+    for sizes in map(_other, _MODELS[:2]):
         with student.case():
             model = their_model(student, sizes)
             student.value(student.probe("add", _BUFFER), model)
@@ -61,7 +69,7 @@ def _parameters(student: Student) -> None:
 
 
 def _form(student: Student) -> None:
-    for sizes in _MODELS[:2]:
+    for sizes in map(_other, _MODELS[:2]):
         with student.case():
             model = their_model(student, sizes, training=True)
             with left_as_it_was(student, model):

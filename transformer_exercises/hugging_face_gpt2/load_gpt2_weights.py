@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
 import torch
 
@@ -11,7 +11,7 @@ from autograder.spec.course import given_in, reference
 from autograder.spec.exercise import Asking, Check, Exercise, Kept, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, normal, raises_error
 
-from .common import RELU, UNTIED, Sizes, own_model, their_model
+from .common import RELU, UNTIED, Sizes, other_weights, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
 _EPS = "layer_norm_epsilon"
@@ -84,7 +84,7 @@ _THEIRS = re.findall(
 )
 
 
-@cache
+@lru_cache(64)  # holds all that are known; those drawn for a hand-in are used once
 def _right(sizes: Sizes, dtype: str) -> tuple[dict, dict]:
     """Return what the parameters of a GPT should be, and what they are at the start."""
     torch.default_generator.manual_seed(0)
@@ -143,7 +143,7 @@ def _same_parameters(student: Student, model: Kept, sizes: Sizes, where: str = "
 
 def _each(*which: int, dtype: str = "float32") -> Asking:
     def ask(student: Student) -> None:
-        for sizes in (_LOADED[number] for number in which):
+        for sizes in (other_weights(_LOADED[number]) for number in which):
             with student.case():
                 where = f"with {sizes.words}" if dtype == "float32" else f"in {dtype}"
                 _, model, _ = _load(student, sizes, where, dtype)
@@ -154,7 +154,7 @@ def _each(*which: int, dtype: str = "float32") -> Asking:
 
 def _logits(student: Student) -> None:
     """Read the parameters and run them on this side: what the model answers by other means does not count."""
-    for sizes in (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, RELU))):
+    for sizes in map(other_weights, (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, RELU)))):
         with student.case():
             where = f"with {sizes.words}"
             _, model, _ = _load(student, sizes, where)
@@ -173,7 +173,7 @@ def _logits(student: Student) -> None:
 
 
 def _own(student: Student) -> None:
-    for sizes in _LOADED[:2]:
+    for sizes in map(other_weights, _LOADED[:2]):
         with student.case():
             loaded = _load(student, sizes)
             seen = student.value(student.probe("compare", _LOOK), *loaded)
@@ -193,7 +193,8 @@ def _refused(student: Student) -> None:
         ("n_positions", 9, "a single position, which copy_ would spread over all the model's,"),
     ):
         with student.case():
-            sizes = replace(_LOADED[0], context=1, seed=37) if "single" in what else _LOADED[0]
+            known = replace(_LOADED[0], context=1, seed=37) if "single" in what else _LOADED[0]
+            sizes = other_weights(known)
             _, model, hf_model = _load(student, sizes)
             _same_parameters(student, model, sizes)
             built = student.call(student.probe("make", _GPT), [hf_model], {"other": {other: number}}, keep=True)

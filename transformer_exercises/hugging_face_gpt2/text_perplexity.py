@@ -40,6 +40,12 @@ def _same_float(value: Any, case: Case) -> None:
         raise Wrong(f"A float is asked for; yours is {kind(value)}: `.item()` makes one of a tensor.", "not_a_float")
 
 
+def _clear(case: Case) -> bool:
+    """Return whether the perplexity is far below the largest number of float32."""
+    logits, ids = own_logits(case.sizes, case.text)
+    return F.cross_entropy(logits[:-1], ids[1:]).item() < 60
+
+
 def _refused(student: Student) -> None:
     sizes = READERS[2]
     fits = Case(sizes, "." * sizes.context, "for a text of as many tokens as the context has positions")
@@ -55,7 +61,8 @@ _values = reads("text_perplexity", _same, *map(Case, (*READERS, *READERS), _TEXT
 _shortest = reads("text_perplexity", _same, *(Case(sizes, "The dog", "for a text of two tokens") for sizes in READERS))
 # Logits of some dozens: single probabilities are too small for float32, their mean logarithm is not.
 _wide = [replace(READERS[1], seed=6, head=head) for head in (3.0, 8.0)]
-_float = reads("text_perplexity", _same_float, *(Case(one, DOG, "when some tokens are very unlikely") for one in _wide))
+_unlikely = [Case(one, DOG, "when some tokens are very unlikely") for one in _wide]
+_float = reads("text_perplexity", _same_float, *_unlikely, clear=_clear)
 _manners = manners("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT))
 
 EXERCISE = Exercise(

@@ -8,10 +8,11 @@ from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device, gradients
+from ..drawing import other_counts
 from .common import refuse, same_values
 
 asked, asked_strictly = asks("bigram_probs", same=same_values), asks("bigram_probs")
-EMPTY = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 4, 0]])
+EMPTY = [[0, 0, 0], [1, 2, 3], [0, 4, 0]]
 
 
 def _counts(V: int) -> torch.Tensor:
@@ -37,7 +38,7 @@ def _exact_zeros(got: Any, expected: torch.Tensor, what: str, where: str) -> Non
 def _unsmoothed() -> Cases:
     for rows in ([[3, 1, 0], [2, 2, 4], [0, 5, 0]], [[0, 7], [1, 1]]):
         for alpha in (0, 0.0):
-            yield [torch.tensor(rows), alpha], "with alpha = 0"
+            yield [torch.tensor(other_counts(rows)), alpha], "with alpha = 0"
 
 
 @asked
@@ -48,24 +49,25 @@ def _unseen() -> Cases:
         ([[0]], "and V = 1"),
         ([[0, 0], [0, 0]], "and no counts at all"),
     ):
-        yield [torch.tensor(rows), 0.0], f"with alpha = 0 {where}"
+        yield [torch.tensor(other_counts(rows)), 0.0], f"with alpha = 0 {where}"
     for alpha in (0.5, 0.01):
-        yield [torch.tensor([[0, 0, 0], [1, 2, 3], [0, 0, 1]]), alpha], f"with alpha = {alpha}, a row without counts"
+        counts = torch.tensor(other_counts([[0, 0, 0], [1, 2, 3], [0, 0, 1]]))
+        yield [counts, alpha], f"with alpha = {alpha}, a row without counts"
 
 
 @asked_strictly
 def _manners() -> Cases:
-    counts = _counts(5)
-    for given, alpha in ((counts, 0.5), (_counts(4).float(), 0.5), (EMPTY, 0.0), (EMPTY.float(), 0.0)):
+    counts, empty = _counts(5), torch.tensor(other_counts(EMPTY))
+    for given, alpha in ((counts, 0.5), (_counts(4).float(), 0.5), (empty, 0.0), (empty.float(), 0.0)):
         yield behaves([given, alpha], "`counts`")
-    for given, alpha in ((counts, 0.5), (EMPTY, 0.0)):
+    for given, alpha in ((counts, 0.5), (empty, 0.0)):
         yield device([given, alpha])
 
 
 @asked_strictly
 def _precision() -> Cases:
-    many = _counts(5).double()
-    for counts, alpha in ((many, 0.3), (many, 0.0), (EMPTY.double(), 0.0)):
+    many, empty = _counts(5).double(), torch.tensor(other_counts(EMPTY)).double()
+    for counts, alpha in ((many, 0.3), (many, 0.0), (empty, 0.0)):
         yield [counts, alpha], "for float64 counts"
     yield gradients([_counts(4).float()], ["`counts`"], [0.7])
 

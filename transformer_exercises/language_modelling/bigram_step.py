@@ -8,6 +8,7 @@ from autograder.spec.exercise import Check, Exercise, Student
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import shuffled
 from .common import refuse, same_values, some_ids
 
 asked = asks("bigram_step", same=same_values)
@@ -35,8 +36,10 @@ def _stable() -> Cases:
         ([[1e4, 0.0, -1e4], [0.0, 1e4, 1e4 - 1], [-1e4, -1e4 + 2, -1e4]], [0, 1, 2, 2, 1, 0, 0], "for logits of ±1e4"),
         ([[200.0, -200.0], [-1e4, -1e4 - 1]], [0, 1, 1, 0, 0], "for rows near 200 and near −1e4"),
     ):
-        yield [torch.tensor(rows), torch.tensor(ids), 3.0], where, True
-        yield [torch.tensor(rows).double(), torch.tensor(ids), 3.0], f"{where}, in float64", True
+        order = shuffled([*range(len(rows))])
+        logits, places = torch.tensor(rows)[order][:, order], torch.tensor([*map(order.index, ids)])
+        yield [logits, places, 3.0], where, True
+        yield [logits.double(), places, 3.0], f"{where}, in float64", True
 
 
 _PROBES = """

@@ -6,6 +6,7 @@ from autograder.spec.exercise import Check, Exercise, Problem, Student
 from autograder.spec.inputs import raises_error
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import other_ids, other_sizes
 from .common import refuse, same_values, some_ids
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
@@ -34,7 +35,8 @@ asked = asks("count_bigrams", same=same_values)
 @asked
 def _values() -> Cases:
     for ids, V in (([0, 1, 0, 1, 1], 2), ([2, 0, 2, 2, 1, 0, 2, 0], 3), ([0, 1], 2), ([4, 4, 4, 4, 0, 3, 2, 1, 4], 5)):
-        yield [torch.tensor(ids), V], f"for ids {ids} and vocab_size = {V}"
+        others = other_ids(ids, V)
+        yield [torch.tensor(others), V], f"for ids {others} and vocab_size = {V}"
     for n, V in ((25, 6), (8, 11), (150, 7)):
         yield [some_ids(V, n), V], f"for {n} ids and vocab_size = {V}"
 
@@ -47,7 +49,7 @@ EDGES: tuple[tuple[list[int], int, str], ...] = (
     ([0, 0, 0], 1, "for a vocabulary of one token"),
     ([1] * 300, 2, "when one pair occurs 299 times"),
 )
-_edges = asked(lambda: (([torch.tensor(ids, dtype=torch.int64), V], where) for ids, V, where in EDGES))
+_edges = asked(lambda: (([torch.tensor(other_ids(ids, V), dtype=torch.int64), V], where) for ids, V, where in EDGES))
 
 
 def _same(student: Student, ids: torch.Tensor) -> None:
@@ -67,9 +69,10 @@ def _without_loop(student: Student) -> None:
 
 
 def _bad_ids(student: Student) -> None:
-    for ids in ([0, 3, 1], [0, 2, 7], [1, -1, 2], [3, 1], [-1, 0, 1]):
-        with student.case(), raises_error(f"A call with ids {ids} and vocab_size = 3"):
-            student.value("count_bigrams", torch.tensor(ids), 3)
+    (V,) = other_sizes(3)
+    for ids in ([0, V, 1], [0, 2, V + 4], [1, -1, 2], [V, 1], [-1, 0, 1]):
+        with student.case(), raises_error(f"A call with ids {ids} and vocab_size = {V}"):
+            student.value("count_bigrams", torch.tensor(ids), V)
     _same(student, torch.tensor([0, 2, 1]))  # nothing wrong here
 
 

@@ -6,6 +6,7 @@ from autograder.spec.exercise import Ban, Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device, gradients
+from ..drawing import shuffled
 from .common import same_values, some_ids
 
 asked = asks("cross_entropy", same=same_values)
@@ -41,13 +42,18 @@ _dimensions = asked(
 def _stable() -> Cases:
     # The targets are not the likeliest tokens: a loss near 0 would be lost in the rounding of a logsumexp of 1e4.
     rows = torch.tensor([[1e4, 1e4 - 1, 1e4 - 4], [-1e4, -1e4 + 2, -1e4 - 3], [1e4, -1e4, 0.0], [0.3, -2.2, 0.1]])
-    ids, together = torch.tensor([2, 2, 1, 1]), "stand together (each row needs its own maximum)"
+    order = shuffled([0, 1, 2])
+    rows, first = rows[:, order], torch.tensor([order.index(0)])
+    ids, together = (
+        first.new_tensor([*map(order.index, (2, 2, 1, 1))]),
+        "stand together (each row needs its own maximum)",
+    )
     far = torch.tensor([[0.0, 200.0], [-150.0, 0.0]])
     for logits, targets, where in (
         (rows[:1], ids[:1], "for logits near 1e4"),
         (rows[1:2], ids[1:2], "for logits near −1e4"),
         (rows[2:3], ids[2:3], "when the target's logit lies 2e4 below another"),
-        (rows[2:3], torch.tensor([0]), "when the target's logit lies 1e4 above the others"),
+        (rows[2:3], first, "when the target's logit lies 1e4 above the others"),
         (far, torch.tensor([0, 0]), "when the target's logit lies 200 below another"),
         (rows, ids, f"when rows near 1e4 and near −1e4 {together}"),
         (rows[[1, 3]], ids[[1, 3]], f"when rows near 0 and near −1e4 {together}"),

@@ -6,7 +6,9 @@ from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Answer, Asking, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged, their_generator
+from autograder.spec.seeds import drawn
 
+from ..drawing import other_sizes, shuffled
 from .common import refuse, rows_of_probs
 
 
@@ -34,10 +36,12 @@ def _certain(seed: int, *texts: tuple[int, int, int]) -> Asking:
     """Ask for texts: the number of a chain, the start id, how many tokens."""
 
     def ask(student: Student) -> None:
-        for number, start, num_tokens in texts:
+        for number, known_start, known_tokens in texts:
             with student.case():
+                places, (num_tokens,) = shuffled([*range(5)]), other_sizes(known_tokens)
+                start, chain = places[known_start], [places[CHAINS[number][places.index(k)]] for k in range(5)]
                 where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
-                probs = torch.eye(5)[CHAINS[number]]
+                probs = torch.eye(5)[chain]
                 ids, _ = _drawn(student, probs, start, num_tokens, their_generator(student, seed), where)
                 if ids[0] != start:
                     raise ValuesDiffer(f"The list should begin with the start id {where}.")
@@ -47,19 +51,24 @@ def _certain(seed: int, *texts: tuple[int, int, int]) -> Asking:
     return ask
 
 
+def _first_seed(known: int) -> int:
+    return drawn(known, lambda rng: rng.randrange(10**6))
+
+
 def _shares(student: Student) -> None:
     """Ask for each transition as often as its probability says: a right answer fails with a probability below 1e-6."""
     probs = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]])
-    counts = torch.zeros(4, 4)
+    order, first = shuffled([*range(4)]), _first_seed(100)
+    probs, counts = probs[order][:, order], torch.zeros(4, 4)
     for seed in range(10):
-        ids, _ = _drawn(student, probs, seed % 4, 400, their_generator(student, 100 + seed), "for 400 tokens")
+        ids, _ = _drawn(student, probs, seed % 4, 400, their_generator(student, first + seed), "for 400 tokens")
         if not all(0 <= token < 4 for token in ids):
             raise Wrong("There are ids outside the vocabulary for 400 tokens.")
         counts += reference("count_bigrams")(torch.tensor(ids), 4)
     if counts[probs == 0].any():
         raise Wrong("Tokens of probability 0 are drawn: they must never follow.", "impossible_token")
     wide, where = torch.full((300, 300), 1 / 300), "for 300 tokens that are all alike"
-    ids, _ = _drawn(student, wide, 7, 900, their_generator(student, 77), where)
+    ids, _ = _drawn(student, wide, 7, 900, their_generator(student, _first_seed(77)), where)
     if len(set(ids)) < 240:  # 285, give or take 4
         raise Wrong(f"Far too few different tokens come {where}: rare ones have a chance too.", "wrong_frequencies")
     visits = counts.sum(1, keepdim=True)
@@ -72,16 +81,17 @@ def _shares(student: Student) -> None:
 def _by_generator(student: Student) -> None:
     """Ask for texts of 40 tokens out of 7, which agree by chance once in 7 ** 40."""
 
-    def drawn(generator: Kept) -> list[int]:
+    def text(generator: Kept) -> list[int]:
         ids, answer = _drawn(student, torch.full((7, 7), 1 / 7), 2, 40, generator, "for a uniform table")
         generator_unchanged(answer)
         return ids
 
-    one, again, second, third = (drawn(their_generator(student, seed)) for seed in (11, 11, 12, 13))
+    first = _first_seed(11)
+    one, again, second, third = (text(their_generator(student, first + n)) for n in (0, 0, 1, 2))
     refuse(one != again, "generate_bigram", "other_source")
     refuse(one == second == third, "generate_bigram", "generator_ignored")
-    generator = their_generator(student, 11)
-    if drawn(generator) == drawn(generator):
+    generator = their_generator(student, first)
+    if text(generator) == text(generator):
         raise Wrong("Two calls with one generator give the same text: seed nothing anew, draw from it.", "seeded_anew")
 
 

@@ -9,6 +9,7 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
 
+from ..drawing import other_sizes
 from .common import some_ids
 
 
@@ -60,8 +61,9 @@ def _asked(*cases: tuple[int, ...]) -> Asking:
 
 
 def _parts(student: Student) -> None:
-    for sizes in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
+    for known in ((7, 4, 3, 5), (11, 2, 6, 4), (5, 9, 2, 13)):
         with student.case():
+            sizes = other_sizes(*known)
             module = student.build("NeuralNgram", *sizes)
             outline(student, module, 2)
             state = student.state(module, record=False)

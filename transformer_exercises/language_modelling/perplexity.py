@@ -9,14 +9,16 @@ from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wro
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device, gradients
+from ..drawing import other_number
 from .common import refuse, same_values
 
 asked = asks("perplexity")
 
 
 def _floats(student: Student) -> None:
-    for number in (math.log(6), 0.0, 1.0, 2.75, 0.125, 9.5):
+    for known in (math.log(6), 0.0, 1.0, 2.75, 0.125, 9.5):
         with student.case():
+            number = other_number(known, 0.0, 10.0) if known else known
             where = f"for the float {number:.4g}"
             got = student.value("perplexity", number, where=where)
             refuse(isinstance(got, torch.Tensor), "perplexity", "tensor_from_float")

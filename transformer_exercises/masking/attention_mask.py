@@ -1,10 +1,13 @@
 """`attention_mask`: causal and padding together, for ragged, full and empty batches."""
 
+from itertools import starmap
+
 import torch
 
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import other_lengths, other_sizes
 
 BATCHES = (
     *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
@@ -12,14 +15,25 @@ BATCHES = (
 )
 FULL = ((3, 4), (4, 4), (1, 3))
 asked = asks("attention_mask")
-_values = asked(lambda: (([torch.tensor(n), T], f"for lengths {n} and max_len = {T}") for n, T in BATCHES))
-_full = asked(lambda: (([torch.full((B,), T), T], f"without padding, for B = {B} and T = {T}") for B, T in FULL))
+
+
+@asked
+def _values() -> Cases:
+    for lengths, max_len in starmap(other_lengths, BATCHES):
+        yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
+
+
+@asked
+def _full() -> Cases:
+    for B, T in starmap(other_sizes, FULL):
+        yield [torch.full((B,), T), T], f"without padding, for B = {B} and T = {T}"
 
 
 @asked
 def _manners() -> Cases:
-    for given in (torch.tensor([3, 0, 2]), torch.tensor([2, 4, 1, 3], dtype=torch.int32)):
-        yield behaves([given, 4], "lengths")
+    for known, dtype in (([3, 0, 2], torch.int64), ([2, 4, 1, 3], torch.int32)):
+        lengths, max_len = other_lengths(known, 4)
+        yield behaves([torch.tensor(lengths, dtype=dtype), max_len], "lengths")
     yield {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
     yield device([torch.tensor([3, 1]), 4])
 

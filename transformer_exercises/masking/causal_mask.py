@@ -5,9 +5,10 @@ import torch
 from autograder.spec.exercise import Check, Exercise, Student, Wrong
 
 from ..asking import Asked, Cases, asks
+from ..drawing import other_sizes
 
 asked = asks("causal_mask")
-_causal = asked(lambda: (([T], f"for T = {T}") for T in (4, 1, 2, 3, 7, 40, 130, 520)))
+_causal = asked(lambda: (([T], f"for T = {T}") for T in other_sizes(4, 1, 2, 3, 7, 40, 130, 520)))
 
 
 def _on_another(student: Student, asked: Asked) -> None:
@@ -19,7 +20,7 @@ def _on_another(student: Student, asked: Asked) -> None:
 @asked
 def _device() -> Cases:
     yield _on_another
-    yield [5], "without a device"
+    yield [*other_sizes(5)], "without a device"
     yield [3, "cpu"], "with device given by position"
     yield {"T": 3}, "with T given by name"
 

@@ -1,10 +1,13 @@
 """`document_mask`: causal and within a document, for ids in any order, of any type and size, in any batch."""
 
+from itertools import starmap
+
 import torch
 
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import other_ids, other_sizes
 
 MIXED = torch.tensor([[3, 3, 1, 3, 1], [0, 2, 2, 0, 2], [4, 4, 4, 4, 4]])
 STEPS = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
@@ -13,33 +16,41 @@ BATCHES = (
     *(STEPS // 4, torch.tensor([[6, 6, 8, 8, 8]]), STEPS[:, :1] // 3),
 )
 asked = asks("document_mask")
-_batches = asked(lambda: (([ids], f"for ids of shape {tuple(ids.shape)}") for ids in BATCHES))
+
+
+@asked
+def _batches() -> Cases:
+    for ids in BATCHES:
+        yield [torch.tensor(other_ids(ids.tolist()))], f"for ids of shape {tuple(ids.shape)}"
 
 
 @asked
 def _packed() -> Cases:
-    for ids in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 2, 2], [5, 5, 2, 2, 2, 9, 9], [1, 1, 1], [4], [0, 1, 2, 3]):
+    packed = [0, 0, 0, 1, 1], [0, 1, 1, 1, 2, 2], [5, 5, 2, 2, 2, 9, 9], [1, 1, 1], [4], [0, 1, 2, 3]
+    for ids in map(other_ids, packed):
         yield [torch.tensor(ids)], f"for ids {ids}"
-    for T, size in ((40, 7), (140, 50)):
+    for T, size in starmap(other_sizes, ((40, 7), (140, 50))):
         yield [torch.arange(T) // size], f"for {T} tokens in documents of {size}"
 
 
 @asked
 def _any_order() -> Cases:
-    for ids in ([7, 7, 2, 7], [0, 1, 0, 1, 0], [3, 2, 2, 1, 3], [-1, 0, 0, -1, 2, -1], [0, 0, 5, 0]):
+    mixed = [7, 7, 2, 7], [0, 1, 0, 1, 0], [3, 2, 2, 1, 3], [-1, 0, 0, -1, 2, -1], [0, 0, 5, 0]
+    for ids in map(other_ids, mixed):
         yield [torch.tensor(ids)], f"for ids {ids}"
-    yield [MIXED], "for ids in another order in each row"
+    yield [torch.tensor(other_ids(MIXED.tolist()))], "for ids in another order in each row"
     yield [torch.tensor([2**40 + 1, 2**40, 1, 2**40 + 1, 0])], "for large ids"
     yield [torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)])], "for ids of 63 bits"
 
 
 @asked
 def _manners() -> Cases:
-    for ids in (MIXED, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
+    mixed = torch.tensor(other_ids(MIXED.tolist()))
+    for ids in (mixed, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
         yield behaves([ids], "document_ids")
-    yield [MIXED.T], "for ids that are not contiguous (a transpose)"
-    yield {"document_ids": MIXED}, "with document_ids given by name"
-    yield device([MIXED])
+    yield [mixed.T], "for ids that are not contiguous (a transpose)"
+    yield {"document_ids": mixed}, "with document_ids given by name"
+    yield device([mixed])
 
 
 EXERCISE = Exercise(

@@ -1,23 +1,32 @@
 """`padding_mask`: ragged lengths from 0 to the full width; the mistakes are off by one, inverted or fixed in size."""
 
+from itertools import starmap
+
 import torch
 
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import other_lengths
 
 RAGGED = (
     *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
     *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1), ([300, 513, 77], 520)),
 )
 asked = asks("padding_mask")
-_padding = asked(lambda: (([torch.tensor(n), T], f"for lengths {n} and max_len = {T}") for n, T in RAGGED))
+
+
+@asked
+def _padding() -> Cases:
+    for lengths, max_len in starmap(other_lengths, RAGGED):
+        yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
 
 
 @asked
 def _manners() -> Cases:
-    for given in (torch.tensor([3, 0, 2, 1, 4]), torch.tensor([3, 0, 2], dtype=torch.int32)):
-        yield behaves([given, 4], "lengths")
+    for known, dtype in (([3, 0, 2, 1, 4], torch.int64), ([3, 0, 2], torch.int32)):
+        lengths, max_len = other_lengths(known, 4)
+        yield behaves([torch.tensor(lengths, dtype=dtype), max_len], "lengths")
     yield [torch.tensor([3, 0, 200], dtype=torch.uint8), 250], "for uint8 lengths and max_len = 250"
     yield {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
     yield device([torch.tensor([3, 1]), 4])

@@ -1,10 +1,14 @@
 """`sees_the_future`: some forty functions, causal and leaking: late, small, in one row or feature, behind a norm."""
 
 import itertools
+import random
 
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged
+from autograder.spec.seeds import drawn
+
+from ..drawing import other_sizes
 
 
 def _attention(blocked: str, zeroed: str = "s < 0") -> str:
@@ -82,10 +86,17 @@ CHOSEN = ("causal attention", "mean of everything", "identity", "last row but on
 SIZES = ((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5), (33, 4))  # T, C
 
 
-def _about(functions: dict[str, str], sizes: tuple = ((None, 8),)) -> Asking:
+DEFAULT = (None, 8)  # T and C are not given: their defaults are 6 and 8
+
+
+def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> Asking:
+    def draw(rng: random.Random) -> tuple[int, int]:
+        return rng.randint(4, 9), rng.randint(5, 11)
+
     def ask(student: Student) -> None:
-        for (name, body), (T, C) in itertools.product(functions.items(), sizes):
+        for (name, body), known in itertools.product(functions.items(), sizes):
             with student.case():
+                T, C = drawn(known, draw) if known == DEFAULT else other_sizes(*known)
                 promise = f"assert tuple(x.shape) == {(1, T or 6, C)}, 'attend takes x of shape (1, T, C)'"
                 attend = student.probe("attend", f"def attend(x):\n    {promise}\n    {body}\n")
                 given = {} if T is None else {"T": T, "C": C}
@@ -103,7 +114,9 @@ def _about(functions: dict[str, str], sizes: tuple = ((None, 8),)) -> Asking:
 
 
 def _future_manners(student: Student) -> None:
-    for body, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
+    times = drawn("", lambda rng: f"{rng.randint(2, 99)} * ")
+    for sums, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
+        body = times + sums
         answer = student.call("sees_the_future", [student.probe("attend", f"def attend(x):\n    return {body}\n")])
         if answer["value"] is not expected:
             raise ValuesDiffer(f"It should be {expected} for the function that returns {body}, each time it is asked.")

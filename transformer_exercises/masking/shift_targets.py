@@ -8,6 +8,7 @@ from autograder.spec.compare import a_pair, same_tensor
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks, behaves, device
+from ..drawing import other_ids, other_sizes
 
 
 def _same_pair(got: Any, expected: tuple[torch.Tensor, torch.Tensor], _: str, where: str) -> None:
@@ -21,15 +22,17 @@ asked = asks("shift_targets", same=_same_pair)
 
 @asked
 def _shift() -> Cases:
-    for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40), (3, 1), (1, 1)):
-        yield [(torch.arange(B * T) * 37 % 101).reshape(B, T)], f"for ids of shape ({B}, {T})"
+    for sizes in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40), (3, 1), (1, 1)):
+        B, T = other_sizes(*sizes)
+        ids = other_ids((torch.arange(B * T) * 37 % 101).tolist())
+        yield [torch.tensor(ids).reshape(B, T)], f"for ids of shape ({B}, {T})"
     yield behaves([torch.tensor([[50256, 2**31 + 7, 3], [0, 32099, 2**24 + 1]])], "ids", "for large ids")
 
 
 @asked
 def _manners() -> Cases:
     ids = torch.arange(12).reshape(4, 3).T
-    yield behaves([torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]])], "ids", "when ids repeat and hold zeros")
+    yield behaves([torch.tensor(other_ids([[5, 7, 7, 0], [1, 2, 0, 0]]))], "ids", "when ids repeat and hold zeros")
     yield behaves([ids], "ids", "for ids that are not contiguous (a transpose)")
     yield {"ids": ids}, "with ids given by name"
     yield device([ids])

@@ -1,17 +1,26 @@
 """`sliding_window_mask`: open exactly from the token itself back to the edge of the window, narrow and wide."""
 
+from itertools import starmap
+
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks
+from ..drawing import other_sizes
 
 SLIDES = ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129))
 asked = asks("sliding_window_mask")
-_slides = asked(lambda: (([T, window], f"for T = {T} and window = {window}") for T, window in SLIDES))
+EDGES = ((6, 1), (5, 4), (5, 5), (5, 6), (4, 9), (7, 200), (1, 1), (1, 3), (2, 1), (2, 2))
+
+
+@asked
+def _slides() -> Cases:
+    for T, window in starmap(other_sizes, SLIDES):
+        yield [T, window], f"for T = {T} and window = {window}"
 
 
 @asked
 def _edges() -> Cases:
-    for T, window in ((6, 1), (5, 4), (5, 5), (5, 6), (4, 9), (7, 200), (1, 1), (1, 3), (2, 1), (2, 2)):
+    for T, window in starmap(other_sizes, EDGES):
         yield [T, window], f"for T = {T} and window = {window}"
     yield {"T": 4, "window": 2}, "with arguments given by name"
 

@@ -4,20 +4,21 @@ from autograder.spec.compare import same_count
 from autograder.spec.exercise import Check, Exercise
 
 from ..asking import Cases, asks
+from ..drawing import other_sizes
 
 asked = asks("attention_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
 @asked
 def _with() -> Cases:
-    for C in (1, 2, 3, 8, 10, 64, 512, 768):
+    for C in other_sizes(1, 2, 3, 8, 10, 64, 512, 768):
         yield [C], f"for embed_dim = {C}, with biases"
     yield [6, True], "with bias=True given by position"
 
 
 @asked
 def _without() -> Cases:
-    for C in (1, 2, 3, 8, 10, 64, 512):
+    for C in other_sizes(1, 2, 3, 8, 10, 64, 512):
         yield ([C], {"bias": False}), f"for embed_dim = {C}, with bias=False"
     yield [6, False], "with bias=False given by position"
     yield {"embed_dim": 5, "bias": False}, "with arguments given by name"

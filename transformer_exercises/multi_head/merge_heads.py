@@ -1,11 +1,14 @@
 """`merge_heads`: numbers that tell where they came from; the mistakes leave out or misplace the transpose."""
 
+from itertools import starmap
+
 import torch
 
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device, gradients, slices
+from ..drawing import other_sizes
 from .common import HEADS, counting, heads_sizes
 
 asked = asks("merge_heads")
@@ -13,7 +16,7 @@ asked = asks("merge_heads")
 
 @asked
 def _values() -> Cases:
-    for B, T, H, d_k in HEADS:
+    for B, T, H, d_k in starmap(other_sizes, HEADS):
         yield [counting(B, H, T, d_k)], heads_sizes(B, T, H, d_k)
 
 

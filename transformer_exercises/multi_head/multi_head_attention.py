@@ -1,6 +1,7 @@
 """`MultiHeadAttention`: against nn.MultiheadAttention with the same weights, a context, masks, causality."""
 
 import functools
+from itertools import starmap
 
 import torch
 
@@ -10,6 +11,7 @@ from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import future, normal, sliced, some_mask
 
 from ..attention_layers import built_by_name, has_layers, starts_as_linear
+from ..drawing import other_heads
 from .common import PROJECTIONS, loaded, weights_for
 
 NAME = "MultiHeadAttention"
@@ -29,7 +31,7 @@ def _sizes(B: int, T: int, S: int, C: int, H: int) -> str:
 
 
 def _parameters(student: Student) -> None:
-    for C, H in ((6, 2), (5, 1), (12, 4)):
+    for C, H in starmap(other_heads, ((6, 2), (5, 1), (12, 4))):
         with student.case():
             has_layers(student, NAME, (C, H), PROJECTIONS, (C, C), "nn.Linear(embed_dim, embed_dim)")
     with student.case():

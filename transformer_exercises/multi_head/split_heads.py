@@ -1,11 +1,14 @@
 """`split_heads`: numbers that tell where they came from, widths that do not divide; the mistakes mix dimensions up."""
 
+from itertools import starmap
+
 import torch
 
 from autograder.spec.exercise import Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
+from ..drawing import other_sizes
 from .common import HEADS, counting, heads_sizes
 
 asked = asks("split_heads")
@@ -13,7 +16,7 @@ asked = asks("split_heads")
 
 @asked
 def _values() -> Cases:
-    for B, T, H, d_k in HEADS:
+    for B, T, H, d_k in starmap(other_sizes, HEADS):
         yield [counting(B, T, H * d_k), H], heads_sizes(B, T, H, d_k)
 
 

@@ -8,6 +8,8 @@ from autograder.spec.compare import a_tensor, same_tensor
 from autograder.spec.exercise import Asking, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import raises_error
 
+from ..drawing import other_sizes
+
 
 def sinusoids(positions: torch.Tensor, d_model: int) -> torch.Tensor:
     """Return the rows of these positions, in float64."""
@@ -40,7 +42,8 @@ def refuses_odd_widths(name: str, good: list, bad: list[list]) -> Asking:
             shape = a_tensor(student.value(name, *good), "The result").shape
             if len(shape) != 2 or shape[-1] != good[-1]:
                 raise Wrong(f"The result for d_model = {good[-1]} should have two dimensions and {good[-1]} columns.")
-        for args in bad:
+        for *first, odd in bad:
+            args = [*first, 2 * other_sizes(odd // 2)[0] + 1]
             with student.case(), raises_error(f"d_model = {args[-1]} is odd and"):
                 if isinstance(student.value(name, *args), torch.Tensor):
                     student.note("a tensor")  # what it holds makes no difference

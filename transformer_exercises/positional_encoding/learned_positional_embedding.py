@@ -8,6 +8,8 @@ from autograder.spec.compare import dtype_name, same_gradients, same_tensor, sha
 from autograder.spec.exercise import Check, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import device_is_kept, normal, raises_error
 
+from ..drawing import other_sizes
+
 NAME = "LearnedPositionalEmbedding"
 
 _TENSORS = """
@@ -58,9 +60,10 @@ def _adds(student: Student, module: Any, table: torch.Tensor, x: torch.Tensor, w
 
 
 def _parameters(student: Student) -> None:
-    for args, named in (([7, 4], {}), ([3, 6], {}), ([], {"max_len": 5, "embed_dim": 2})):
+    for known, names in (((7, 4), ()), ((3, 6), ()), ((5, 2), ("max_len", "embed_dim"))):
         with student.case():
-            max_len, embed_dim = args or named.values()
+            max_len, embed_dim = sizes = other_sizes(*known)
+            args, named = ([] if names else sizes), dict(zip(names, sizes, strict=False))
             state = _state(student, student.build(NAME, *args, **named))
             parameters = state["parameters"]
             tables = [(name, value) for name, value in parameters.items() if _is_table(value, max_len, embed_dim)]

@@ -8,6 +8,7 @@ from autograder.spec.compare import a_tensor, dtype_name
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 
 from ..asking import Cases, asks, behaves
+from ..drawing import other_sizes
 from .common import refuses_odd_widths, sinusoids
 
 
@@ -33,7 +34,9 @@ def _moves(got: Any, args: tuple[int, int], what: str, where: str) -> None:
 def _shifts(*cases: tuple[int, int]) -> Asking:
     @asks("shift_matrix", by=lambda k, d_model: (k, d_model), same=_moves)
     def ask() -> Cases:
-        for k, d_model in cases:
+        for known, width in cases:
+            steps, half = other_sizes(abs(known), width // 2)
+            k, d_model = -steps if known < 0 else steps, 2 * half
             yield [k, d_model], f"for k = {k} and d_model = {d_model}"
 
     return ask
@@ -41,7 +44,7 @@ def _shifts(*cases: tuple[int, int]) -> Asking:
 
 @asks("shift_matrix")
 def _manners() -> Cases:
-    for k, d_model in ((5, 6), (-1, 4), (0, 2)):
+    for k, d_model in ((*other_sizes(5), 6), (-1, 4), (0, 2)):
         yield behaves([k, d_model], "", f"for k = {k} and d_model = {d_model}")
     yield {"k": 0, "d_model": 4}, "for k = 0, with arguments given by name"
 

@@ -5,6 +5,7 @@ import torch
 from autograder.spec.exercise import Asking, Check, Exercise
 
 from ..asking import Cases, asks, behaves
+from ..drawing import other_sizes
 from .common import near, refuses_odd_widths, sinusoids
 
 
@@ -16,7 +17,8 @@ def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
 def _tables(*sizes: tuple[int, int]) -> Asking:
     @asks("sinusoidal_encoding", by=_table, same=near)
     def ask() -> Cases:
-        for max_len, d_model in sizes:
+        for max_len, half in (other_sizes(n, d_model // 2) for n, d_model in sizes):
+            d_model = 2 * half
             yield [max_len, d_model], f"for max_len = {max_len} and d_model = {d_model}"
 
     return ask
@@ -24,8 +26,8 @@ def _tables(*sizes: tuple[int, int]) -> Asking:
 
 @asks("sinusoidal_encoding")
 def _manners() -> Cases:
-    yield behaves([4, 6], "")
-    yield behaves([9, 2], "")
+    yield behaves([other_sizes(4)[0], 6], "")
+    yield behaves([other_sizes(9)[0], 2], "")
     yield {"max_len": 3, "d_model": 2}, "with arguments given by name"
 
 

@@ -7,6 +7,7 @@ from autograder.spec.compare import kind
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
 
 from ..asking import asks
+from ..drawing import other_letters
 from .common import SENTENCE
 
 TEXTS = (
@@ -52,7 +53,9 @@ def _exact(got: Any, expected: Any, _: str, where: str) -> None:
 
 
 def _vocabularies(texts: tuple[str, ...], same: Callable[..., None]) -> Asking:
-    return asks("build_vocab", same=same)(lambda: (([text], f"for the text {text!r}") for text in texts))
+    return asks("build_vocab", same=same)(
+        lambda: (([text], f"for the text {text!r}") for text in map(other_letters, texts))
+    )
 
 
 EXERCISE = Exercise(

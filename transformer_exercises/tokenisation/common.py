@@ -2,6 +2,7 @@
 
 import builtins
 import itertools
+import random
 import re
 import unicodedata
 from collections import Counter
@@ -11,6 +12,9 @@ from typing import Any
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Problem, Student, ValuesDiffer, Wrong
+from autograder.spec.seeds import drawn
+
+from ..drawing import other_letters, replaced
 
 Refusal = tuple[list, Any]  # arguments, and the character or the id that is unknown
 
@@ -18,11 +22,20 @@ Refusal = tuple[list, Any]  # arguments, and the character or the id that is unk
 class Asked:
     """Makes checks of a function whose result, a string or a sequence, should be what the reference gives.
 
-    `what` is the result in words; `where` says of a call's arguments for which input it is; `same` compares.
+    `what` is the result in words; `where` says of a call's arguments for which input it is; `same` compares. `others`
+    makes other arguments of the known ones, while inputs are drawn for a hand-in.
     """
 
-    def __init__(self, name: str, what: str, where: Callable[..., str], same: Callable[..., None] | None = None):
+    def __init__(
+        self,
+        name: str,
+        what: str,
+        where: Callable[..., str],
+        same: Callable[..., None] | None = None,
+        others: Callable[[Any], Any] = other_letters,
+    ):
         self.name, self.what, self.where, self.same = name, what, where, same or same_sequence
+        self.others = others
 
     def __call__(self, *cases: Any, changes: str = "") -> Asking:
         """Ask each case, its arguments or the only one. `changes` names inputs; then compare these and types too."""
@@ -30,7 +43,7 @@ class Asked:
         def ask(student: Student) -> None:
             for case in cases:
                 with student.case():
-                    args = list(case) if isinstance(case, (tuple, list)) else [case]
+                    args = self.others(list(case) if isinstance(case, (tuple, list)) else [case])
                     where = self.where(*args)
                     answer = student.call(self.name, args, where=where, after=bool(changes))
                     self.same(answer["value"], reference(self.name)(*args), self.what, where, bool(changes))
@@ -46,12 +59,12 @@ class Asked:
         """
 
         def ask(student: Student) -> None:
-            for args, culprit in cases:
+            for args, culprit in map(self.others, cases):
                 with student.case():
                     _names(student, self.name, args, culprit, self.where(*args))
             with student.case():
-                texts = {_names(student, self.name, *case, "for one input and other tables") for case in alike}
-                if len(texts) < len(alike):
+                where, others = "for one input and other tables", self.others(alike)
+                if len({_names(student, self.name, args, culprit, where) for args, culprit in others}) < len(alike):
                     raise Wrong("The ValueError is the same whichever part is unknown: name that part.", "not_named")
 
         return ask
@@ -174,6 +187,16 @@ PHRASE = "the dog drinks water because the other dogs think that the water is th
 def cases(*given: Any, merges: dict | None = None, special: dict | None = None, byte_ids: Any = PLAIN) -> list[list]:
     """Return the arguments for each text, or each list of ids, with these tables."""
     return [[one, list(byte_ids), dict(merges or {}), dict(special or {})] for one in given]
+
+
+def renumbered(known: Any) -> Any:
+    """Return arguments in which the ids of bytes have changed places, and larger ids have moved on in their order."""
+
+    def draw(rng: random.Random) -> Any:
+        places, further = [0, *rng.sample(range(1, 256), 255)], rng.randint(1, 1000)
+        return replaced(known, lambda id: id if id < 0 else places[id] if id < 256 else id + further, int)
+
+    return drawn(known, draw)
 
 
 def told(given: Any, _: Any, merges: dict, special: dict) -> str:

@@ -11,6 +11,7 @@ from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import source_of
 
+from ..drawing import other_letters, other_words
 from .common import as_before, value_error
 
 
@@ -87,20 +88,24 @@ def _rated(student: Student, make: Callable, texts: dict[str, str], plain: bool 
     return tokenizer
 
 
+def _others(texts: dict[str, str]) -> dict[str, str]:
+    return {language: other_words(other_letters(text)) for language, text in texts.items()}
+
+
 def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> Asking:
     def ask(student: Student) -> None:
         for make, texts in cases:
             with student.case():
-                _rated(student, make, texts, plain)
+                _rated(student, make, _others(texts), plain)
 
     return ask
 
 
 def _empty(student: Student) -> None:
-    tokenizer = _rated(student, make_bytes, TWO)
+    tokenizer = _rated(student, make_bytes, two := _others(TWO))
     for text in ("", " \n "):
         with student.case():
-            args, what = [tokenizer, TWO | {"Igbo": text}], f"A text without words ({text!r}) should be a ValueError"
+            args, what = [tokenizer, two | {"Igbo": text}], f"A text without words ({text!r}) should be a ValueError"
             value_error(student, "fertility", args, f"for {text!r}", what, "empty_hidden")
 
 

@@ -3,7 +3,7 @@
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, told
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half
@@ -16,7 +16,7 @@ def _texts(*texts: str, byte_ids: list[int] = PLAIN, count: int = 25, special: d
     return cases(*rows, merges=merges, special=special, byte_ids=byte_ids)
 
 
-asked = Asked("ids_to_text", "The text", told)
+asked = Asked("ids_to_text", "The text", told, others=renumbered)
 
 DOWN = (
     *cases([300, 33], [302, 302], [303], [310, 32, 310], [305, 305], [66, 97, 32], [0, 122, 0], merges=DEEP),

@@ -2,7 +2,7 @@
 
 from autograder.spec.exercise import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, told
+from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 
 LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99): 340, (97, 330): 350}
 RUNS = {(97, 97): 260, (260, 260): 270, (260, 98): 280, (98, 260): 290}
@@ -10,7 +10,7 @@ CHAIN = {(97, 98): 300} | {(300 + i, 98): 301 + i for i in range(60)}  # 61 merg
 RANKED = {(105, 110): 275, (110, 107): 261, (105, 261): 302, (275, 103): 290, (100, 114): 280}  # in no order
 TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 39): 260, (101, 49): 261, (10, 97): 262}
 TOLD = id_merges(PHRASE, PLAIN, 20) | {(80, 65): 299}  # P and A
-asked = Asked("text_to_ids", "The list of ids", told)
+asked = Asked("text_to_ids", "The list of ids", told, others=renumbered)
 
 BYTES = (
     *cases("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ", "cafe\u0301 \ufb01n"),

@@ -7,6 +7,8 @@ from typing import Any
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
 
+from ..drawing import other_letters
+
 EARLY = [
     "The dog drinks water because it was thirsty.",
     "A quick brown fox jumps over the lazy dog near the river.",
@@ -103,16 +105,17 @@ def _what_happened(got: str, text: str) -> tuple[str, str]:
     return "", "it is something else."
 
 
-@functools.cache
-def _tokens_of_ours() -> list[int]:
-    tokenizer = reference("train_tokenizer")(TRAINING, 420)
-    return [sum(len(tokenizer.encode(text).ids) for text in part) for part in (EARLY, LATE)]
+@functools.lru_cache(8)
+def _tokens_of_ours(*halves: tuple[str, ...]) -> list[int]:
+    tokenizer = reference("train_tokenizer")(3 * halves[0] + 3 * halves[1], 420)
+    return [sum(len(tokenizer.encode(text).ids) for text in part) for part in halves]
 
 
 def _returns(training: list[str], vocab_size: int, where: str, *probes: list[str], strict: bool = False) -> Asking:
     def ask(student: Student) -> None:
-        tokenizer = _trained(student, training, vocab_size, where, strict)
-        for texts in probes:
+        others, *further = other_letters([training, *probes])
+        tokenizer = _trained(student, others, vocab_size, where, strict)
+        for texts in further:
             with student.case():
                 _comes_back(student, tokenizer, texts)
 
@@ -123,7 +126,7 @@ def _size_kept(student: Student) -> None:
     for vocab_size in (275, 320):
         with student.case():
             where = f"with vocab_size = {vocab_size}"
-            got = _probe(student, "size", _trained(student, TRAINING, vocab_size, where))
+            got = _probe(student, "size", _trained(student, other_letters(TRAINING), vocab_size, where))
             if type(got) is not int or not 0 < got <= vocab_size:
                 raise Wrong(f"The vocabulary has {got} entries {where}: larger, or empty.", "size_not_kept")
             if got < 256:
@@ -131,11 +134,14 @@ def _size_kept(student: Student) -> None:
 
 
 def _learns_from_all(student: Student) -> None:
-    stream = student.call(student.probe("stream", _PROBES), [TRAINING], keep=True)["value"]
-    for texts, kind_of in ((TRAINING, "a list"), (stream, "a generator, which can be read once")):
+    early, late = other_letters([EARLY, LATE])
+    training = 3 * early + 3 * late
+    stream = student.call(student.probe("stream", _PROBES), [training], keep=True)["value"]
+    for texts, kind_of in ((training, "a list"), (stream, "a generator, which can be read once")):
         with student.case():
             tokenizer = _trained(student, texts, 420, f"on {kind_of}")
-            for which, examples, ours in zip(("first", "last"), (EARLY, LATE), _tokens_of_ours(), strict=True):
+            needed = _tokens_of_ours(tuple(early), tuple(late))
+            for which, examples, ours in zip(("first", "last"), (early, late), needed, strict=True):
                 got = _probe(student, "count", tokenizer, examples)
                 # Other splits of the text, special tokens or a least frequency of 2 stay far below 1.3 times ours.
                 if type(got) is not int or got > 1.3 * ours:

@@ -8,6 +8,7 @@ from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer
 from autograder.spec.inputs import raises_error
 
 from ..asking import Asked, Cases, Further, asks
+from ..drawing import other_ids, shuffled
 from .common import SCRIPTED, Facts, decodes, ids_differ, manners, scripted
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
@@ -87,13 +88,13 @@ def _scripted(args: Facts, source: list[int], what: str, *numbers: float, **tree
     named: dict[str, Any] = dict(zip(("beam_size", "max_len", "length_penalty"), numbers, strict=False))
     facts = {"bos_id": args[1], "eos_id": args[2], **named}
     where = f"with {', '.join(f'{name} = {value}' for name, value in facts.items())}, {what}"
-    return decodes(args, torch.tensor([source]), where, **named, **tree)
+    return decodes(args, torch.tensor([source]), where, **named, **{"code": SCRIPTED} | tree)
 
 
 def _tree(text: str, words: str, what: str, *numbers: float) -> Further:
-    right = [_LETTERS.index(x) for x in words]
-    how = {"code": _TREE, "right": right, "by_name": ["length_penalty"]}
-    return _scripted((len(_LETTERS), 1, 2, _LETTERS, text), [4, 3, 5], what, *numbers, **how)
+    letters = _LETTERS[:3] + "".join(shuffled([*_LETTERS[3:]]))
+    how = {"code": _TREE, "right": [letters.index(x) for x in words], "by_name": ["length_penalty"]}
+    return _scripted((len(letters), 1, 2, letters, text), [4, 3, 5], what, *numbers, **how)
 
 
 @asked
@@ -102,7 +103,7 @@ def _greedy() -> Cases:
         *((9, 1.0, 3, [4, 9, 17], 12), (12, 0.5, 8, [11], 15), (9, -40.0, 5, [5, 12, 3, 8], 7)),
         *((7, 2.0, 6, [19, 3, 4, 14, 6], 10), (20, 1.5, 2, [6, 7], 9)),
     ):
-        yield _scripted((V, 1, 2, bonus, seed), source, "as in greedy decoding", 1, max_len)
+        yield _scripted((V, 1, 2, bonus, seed), other_ids(source), "as in greedy decoding", 1, max_len, code="")
 
 
 @asked
@@ -158,7 +159,8 @@ def _penalty() -> Cases:
 def _limits() -> Cases:
     for *ids, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
         for max_len in (5, 1):
-            yield _scripted((*ids, -40.0, seed), [4, 9, 17], "when no sentence ends before", beam_size, max_len)
+            source, where = other_ids([4, 9, 17]), "when no sentence ends before"
+            yield _scripted((*ids, -40.0, seed), source, where, beam_size, max_len, code="")
     yield _scripted((9, 1, 2, -40.0, 3), [4, 9, 17], "for nothing new", 2, 0)
 
 
@@ -180,7 +182,7 @@ def _refused(student: Student, asked: Asked) -> None:
 @asked
 def _manners() -> Cases:
     source = torch.tensor([[15, 15, 12, 8]])
-    yield from manners((9, 1, 2, 0.5, 175), source, beam_size=2, max_len=10, length_penalty=0.6)
+    yield from manners((9, 1, 2, 0.5, 175), source, SCRIPTED, beam_size=2, max_len=10, length_penalty=0.6)
     yield _refused
 
 

@@ -1,9 +1,12 @@
 """`bleu`: as sacrebleu counts, smooths and penalises, for sentences, corpora, and texts in which nothing matches."""
 
+import itertools
+
 from autograder.spec.exercise import Asking, Check, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, Further, asks, refuses
+from ..drawing import other_letters
 from .common import gives_float
 
 asked = asks("bleu")
@@ -33,7 +36,11 @@ def _split(*rows: tuple[str, str, str]) -> Asking:
     def sentences(text: str) -> Sentences:
         return [] if text == "-" else [sentence.split() for sentence in text.split("|")]
 
-    return asked(lambda: (_score(sentences(ours), sentences(theirs), where) for ours, theirs, where in rows))
+    def score(ours: str, theirs: str, where: str) -> Further:
+        hypotheses, references = map(sentences, other_letters([ours, theirs]))
+        return _score(hypotheses, references, where)
+
+    return asked(lambda: itertools.starmap(score, rows))
 
 
 _one = _split(

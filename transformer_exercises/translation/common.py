@@ -10,6 +10,7 @@ import torch
 from autograder.spec.compare import kind, unchanged
 from autograder.spec.exercise import Answer, Kept, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded
+from autograder.spec.seeds import drawn
 
 from ..asking import Asked, Further
 
@@ -90,6 +91,12 @@ def scripted(training, *args):
 """
 
 
+def without_ties() -> str:
+    """Return the source of the model; while inputs are drawn, one whose logits all differ, since nobody tried them."""
+    known, apart = "% 10007 / 2000.0", "% 10007 / 2000.0 + tokens / (2001.0 * self.V)"
+    return drawn(SCRIPTED, lambda _: SCRIPTED.replace(known, apart))
+
+
 def ids_differ(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> bool:
     """Say what is remarkable about a wrong list of ids, or return that it is wrong; the caller says how."""
     if not isinstance(got, list):
@@ -121,23 +128,24 @@ def decodes(
     *,
     by_name: Sequence[str] = (),
     training: bool = False,
-    code: str = SCRIPTED,
+    code: str = "",
     right: Any = None,
     then: Callable[[Student, Answer, Kept, Any], None] = lambda *_: None,
     **named: Any,
 ) -> Further:
     """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
 
-    Those that `by_name` lists are passed by name, in its order. `right` stands for what the reference gives. `then`
-    asks for more, of the answer, the model and what is right.
+    Those that `by_name` lists are passed by name, in its order. `code` is another model's source. `right` stands for
+    what the reference gives. `then` asks for more, of the answer, the model and what is right.
     """
 
     def ask(student: Student, asked: Asked) -> None:
-        model = scripted(student, args, training, code)
+        source_code = code or without_ties()
+        model = scripted(student, args, training, source_code)
         given = {"model": model, "source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
         by_place = [value for name, value in given.items() if name not in by_name]
         answer = student.call(asked.name, by_place, {name: given[name] for name in by_name if name in given}, where)
-        given["model"] = define_in_judge(code, "Scripted")(*args)
+        given["model"] = define_in_judge(source_code, "Scripted")(*args)
         expected = asked.right(**given) if right is None else right
         asked.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
         then(student, answer, model, expected)
@@ -145,7 +153,7 @@ def decodes(
     return ask
 
 
-def manners(args: Facts, source: torch.Tensor, **named: Any) -> Iterator[Further]:
+def manners(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[Further]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
     def stays(training: bool, student: Student, answer: Answer, model: Kept, _: Any) -> None:
@@ -166,7 +174,7 @@ def manners(args: Facts, source: torch.Tensor, **named: Any) -> Iterator[Further
                 raise Wrong(f"A tensor is made without `device=…`: {apart}.", "device_not_kept") from None
 
     where, names = "with a model that is in training mode", ("model", "source_ids", "bos_id", "eos_id", *named)
-    yield decodes(args, source, then=partial(stays, False), **named)
-    yield decodes(args, source, where, training=True, then=partial(stays, True), **named)
-    yield decodes(args, source, "with the arguments given by name", by_name=names[::-1], **named)
+    yield decodes(args, source, code=code, then=partial(stays, False), **named)
+    yield decodes(args, source, where, code=code, training=True, then=partial(stays, True), **named)
+    yield decodes(args, source, "with the arguments given by name", code=code, by_name=names[::-1], **named)
     yield names_device

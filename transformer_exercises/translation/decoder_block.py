@@ -1,6 +1,6 @@
 """`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts."""
 
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 import torch
@@ -12,6 +12,8 @@ from autograder.spec.compare import a_tensor, close, same_gradients, same_output
 from autograder.spec.course import given
 from autograder.spec.exercise import Answer, Check, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
+
+from ..drawing import other_block
 
 for_torch = given("for_torch", __name__)
 Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
@@ -114,7 +116,7 @@ class _Block:
 
 
 def _parts(student: Student) -> None:
-    for C, H, F_ in ((6, 3, 9), (4, 1, 7)):
+    for C, H, F_ in starmap(other_block, ((6, 3, 9), (4, 1, 7))):
         with student.case():
             module = student.build("DecoderBlock", C, H, F_)
             outline(student, module, 1)

@@ -5,6 +5,7 @@ from itertools import starmap
 from autograder.spec.exercise import Asking, Check, Exercise
 
 from ..asking import Cases, Further, asks, refuses
+from ..drawing import other_sizes
 from .common import gives_float
 
 asked = asks("noam_rate")
@@ -18,7 +19,7 @@ def _at(*steps: int) -> Asking:
     return asked(
         lambda: (
             _rate(step, d_model, warmup)
-            for d_model, warmup in ((512, 4000), (64, 100), (7, 30), (300, 50), (20, 200))
+            for d_model, warmup in starmap(other_sizes, ((512, 4000), (64, 100), (7, 30), (300, 50), (20, 200)))
             for step in steps or (warmup - 1, warmup, warmup + 1, 2 * warmup, 10 * warmup)
         )
     )
@@ -26,15 +27,17 @@ def _at(*steps: int) -> Asking:
 
 @asked
 def _edges() -> Cases:
-    yield from starmap(_rate, ((1, 512, 1), (9, 1, 1), (1, 1, 5), (10**9, 64, 4000), (3, 1024, 10**6), (5, 5, 5)))
+    known = (1, 512, 1), (9, 1, 1), (1, 1, 5), (10**9, 64, 4000), (3, 1024, 10**6), (5, 5, 5)
+    yield from starmap(_rate, starmap(other_sizes, known))
     yield gives_float({"warmup": 30, "d_model": 16, "step": 7}, "The rate", "with arguments by name")
 
 
 @asked
 def _refusals() -> Cases:
-    yield _rate(1, 16, 10)
+    d_model, warmup = other_sizes(16, 10)
+    yield _rate(1, d_model, warmup)
     for step in (0, -1, -20):
-        yield refuses([step, 16, 10], f"step = {step} (steps count from 1)")
+        yield refuses([step, d_model, warmup], f"step = {step} (steps count from 1)")
 
 
 EXERCISE = Exercise(
