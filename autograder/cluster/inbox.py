@@ -5,23 +5,22 @@ import glob
 import itertools
 import logging
 import os
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.exchange import ExchangeError
-from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import notebook_hash
 
 from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
 from ..nbgrader_plugin.intake import student_folder, timestamps
+from ..nbgrader_plugin.intake.exchange_collect import Collect, another_owner, not_theirs
 
 SETTLED_AFTER = 0.2  # seconds without a change after which a folder that looks complete counts as complete
 STALLED_AFTER = 5.0  # the same for a folder that does not look complete
@@ -148,34 +147,19 @@ def _folders(place: Path) -> list[os.DirEntry[str]]:
     return []
 
 
-class _Collect(ExchangeCollect):
-    """nbgrader's `ExchangeCollect` without symbolic links, which could reach files that their owner may not read.
-
-    It orders a student's submissions as `Exchange` does.
-    """
+class _Collect(Collect):
+    """nbgrader's `ExchangeCollect` that orders a student's submissions as `Exchange` does, which names others'."""
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         name = os.path.basename(path)
         (student, _), when = _record(name)
         return {"username": student, "filename": name, "timestamp": when or datetime.min}
 
-    def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        size = sum(about[1] for about in snapshot(Path(src)))
-        if size > 1000 * self.coursedir.max_dir_size:
-            raise ExchangeError(f"{size} bytes are too many; {1000 * self.coursedir.max_dir_size} are allowed")
-
-        def left_out(folder: str, names: list[str]) -> set[str]:
-            modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
-            return {name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))}
-
-        shutil.copytree(
-            src, dest, symlinks=True, ignore=left_out, copy_function=partial(shutil.copy2, follow_symlinks=False)
-        )
-        for path in [Path(dest), *Path(dest).rglob("*")]:
-            path.chmod(0o755 if path.is_dir() else 0o644)  # the student's modes may lock the collector out
+    def report(self) -> None:
+        pass
 
 
-_Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of a class by its name
+_Collect.__name__ = Collect.__name__  # traitlets finds the settings of a class by its name
 
 
 class Exchange:
@@ -190,7 +174,9 @@ class Exchange:
         self.assignments = set(assignments)
         course = self._app.coursedir
         course.get_existing_timestamp = _collected_at
-        self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
+        collect = _Collect(coursedir=course, parent=self._app)
+        self._root, self._check_owner = Path(collect.root, course.course_id), collect.check_owner
+        self._say, self._refused = say, set[str]()  # folders that are not their student's, which were named
         self._inbound = self._root / "inbound"
         # Whole once `nbgrader submit` has written its last file.
         self.settling = Settling(lambda folder: any(name == SECRET and size for name, size, *_ in snapshot(folder)))
@@ -226,10 +212,20 @@ class Exchange:
             if when is None or who[1] not in self.assignments or who[0].startswith(".") or who[0] in self._without:
                 continue
             if who not in self._newest or when > self._newest[who][0]:
+                if self._is_refused(Path(entry.path), who[0]):
+                    continue
                 self._newest[who] = when, Path(entry.path)
                 news[who] = Path(entry.path)
         self._listed = changed
         return [path for who, path in news.items() if not self._is_collected(*who)]
+
+    def _is_refused(self, folder: Path, student: str) -> bool:
+        """Return True if a folder is not the student's whom its name means, and say so once."""
+        owner = another_owner(folder, student) if self._check_owner else None
+        if owner is not None and folder.name not in self._refused:
+            self._refused.add(folder.name)
+            self._say(not_theirs(folder, owner))
+        return owner is not None
 
     def _is_collected(self, student: str, assignment: str) -> bool:
         """Return True if `submitted/` has the newest."""
@@ -269,7 +265,7 @@ class Exchange:
             if not (folder / name).is_file():
                 raise ExchangeError(f"what was handed in has no {name}")
         try:
-            self._run(ExchangeReleaseFeedback, student, assignment)
+            self._run(ReleaseFeedback, student, assignment)
         except (Exception, SystemExit) as error:
             raise ExchangeError(str(error)) from error
 

@@ -14,6 +14,11 @@ from . import preprocessors
 from .gradebook import manual_grades
 from .intake import resubmission
 
+EXCHANGE = {
+    "collect": "autograder.nbgrader_plugin.intake.exchange_collect.Collect",
+    "release_feedback": "autograder.nbgrader_plugin.feedback.release_feedback.ReleaseFeedback",
+}
+
 
 def configure(c: Any, root: Path, source: str = "solutions", release: str = "course") -> None:
     """Set nbgrader's configuration `c`. `root` is the folder of its file, `source` and `release` those of notebooks."""
@@ -29,7 +34,6 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.CourseDirectory.db_url = f"sqlite:///{root / classroom}/gradebook.db?timeout=60"
     c.Exchange.root = str(root / classroom / "exchange")
     (root / classroom / "exchange").mkdir(exist_ok=True)  # students with accounts need access to it
-    c.ExchangeFactory.release_feedback = "autograder.nbgrader_plugin.feedback.release_feedback.ReleaseFeedback"
 
     # Downloads from a learning-management system and tables of marks stay in a folder that git ignores.
     c.ZipCollectApp.downloaded_directory = f"{classroom}/downloaded"
@@ -92,6 +96,12 @@ def _plug_in(c: Any) -> None:
         manual_grades.SaveMarks,  # a manual mark stays until the answer changes
         resubmission.LatePenalties,  # with nbgrader's settings: c.AssignLatePenalties
     ]
+
+    # The exchange: nobody's submission under another's name; pages that are readable there and nowhere else. A course
+    # with an exchange of its own names that.
+    for step, plugin in EXCHANGE.items():
+        if step not in c.ExchangeFactory:
+            c.ExchangeFactory[step] = plugin
 
     # Feedback: this package's own page, without the hidden tests.
     c.GenerateFeedback.exporter_class = "autograder.nbgrader_plugin.feedback.exporter.FeedbackExporter"

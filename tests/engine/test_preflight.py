@@ -316,6 +316,15 @@ def test_what_was_not_marked_is_named_with_what_to_do(course, monkeypatch):
     assert overlooked(top, {"sums"})[-1] == "27 more are like these."
 
 
+def test_folders_with_one_name_written_in_two_ways_are_named(tmp_path):
+    for name in ("Ada", "ada", "jos\u00e9", "jose\u0301", "bob"):
+        (tmp_path / name / "sums").mkdir(parents=True)
+    found = overlooked(tmp_path, {"sums"})
+    assert len(found) == 2
+    assert "Ada ('Ada'), ada ('ada')" in found[0]
+    assert r"'jos\xe9'" in found[1]
+
+
 def test_a_setting_of_the_wrong_type_is_said_once(course):
     with (course / "nbgrader_config.py").open("a") as file:
         file.write("c.Judge.cell_timeout = 'long'\n")

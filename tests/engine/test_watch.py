@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,13 @@ import psutil
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run, start
 from conftest import ROOT, wait_for
-from nbgrader.exchange import ExchangeError
+from nbgrader.exchange import ExchangeError, ExchangeFactory
 from nbgrader.utils import get_username
 from submissions import insert_before
 
 from autograder.cluster import inbox
 from autograder.cluster.inbox import Exchange, Folders
+from autograder.nbgrader_plugin.converters import settings
 from autograder.spec.course import exercises
 
 WRONG = BEST | {e.name: e.mistakes[0].source for e in exercises(NAME)}
@@ -154,6 +156,35 @@ def test_what_is_still_being_handed_in_is_not_collected_and_another_name_is_repo
     hand_in(place, "somebody-else", 1)  # under another name
     collect()
     assert [line for line in said if "claims to be submitted by somebody-else" in line]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize("command", ["watch", "collect", "collect, nothing of her own"])
+def test_what_another_account_puts_under_a_students_name_is_not_hers(inbound, tmp_path, command):
+    place, collect, said = inbound
+    if "nothing" not in command:
+        chown(hand_in(place, "nobody", 1, content=b"her own"), "nobody")
+    forged = hand_in(place, "nobody", 2, content=b"forged")
+    chown(forged, "daemon")
+    hand_in(place, "ada", 1, content=b"by whom collects")
+    if command == "watch":
+        assert sorted(collect(times=4)) == ["ada", "nobody"]
+        assert len([line for line in said if str(forged) in line and "owned by daemon" in line]) == 1
+    else:
+        app = settings(str(tmp_path))
+        app.coursedir.assignment_id = NAME
+        with pytest.raises(ExchangeError, match="others own them"):
+            ExchangeFactory(parent=app).Collect(coursedir=app.coursedir, parent=app, authenticator=None).start()
+        assert collected(place, "ada")[f"{NAME}.ipynb"] == "by whom collects"
+    if "nothing" in command:
+        assert not (tmp_path / "submitted" / "nobody" / NAME).exists()
+    else:
+        assert collected(place, "nobody")[f"{NAME}.ipynb"] == "her own"
+
+
+def chown(folder, account):
+    for path in (folder, *folder.iterdir()):
+        shutil.chown(path, account)
 
 
 def test_neither_what_a_link_points_to_nor_what_has_a_name_that_leads_elsewhere_is_collected(inbound, tmp_path):

@@ -31,7 +31,8 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             for page in pages:
                 name = notebook_hash(secret=secret, notebook_id=page.stem)
                 half = Path(self.dest_path, f"{name}-tmp.html")
-                shutil.copy(page, half)
+                shutil.copyfile(page, half)
+                half.chmod(0o644)  # the page is its owner's only; who has the secret may read this copy
                 half.replace(Path(self.dest_path, f"{name}.html"))  # at once, so that nobody fetches half of it
             released += 1
         self.log.info("Feedback on %s is released: students reached: %s", self.coursedir.assignment_id, released)
@@ -40,3 +41,6 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
                 "%s did not hand in through the exchange, so it cannot bring them their pages. They lie in %s.",
                 *(listed(others, 10), top),
             )
+
+
+ReleaseFeedback.__name__ = ExchangeReleaseFeedback.__name__  # traitlets finds the settings of a class by its name

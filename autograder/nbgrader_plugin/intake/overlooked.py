@@ -1,6 +1,8 @@
 """Name what lies in the folder of submissions and is not read: nbgrader passes over all but STUDENT/ASSIGNMENT/."""
 
 import os
+import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ def overlooked(submitted: Path, assignments: Collection[str]) -> list[str]:
 
 
 def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
+    yield from _twins(submitted)
     for student in _entries(submitted):
         path = Path(student.path)
         where = str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
@@ -31,6 +34,19 @@ def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
             yield from _too_deep(where, [entry for entry in inside if entry.name in assignments])
             others = [entry for entry in inside if entry.name not in assignments]
             yield from _in_folder(student, where, others, assignments)
+
+
+def _twins(submitted: Path) -> Iterator[str]:
+    """Name students' folders whose names are the same but for their case or the way in which letters are composed."""
+    alike = defaultdict(list)
+    for entry in _entries(submitted):
+        if entry.is_dir():
+            alike[unicodedata.normalize("NFKC", entry.name).casefold()].append(entry.name)
+    for names in alike.values():
+        if len(names) > 1:
+            # ascii shows what differs in names that look the same
+            shown = ", ".join(f"{name} ({name!a})" for name in names)
+            yield f"These folders have the same name but for how it is written, and count as several students: {shown}."
 
 
 def _too_deep(where: str, submissions: list[os.DirEntry[str]]) -> Iterator[str]:
