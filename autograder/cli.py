@@ -105,10 +105,11 @@ def report(
     parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
-    from .files import WouldOverwrite, refuse_another, write_atomically
+    from .files import WouldOverwrite, refuse_another, write_atomically, write_private
     from .nbgrader_plugin.export.lms import refuse_published
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
     from .nbgrader_plugin.gradebook.roster import Unusable
+    from .nbgrader_plugin.privacy import groupshared
     from .nbgrader_plugin.report.data import collect_class
     from .nbgrader_plugin.report.html_page import REPORT, page
     from .nbgrader_plugin.report.marks import NoClass
@@ -127,7 +128,8 @@ def report(
         show(data, console)
         try:
             if html is not None:
-                write_atomically(html, page(data, anonymous).encode())
+                text = page(data, anonymous).encode()
+                write_atomically(html, text) if anonymous else write_private(html, text, groupshared())
                 _print(f"the report is in {html}")
             for path, write in ((csv, write_csv), (parquet, write_parquet)):
                 if path is not None:

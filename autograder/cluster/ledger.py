@@ -15,9 +15,10 @@ from pathlib import Path
 
 import filelock
 
-from ..files import files
+from ..files import files, make_private, only_for_owner, private, write_private
 from ..judge.diagnosis import mistake_costs
 from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.privacy import groupshared
 from ..plain_output import escaped
 from ..spec.course import NO_COURSE, course, home, notebooks, root, sources, topics_of
 from .tasks import Submission
@@ -31,8 +32,16 @@ LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgr
 
 def lock(classroom: Path, name: str) -> filelock.FileLock:
     """Return the lock of this name, such as an assignment's, which its marking process holds."""
-    (classroom / FOLDER).mkdir(parents=True, exist_ok=True)
-    return filelock.FileLock(classroom / FOLDER / f"{name}.lock", timeout=0)
+    path = _in_private_folder(classroom / FOLDER / f"{name}.lock")
+    return filelock.FileLock(path, timeout=0, mode=0o660 if groupshared() else 0o600)
+
+
+def _in_private_folder(path: Path) -> Path:
+    """Make the folder above a file, the owner's only or the group's; return the path."""
+    with only_for_owner(groupshared()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    private(path.parent, groupshared())
+    return path
 
 
 def key_of(submission: Submission, environment: str) -> str:
@@ -100,9 +109,9 @@ class Ledger:
 
     def write(self, student: str, record: Record) -> None:
         """Write a record atomically: a concurrent reader, or a kill, finds the old one or the new one."""
-        path = self._path(student)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = _in_private_folder(self._path(student))
         part = path.with_suffix(f".{os.getpid()}.part")
+        make_private(part, groupshared())
         part.write_text(json.dumps(asdict(record)), "utf-8")
         os.replace(part, path)
         path.with_suffix(".log").unlink(missing_ok=True)
@@ -113,16 +122,15 @@ class Ledger:
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
         about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}
         line = about | {"assignment": self.assignment, "seconds": round(seconds, 3), "earned": earned, "points": points}
-        path = self.classroom / FOLDER / HISTORY
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = _in_private_folder(self.classroom / FOLDER / HISTORY)
+        make_private(path, groupshared())
         with path.open("a", encoding="utf-8") as history:
             history.write(json.dumps(line) + "\n")
 
     def log_failure(self, student: str, why: str) -> tuple[str, Path]:
         """Write an error to the student's log. Return its last line and the log's path."""
-        path = self._path(student).with_suffix(".log")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(escaped(why), "utf-8")
+        path = _in_private_folder(self._path(student).with_suffix(".log"))
+        write_private(path, escaped(why).encode(errors="replace"), groupshared())
         lines = [line.strip() for line in why.splitlines() if line.strip()]
         return lines[-1] if lines else "no reason was given", path
 

@@ -21,6 +21,7 @@ from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
+from ..files import only_for_owner
 from ..nbgrader_plugin.converters import logged, register_assignments, settings
 from ..nbgrader_plugin.failure import cause_in
 from ..nbgrader_plugin.gradebook.locking import released
@@ -87,7 +88,7 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
     converter.assignments = {str(folder): [str(folder / name) for name in names]}
     with logged(converter) as log:
         try:
-            with contextlib.chdir(converter.coursedir.root):
+            with contextlib.chdir(converter.coursedir.root), only_for_owner(converter.coursedir.groupshared):
                 type(converter).convert_notebooks(converter)  # skips the wrapper that the exporter puts around it
         except (NbGraderException, SystemExit) as error:
             said = log.getvalue()

@@ -21,6 +21,7 @@ import filelock
 from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
+from ..files import write_private
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder, timestamps
@@ -113,7 +114,7 @@ class Watcher:
             if old.name.startswith(SCRATCH) and str(old.parent) == tempfile.gettempdir():
                 shutil.rmtree(old, ignore_errors=True)
         self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH))
-        note.write_text(str(self.scratch))
+        write_private(note, str(self.scratch).encode(), self.app.coursedir.groupshared)
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 from nbgrader.preprocessors import Execute
 
 from ..plain_output import escape_logs
-from . import preprocessors
+from . import preprocessors, privacy
 from .gradebook import manual_grades
 from .intake import resubmission
 
@@ -67,6 +67,8 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
 def mark_with_autograder(c: Any) -> None:
     """Set an ordinary configuration `c` so that this engine marks and writes feedback; all else stays as it is."""
     _plug_in(c)
+    if "plugin_class" not in c.ExportApp:
+        c.ExportApp.plugin_class = "autograder.nbgrader_plugin.export.lms.PrivateCsvExport"
     seconds = c.Execute.get("timeout", c.ExecutePreprocessor.get("timeout", Execute.timeout.default_value))
     if "cell_timeout" not in c.Judge and seconds and seconds > 0:  # 0 and less mean no limit
         c.Judge.cell_timeout = float(seconds)
@@ -74,6 +76,7 @@ def mark_with_autograder(c: Any) -> None:
 
 def _plug_in(c: Any) -> None:
     escape_logs()
+    privacy.keep(c)
     # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
     gc.set_threshold(20_000, 20, 50)
 

@@ -27,6 +27,7 @@ from traitlets import Bool, Float, Integer, List, TraitError
 
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
+from . import privacy
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows, tests_of
@@ -90,6 +91,7 @@ class SubmissionExporter(NotebookExporter):
             if {"begin_test_delimeter", "end_test_delimeter"} & set(self.config.ClearHiddenTests):
                 said = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
                 raise NbGraderException(said)
+            privacy.write_privately(self.parent)
             share_engines()
             resubmission.read_times(self.parent.coursedir)
             resubmission.mark_newer(self.parent, self.handed_in, self._refuse_if_hopeless)

@@ -1,19 +1,18 @@
 """Export marks as nbgrader's CSV, and as import files for Canvas and Moodle: docs/canvas-and-moodle.md."""
 
 import contextlib
-import os
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook
-from nbgrader.plugins import ExportPlugin
+from nbgrader.plugins import CsvExportPlugin, ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
-from ...files import WouldOverwrite, refuse_another
+from ...files import WouldOverwrite, only_for_owner, private, refuse_another, write_private
 from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Key, Person, Table, Unusable, match, people, read, warn
+from ..privacy import groupshared
 
 NBGRADER_COLUMNS = [
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
@@ -92,11 +91,7 @@ class MarksExport(ExportPlugin):
         except WouldOverwrite as reason:
             raise Unusable(f"{reason}.") from None
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(  # readable by its owner only, and replaced atomically
-            "w", encoding="utf8", newline="", dir=path.parent, prefix=".grades", delete=False
-        ) as file:
-            file.write(table.text())
-        os.replace(file.name, path)
+        write_private(path, table.text().encode(), groupshared())
         self.log.info("Grades are in %s", path)
 
 
@@ -130,6 +125,18 @@ class CsvExport(MarksExport):
                 row: list[Any] = [as_key(about.name), about.duedate, timestamp, *names, *marks, about.max_score]
                 table.rows.append(row)
         return table
+
+
+class PrivateCsvExport(CsvExportPlugin):
+    """nbgrader's own CsvExportPlugin, whose file only its owner can read, or the group."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        with only_for_owner(groupshared()):
+            super().export(gradebook)
+        private(Path(self.to or "grades.csv"), groupshared())
+
+
+PrivateCsvExport.__name__ = CsvExportPlugin.__name__  # traitlets finds the settings of a class by its name
 
 
 class LmsExport(MarksExport):

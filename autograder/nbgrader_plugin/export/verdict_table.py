@@ -2,10 +2,13 @@
 
 import csv
 import importlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...files import write_private
+from ..privacy import groupshared
 from ..report.data import ClassData
 
 COLUMNS = {  # with their types, which Parquet needs for empty columns too
@@ -48,8 +51,9 @@ def rows(data: ClassData) -> Iterator[dict[str, Any]]:
 def write_csv(data: ClassData, path: Path) -> int:
     """Write the table as CSV in UTF-8, with an apostrophe before what a spreadsheet would run; return its length."""
     table = [[_cell(value) for value in row.values()] for row in rows(data)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *table])
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([COLUMNS, *table])
+    write_private(path, file.getvalue().encode(), groupshared())
     return len(table)
 
 
@@ -71,5 +75,7 @@ def write_parquet(data: ClassData, path: Path) -> int:
     types = {"string": arrow.string(), "bool": arrow.bool_(), "float64": arrow.float64()}
     schema = arrow.schema([(column, types[kind]) for column, kind in COLUMNS.items()])
     table = arrow.Table.from_pylist(list(rows(data)), schema=schema)
-    parquet.write_table(table, path)
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    write_private(path, file.getvalue(), groupshared())
     return len(table)

@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 from traitlets import Bool, Float, Integer
 
 from ...judge.formatting import number
+from .. import privacy
 from ..intake.student_folder import folders_in
 from ..release import released_notebook
 from . import rendering, sections
@@ -30,6 +31,7 @@ class FeedbackExporter(HTMLExporter):
         converter: Any = self.parent
         if not hasattr(converter, "assignments"):
             return
+        privacy.write_privately(converter)
         # Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot.
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]

@@ -16,6 +16,9 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import NullPool
 
+from ...files import make_private
+from ..privacy import groupshared
+
 LOCK_TIMEOUT = 600.0  # seconds that a process waits for its turn
 ADVISORY_LOCK = int.from_bytes(b"autograd")  # the number of the lock in a PostgreSQL database
 
@@ -41,7 +44,9 @@ def locked(db_url: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _lock_sqlite(url: URL) -> Iterator[None]:
-    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", LOCK_TIMEOUT, isolation_level=None)) as turn:
+    path = Path(f"{url.database}.turn")
+    make_private(path, groupshared())  # who can read it can hold the lock
+    with contextlib.closing(sqlite3.connect(path, LOCK_TIMEOUT, isolation_level=None)) as turn:
         turn.execute("BEGIN EXCLUSIVE")
         yield
 

@@ -17,6 +17,8 @@ from typing import IO
 from nbgrader.plugins import ExtractorPlugin
 from traitlets import Integer
 
+from ...files import only_for_owner, private
+
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 MAX_NAME = 200  # bytes of a file's name; file systems take 255
@@ -31,7 +33,13 @@ class CarefulExtractor(ExtractorPlugin):
     max_bytes = Integer(2**30, help="So many bytes are taken from a student's archive").tag(config=True)
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
-        source, target = Path(archive_path), Path(extracted_path)
+        course = getattr(self.parent, "coursedir", None)
+        group = course is not None and course.groupshared
+        private(Path(extracted_path), group)
+        with only_for_owner(group):
+            self._extract(Path(archive_path), Path(extracted_path))
+
+    def _extract(self, source: Path, target: Path) -> None:
         found = sorted(path for path in source.rglob("*") if path.is_file() and not path.is_symlink())
         if not found:
             self.log.warning("There are no files in %s", source)
