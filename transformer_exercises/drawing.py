@@ -104,11 +104,11 @@ def _alphabet(letter: str) -> list[str]:
     return [other for other in map(chr, range(start, start + 128)) if _kind(other) == _kind(letter)]
 
 
-def other_words(text: str) -> str:
-    """Return a text in which each word after the first is one of these words, with the same white space between."""
+def other_words(text: str, *others: str) -> str:
+    """Return a text in which each word after the first is one of its words or of the others, parted as before."""
 
     def draw(rng: random.Random) -> str:
-        words = _WORD.findall(text)
+        words = [*_WORD.findall(text), *others]
         return _WORD.sub(lambda _: rng.choice(words), text)
 
     return drawn(text, draw)

@@ -134,7 +134,7 @@ MADE = (
     lambda: shuffled([1, 2, 3, 4]),
     lambda: other_number(0.5, 0.0, 1.0),
     lambda: other_letters({"Ọ bụ, the Theatre": ("আমার", 3)}),
-    lambda: other_words("the dog\tdrinks  water"),
+    lambda: other_words("the dog\tdrinks  water", "again"),
 )
 
 
@@ -183,5 +183,5 @@ def test_texts_that_are_drawn_keep_their_script_and_repetitions(made):
     assert text[6:8] == text[10:12].lower()
     words = made[9].split()
     assert words[0] == "the"
-    assert set(words[1:]) <= {"dog", "drinks", "water"}
+    assert set(words[1:]) <= {"dog", "drinks", "water", "again"}
     assert made[9].count("\t") == made[9].count("  ") == 1
