@@ -119,7 +119,7 @@ def test_relatives_are_known_by_what_torch_calls_them(name, relatives, strangers
     assert not any(ban.covers(operation) for operation in strangers.split())
 
 
-def test_an_answer_in_numpy_breaks_no_ban_and_loses_gradient_and_device_only():
+def test_an_answer_in_numpy_breaks_no_ban_and_loses_gradient_and_device():
     source = """
 import numpy as np
 
