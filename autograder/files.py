@@ -1,4 +1,7 @@
-"""Detect user edits, which no manifest of a command lists, in files to be overwritten; write files atomically."""
+"""Detect user edits, which no manifest of a command lists, in files to be overwritten; write files atomically.
+
+What is about students is written for its owner only, or for the group where nbgrader's `groupshared` says so.
+"""
 
 import contextlib
 import hashlib
@@ -6,6 +9,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -168,3 +172,48 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def only_for_owner(group: bool = False) -> Iterator[None]:
+    """Let the process make files and folders in the `with` block for their owner only, with `group` for the group too.
+
+    Umask is the process's: use it where other code writes the files.
+    """
+    before = os.umask(0o007 if group else 0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def private(path: Path, group: bool = False) -> None:
+    """Take other users' rights to a file or folder, and its group's unless `group` says that these are the owner's.
+
+    A folder that the group shares hands its group down, as nbgrader's do. Someone else's file stays as it is.
+    """
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        wanted = mode & 0o700 | ((mode & 0o700) >> 3 if group else 0)
+        if group and path.is_dir():
+            wanted |= stat.S_ISGID
+        if mode != wanted:
+            path.chmod(wanted)
+
+
+def make_private(path: Path, group: bool = False) -> None:
+    """Make an empty file that was its owner's only from the start, or make the one that is there so."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    private(path, group)
+
+
+def write_private(path: Path, content: bytes, group: bool = False) -> None:
+    """Write a file atomically that was its owner's only from the start, with `group` the group's too."""
+
+    def write(beside: Path) -> None:
+        beside.unlink(missing_ok=True)  # of a killed process
+        make_private(beside, group)
+        beside.write_bytes(content)
+
+    replace_atomically(path, write)

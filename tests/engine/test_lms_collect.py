@@ -18,6 +18,7 @@ from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from autograder.nbgrader_plugin.gradebook.roster import take_names
 from autograder.nbgrader_plugin.intake.lms_collect import LmsCollector, is_copy, parse
 from autograder.nbgrader_plugin.intake.unpack import CarefulExtractor
 
@@ -154,7 +155,8 @@ def test_canvass_download_comes_in(course, caplog):
     }
     assert list(found["canvas-9999"]) == ["answers.ipynb"]  # marked under its name: see intake/repair.py
     said = caplog.text
-    assert "ngozi handed in 2 files that may be 05-attention.ipynb; “05-attention-1.ipynb” counts" in said
+    last = "submissions/okaforngozi_4714_905_05-attention-1.ipynb"
+    assert f"ngozi handed in 2 files that may be 05-attention.ipynb; “{last}” counts" in said
     by_name = "garcíapérezjosé is José García Pérez (jgarcia)"
     assert f"Students were recognised by nothing but their names (1): {by_name}" in said
     assert "Students are not known to the gradebook and were taken in under the system's number (2)" in said
@@ -220,7 +222,7 @@ def test_loose_files_come_in_and_what_has_another_name_stays_and_is_reported(cou
     assert list(found.pop("jgarcia")) == ["answers.pdf"]
     assert found.keys() == {"amina", "ngozi", "canvas-4713", "canvas-4717", "canvas-9999"}
     assert [list(files) for files in found.values()] == [[FILE]] * 5
-    assert "jgarcia handed in no notebook, but answers.pdf" in caplog.text
+    assert "jgarcia handed in no notebook, but u/garcíapérezjosé_4712_900_answers.pdf" in caplog.text
     assert "Files are named neither as Canvas nor as Moodle name them, and were left where they are (1)" in caplog.text
     assert "s/who-knows.ipynb" in caplog.text
 
@@ -312,3 +314,142 @@ def test_damaged_and_locked_archives_stop_nobody(course, caplog):
         assert list(found[student]) == ["hw.zip"], "they handed in something, and will be told"
     assert owner(found["canvas-9999"][FILE]) == "stranger"
     assert "also-broken.zip cannot be unpacked" in caplog.text
+
+
+VERA = "victimvera_4711_100_05-attention.ipynb"
+TAKING = {  # names by which somebody not in the gradebook would take the place of the student with the number 4711
+    "the file's name": f"eveeve_5555_101_x_4711_999999_{FILE}",
+    "a file's name with signs": f"eveeve_5555_101_x-y_4711_999999_{FILE}",
+    "the student's own name": f"eve_4711_1_5555_101_{FILE}",
+    "the student's name, and a late file": f"eve_4711_1_LATE_5555_101_{FILE}",
+    "the student's name, with accents": f"e\u0301ve‿_4711_1_5555_101_{FILE}",
+    "a name that Canvas mends": f"eve_4711_1__5555_101_{FILE}",
+    "a name, and a text": "eve_4711_5555_text.html",
+    "an archive's name": "eveeve_5555_101_x_4711_999999_hw.zip",
+}
+
+
+def failing(course, downloads, **options):
+    """Return what is in each student's folder after a command that ends with status 1."""
+    with pytest.raises(SystemExit) as ended:
+        collect(course, downloads, **options)
+    assert ended.value.code == 1
+    submitted = course / "classroom" / "submitted"
+    return {
+        one.name: {file.name: owner(file.read_bytes()) for file in (one / NAME).iterdir()}
+        for one in submitted.glob("*")
+    }
+
+
+@pytest.mark.parametrize("way", TAKING)
+def test_no_name_of_a_file_or_student_takes_anothers_place(course, caplog, way):
+    name = TAKING[way]
+    eves = packed({FILE: book("eve")}) if name.endswith(".zip") else book("eve")
+    others = {f"okaforngozi_4714_7_{FILE}": book("ngozi")}
+    found = failing(course, {"s.zip": packed({VERA: book("amina"), name: eves} | others)})
+    assert found == {"amina": {FILE: "amina"}, "ngozi": {FILE: "ngozi"}}
+    [warned] = [line.message for line in caplog.records if "were given to nobody (1)" in line.message]
+    assert not missing(warned, f"s/{name}", "Amina Bello (amina)", "5555", f"s/{VERA}")
+
+
+def test_the_first_number_decides_where_no_later_one_can_be_a_users(course):
+    names = {f"belloamina_4711_100_hw-1_4714_9_{FILE}": book("amina"), f"okaforngozi_4714_7_{FILE}": book("ngozi")}
+    names |= {"strangersam_9999_8_my-01_02_x.ipynb": book("sam"), "leekim_4713_9_a-5_6_b.ipynb": book("kim")}
+    found = collect(course, {"s.zip": packed(names)})
+    assert {student: sorted(files) for student, files in found.items()} == {
+        "amina": [f"hw-1_4714_9_{FILE}"],
+        "ngozi": [FILE],
+        "canvas-9999": ["my-01_02_x.ipynb"],
+        "canvas-4713": ["a-5_6_b.ipynb"],
+    }
+
+
+def test_canvass_gradebook_settles_whose_a_name_with_several_numbers_is(course, caplog):
+    names = {f"belloamina_4711_100_a_1_2_{FILE}": book("amina"), f"okaforngozi_4714_7_{FILE}": book("ngozi")}
+    assert list(failing(course, {"s.zip": packed(names)})) == ["ngozi"]
+    roster = course / "canvas.csv"
+    head = 'Student,ID,SIS Login ID,Section\n"Bello, Amina",4711,amina,1\n"Okafor, Ngozi",4714,ngozi,1\n'
+    roster.write_text(head, encoding="utf8")
+    clear(course)
+    assert set(collect(course, {}, roster=str(roster))) == {"amina", "ngozi"}
+    forged = {f"eve_4711_1_5555_101_{FILE}": book("eve"), f"belloamina_4711_1_5555_102_{FILE}": book("eve")}
+    clear(course)
+    roster.write_text(f'{head}"Eve, Eve",5555,eve,1\n', encoding="utf8")
+    assert set(failing(course, {"s.zip": packed(names | forged)}, roster=str(roster))) == {"amina", "ngozi"}
+    assert "were given to nobody (2)" in caplog.text
+
+
+def clear(course):
+    for folder in ("submitted", f"downloaded/{NAME}/extracted"):
+        shutil.rmtree(course / "classroom" / folder)
+
+
+def test_moodles_first_number_decides(course, caplog):
+    number = "_assignsubmission_file_"
+    names = {
+        f"Eve_5{number}Amina Bello_4711{number}{FILE}": book("5"),
+        f"Eve 4711 assignsubmission file_6{number}/Amina Bello_7{number}/{FILE}": book("6"),
+        f"eve_5555_101_José García Pérez_8{number}{FILE}": book("5555"),  # Canvas's: the rest is the file's name
+    }
+    found = collect(course, {"m.zip": packed(names)})
+    assert {student: owner(*files.values()) for student, files in found.items()} == {
+        "moodle-5": "5",
+        "moodle-6": "6",
+        "canvas-5555": "5555",
+    }
+
+
+def test_who_is_in_the_roster_is_nobody_elses_name(course):
+    roster = course / "worksheet.csv"
+    rows = "Identifier,Full name,Email address,Grade\nParticipant 1,José García Pérez,jose@example.edu,\n"
+    roster.write_text(rows, encoding="utf8")
+    found = collect(course, {f"José García Pérez_2_assignsubmission_file_{FILE}": book()}, roster=str(roster))
+    assert list(found) == ["moodle-2"]
+
+
+TWICE = {  # whose number stands twice: a system's table, and the file
+    "gradebook": ("", f"leekim_4713_100_{FILE}"),
+    "Canvas": ("Student,ID,SIS Login ID,Section\nA,4713,twin1,1\nB,4713,twin2,1\n", f"leekim_4713_100_{FILE}"),
+    "Moodle": (
+        "Identifier,Email address\n4713,kim1@example.edu\n4713,kim2@example.edu\n",
+        f"A_4713_assignsubmission_file_{FILE}",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", TWICE)
+def test_a_number_that_stands_twice_is_nobodys_and_the_others_come_in(course, caplog, table):
+    rows, name = TWICE[table]
+    (course / "roster.csv").write_text(rows, encoding="utf8")
+    said = f"4713 stands 2 times in {course}/roster.csv"
+    if not rows:
+        with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", "transformers") as gradebook:
+            for student in ("twin1", "twin2"):
+                gradebook.update_or_create_student(student, lms_user_id="4713")
+        said = "4713, the number of Kim Lee (twin1) and of Kim Lee (twin2)"
+    download = {name: book("?"), f"okaforngozi_4714_7_{FILE}": book("ngozi")}
+    options = {"roster": str(course / "roster.csv")} if rows else {}
+    assert failing(course, {"s.zip": packed(download)}, **options) == {"ngozi": {FILE: "ngozi"}}
+    assert f"given to nobody (1): s/{name} ({said})" in caplog.text
+
+
+def test_a_class_list_with_a_number_twice_is_named(course, caplog):
+    table = course / "students.csv"
+    table.write_text("id,lms_user_id\nada,1\nbob,1\ncleo,2\ncleo,3\n")
+    take_names(f"sqlite:///{course}/classroom/gradebook.db", "transformers", table, logging.getLogger())
+    assert "more than once, so nobody can tell whose they are (1): id cleo" in caplog.text
+    assert "more than once, so nobody can tell whose they are (1): lms_user_id 1" in caplog.text
+
+
+def test_a_name_that_is_cut_loses_no_number_that_may_be_its_owners(course, caplog):
+    long = f"eve_4711_1_{'x' * 200}_5555_101_{FILE}"
+    assert set(collect(course, {"s.zip": packed({VERA: book("amina"), long: book("eve")})})) == {"amina"}
+    assert f"“{long}”" in caplog.text
+
+
+def test_letters_are_compared_with_their_marks_and_no_name_is_none(course):
+    with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", "transformers") as gradebook:
+        gradebook.add_student("ram", first_name="राम", last_name="शर्मा")
+        gradebook.add_student("signs", first_name="-", last_name=".")
+    names = (f"शरमारम_5_6_{FILE}", f"anon_Ab3_7_{FILE}")
+    assert set(collect(course, {"s.zip": packed(dict.fromkeys(names, book()))})) == {"canvas-5", "canvas-anon_Ab3"}

@@ -9,7 +9,7 @@ import csv
 import io
 import logging
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,6 +194,10 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
     if found.column("id") is None:
         log.warning("Students have no names: %s has no column `id`; students.example.csv shows how.", table)
         return
+    for column in ("id", "lms_user_id"):
+        times = Counter(_same(found.cell(row, column)) for row in found.rows)
+        twice = [f"{column} {value}" for value, count in times.items() if value and count > 1]
+        warn(log, twice, f"in {table} stand there more than once, so nobody can tell whose they are", "Numbers")
     listed = {name: row for row in found.rows if (name := found.cell(row, "id"))}
     make_ready(db_url, course_id, listed)
     with Gradebook(db_url, course_id) as book:

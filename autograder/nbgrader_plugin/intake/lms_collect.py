@@ -7,6 +7,10 @@ github.com/moodle/moodle, mod/assign/classes/downloader.php):
     José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
     José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
 
+Students choose how their file is called, and often their own name, so either may hold what looks like a number. Moodle
+takes the underscores out of names: the first number is the participant's. Canvas leaves letters, digits and underscores
+in them, and nothing else: behind any other character no number is the user's, and of several before it each may be.
+
 Canvas's number is the gradebook's `lms_user_id`; Moodle's is new each time, and in its worksheet (`Identifier`).
 """
 
@@ -14,7 +18,8 @@ import functools
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from nbgrader.api import Gradebook
@@ -22,33 +27,45 @@ from nbgrader.plugins import FileNameCollectorPlugin
 from nbgrader.utils import find_all_notebooks
 from traitlets import Dict, Unicode
 
+from ...files import only_for_owner
 from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Person, Unusable, key_cell, match, people, read, warn
-from .student_folder import STAMP
+from .student_folder import STAMP, shown
 from .unpack import UNPACKED, free_name
 
 CANVAS = re.compile(
-    r"(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<number>\d+|anon_[A-Za-z0-9]+)_"
-    r"(?:(?P<upload>\d+)_(?P<file>.+)|(?P<page>(?:text|link)\.html))",
+    r"(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<number>[0-9]+|anon_[A-Za-z0-9]+)_"
+    r"(?:(?P<page>(?:text|link)\.html)|(?P<upload>[0-9]+)_(?P<file>.+))",
     re.IGNORECASE | re.DOTALL,
 )
 MOODLE = re.compile(
-    r"(?P<name>.*?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?", re.IGNORECASE | re.DOTALL
+    r"(?P<name>[^_]*)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?",
+    re.IGNORECASE | re.DOTALL,
 )
-NUMBERS = re.compile(r"(?:(?<=_)|^)\d+(?=_\d+_)")
+# What may be Canvas's number of the user, by its place: it follows the name, and the upload's number or a page follows.
+USER = re.compile(r"(?:(?<=_)|^)[0-9]+(?=_[0-9]+_.|_(?:text|link)\.html$)", re.IGNORECASE | re.DOTALL)
+NOT_IN_NAMES = re.compile(r"[^\w\x80-\U0010ffff]", re.ASCII)  # Canvas takes these out of a student's name, at least
 # Suffixes for a second file of the same name, from Canvas, browsers, JupyterLab and file managers.
 COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\s*\d*|-checkpoint)$", re.IGNORECASE)
+
+Key = tuple[str, str]  # a system, and its number for a student
 
 
 @dataclass(frozen=True)
 class SubmittedFile:
     path: Path
+    named: Path  # by the system: the file, or the folder or archive in which it lies, below the download
     system: str  # canvas or moodle
-    number: str  # the system's number for the student
+    number: str  # the system's number for the student, which is the first in the name
     name: str  # of the student, in the system
     file: str  # name of the file
     upload: int = 0  # a later one has a higher number
     late: bool = False
-    numbers: tuple[str, ...] = ()  # all candidates for `number`, as students' names may hold numbers too
+    rivals: tuple[str, ...] = ()  # later numbers in the place of `number`, if the name before them is a student's
+    others: tuple[str, ...] = ()  # all later numbers: students who choose a file's name may write any
+
+    @property
+    def key(self) -> Key:
+        return self.system, self.number
 
 
 def parse(path: Path, folder: Path) -> SubmittedFile | None:
@@ -56,14 +73,62 @@ def parse(path: Path, folder: Path) -> SubmittedFile | None:
     parts = path.relative_to(folder).parts
     for place, part in enumerate(parts):
         last = place == len(parts) - 1
+        about = path, Path(*parts[: place + 1])
         if moodle := MOODLE.fullmatch(part):
             file = moodle["file"] if last and moodle["file"] else path.name
-            return SubmittedFile(path, "moodle", moodle["number"], moodle["name"], file)
+            return SubmittedFile(*about, "moodle", moodle["number"], moodle["name"], file)
         if (last or part.endswith(UNPACKED)) and (canvas := CANVAS.fullmatch(part)):
             file = (canvas["file"] or canvas["page"]) if last else path.name
-            more = int(canvas["upload"] or 0), bool(canvas["late"]), tuple(NUMBERS.findall(part))
-            return SubmittedFile(path, "canvas", canvas["number"], canvas["name"] or "", file, *more)
+            found = [one for one in USER.finditer(part) if one[0] != canvas["number"]]
+            rivals = tuple(one[0] for one in found if not NOT_IN_NAMES.search(part[: one.start()]))
+            others = tuple(one[0] for one in found)
+            upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
+            who = canvas["number"], canvas["name"] or ""
+            return SubmittedFile(*about, "canvas", *who, file, upload, late, rivals, others)
     return None
+
+
+@dataclass
+class ClassList:
+    """Says whose a system's number is: by the gradebook, and by the system's own table if there is one."""
+
+    known: list[Person]
+    roster: str = ""  # the table's path
+    rows: dict[Key, list[tuple[str, Person | None]]] = field(default_factory=lambda: defaultdict(list))  # name, student
+    problems: dict[Key, str] = field(default_factory=dict)  # of rows in doubt
+
+    def owners(self, key: Key) -> list[Person]:
+        """Return the students with this number. Only Canvas's numbers are the same for all assignments."""
+        found = [person for _, person in self.rows.get(key, ()) if person]
+        found += [person for person in self.known if key[0] == "canvas" and person.lms == key[1]]
+        return list(dict.fromkeys(found)) or [person for person in self.known if person.id == "-".join(key)]
+
+    def knows(self, key: Key) -> bool:
+        return bool(key in self.rows or self.owners(key))
+
+    def who(self, key: Key) -> str:
+        owners = " and of ".join(map(str, self.owners(key)))
+        return f"{key[1]}, the number of {owners}" if owners else f"{key[1]}, which the class list does not have"
+
+    def doubt(self, one: SubmittedFile) -> str | None:
+        """Return why it is not certain whose a file is; None if it is, and where nobody is known by its number."""
+        if one.key in self.problems:
+            return f"{self.roster} does not say whose {one.number} is: {self.problems[one.key]}"
+        if len(self.rows.get(one.key, ())) > 1:
+            return f"{one.number} stands {len(self.rows[one.key])} times in {self.roster}"
+        if len(self.owners(one.key)) > 1:
+            return self.who(one.key)
+        rivals = [] if self._settles(one) else [*one.rivals]
+        if not self.owners(one.key):
+            rivals += [number for number in one.others if self.owners((one.system, number))]
+        if not rivals:
+            return None
+        return ", or ".join(self.who((one.system, number)) for number in dict.fromkeys([one.number, *rivals]))
+
+    def _settles(self, one: SubmittedFile) -> bool:
+        """Return True if the roster has the first number of a name with this student's name, and none of the others."""
+        names = {_letters_and_digits(name) for name, _ in self.rows.get(one.key, ())}
+        return names == {_letters_and_digits(one.name)} and not any(self.knows((one.system, n)) for n in one.rivals)
 
 
 class LmsCollector(FileNameCollectorPlugin):
@@ -81,82 +146,121 @@ class LmsCollector(FileNameCollectorPlugin):
     def _plan(self) -> dict[Path, dict[str, str]]:
         """Return student and name for all files at once, since a choice between two files needs both."""
         app = self.parent
-        folder = Path(app._format_collect_path(app.extracted_directory))
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        found = [one for path in paths if (one := parse(path, folder))]
-        others = [path.relative_to(folder) for path in sorted({*paths} - {one.path for one in found})]
+        paths = sorted(path for path in self._folder.rglob("*") if path.is_file())
+        found = [one for path in paths if (one := parse(path, self._folder))]
+        others = [path.relative_to(self._folder) for path in sorted({*paths} - {one.path for one in found})]
         what = "are named neither as Canvas nor as Moodle name them, and were left where they are"
-        warn(self.log, others, what, "Files")
+        self._warn(others, what, "Files")
         release = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
         released = find_all_notebooks(release)
-        found, students = self._students(found)
+        doubtful, students = self._students(found)
+        self._transfer_privately(len(doubtful))
         plan: dict[Path, dict[str, str]] = {}
         for student in dict.fromkeys(students.values()):
-            own = [one for one in found if students[one.system, one.number] == student]
+            own = [one for one in found if one.path not in doubtful and students[one.key] == student]
             plan |= self._files(student, own, released)
         return plan
 
-    def _students(self, found: list[SubmittedFile]) -> tuple[list[SubmittedFile], dict[tuple[str, str], str]]:
-        """Return the files with their checked numbers, and the student for each system and number."""
+    def _warn(self, names: Iterable[object], what: str, things: str = "Students") -> None:
+        """Log a warning with the names, whose characters students choose."""
+        warn(self.log, (shown(str(name), 2_000) for name in names), what, things)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.parent._format_collect_path(self.parent.extracted_directory))
+
+    def _shown(self, one: SubmittedFile) -> str:
+        """Return a file's name as the system gave it, with the folders below the download."""
+        return shown(str(one.path.relative_to(self._folder)), 1000)
+
+    def _transfer_privately(self, doubtful: int) -> None:
+        """Let nbgrader copy the files for their owner only, and fail afterwards if some belong to nobody."""
+        app, transfer = self.parent, self.parent._transfer_files
+
+        def transfer_then_fail(collected: dict[str, dict[str, list[str]]]) -> None:
+            with only_for_owner(app.coursedir.groupshared):
+                transfer(collected)
+            if doubtful:
+                app.fail(
+                    "Files were given to nobody, for the reasons above (%d); all others were collected. Mend the class "
+                    "list, name the system's table with --LmsCollector.roster, or rename these files in %s; then give "
+                    "the same command again with --force.",
+                    *(doubtful, app._format_collect_path(app.archive_directory)),
+                )
+
+        app._transfer_files = transfer_then_fail
+
+    def _students(self, found: list[SubmittedFile]) -> tuple[set[Path], dict[Key, str]]:
+        """Return the files that belong to nobody for certain, and the student for each key of the others."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
             known = people(gradebook)
-        in_roster = self._by_roster(known)
-        found = [self._with_checked_number(one, in_roster, known) for one in found]
-        names = {(one.system, one.number): one.name for one in found}
-        certain = {key: person for key in names if (person := _by_number(*key, known))}
-        certain |= {key: person for key, person in in_roster.items() if key in names}
-        by_name = _by_name({key: name for key, name in names.items() if key not in certain}, known)
-        taken = Counter(person.id for person in certain.values())
-        doubtful = {key for key, person in certain.items() if taken[person.id] > 1}
-        by_name = {key: person for key, person in by_name.items() if person.id not in taken}
-        students = {key: person.id for key, person in (certain | by_name).items() if key not in doubtful}
+        listed = self._class_list(known)
+        doubts = {one.path: doubt for one in found if (doubt := listed.doubt(one))}
+        names = {one.key: one.name for one in found if one.path not in doubts}
+        certain = {key: owners[0] for key in names if (owners := listed.owners(key))}
+        numbers = defaultdict(list)
+        for key, person in certain.items():
+            numbers[person.id].append(key[1])
+        for one in found:
+            owner = certain.get(one.key)
+            if owner and len(numbers[owner.id]) > 1 and one.path not in doubts:
+                doubts[one.path] = f"{owner} is meant by {' and by '.join(numbers[owner.id])}"
+        self._report_doubts(found, doubts, certain)
+        names = {one.key: one.name for one in found if one.path not in doubts}
+        placed = {person.id for person in certain.values()}
+        placed |= {person.id for rows in listed.rows.values() for _, person in rows if person}
+        free = [person for person in known if person.id not in placed]
+        by_name = _by_name({key: name for key, name in names.items() if key not in certain}, free)
+        students = {key: person.id for key, person in (certain | by_name).items() if key in names}
         unknown = {key: "-".join(key) for key in names if key not in students}
-        warn(self.log, (f"{names[k]} is {p}" for k, p in by_name.items()), "were recognised by nothing but their names")
+        self._warn((f"{names[k]} is {p}" for k, p in by_name.items()), "were recognised by nothing but their names")
         what = "are not known to the gradebook and were taken in under the system's number"
-        warn(self.log, (f"{names[key]}: {student}" for key, student in unknown.items()), what)
+        self._warn((f"{names[key]}: {student}" for key, student in unknown.items()), what)
         earlier = {  # folders of submissions
             Path(settings.format_path(settings.submitted_directory, "-".join(key), settings.assignment_id)): student
             for key, student in students.items()
         }
         moved = [f"{folder} (now {student})" for folder, student in earlier.items() if folder.is_dir()]
         what = "lie where they were collected before it was known whose they are, and would be marked: delete them"
-        warn(self.log, moved, what, "Submissions")
-        late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
-        warn(self.log, late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
-        return found, students | unknown
+        self._warn(moved, what, "Submissions")
+        students |= unknown
+        late = dict.fromkeys(students[one.key] for one in found if one.late and one.path not in doubts)
+        self._warn(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
+        return {*doubts}, students
 
-    def _with_checked_number(
-        self, one: SubmittedFile, in_roster: dict[tuple[str, str], Person], known: list[Person]
-    ) -> SubmittedFile:
-        """Return the file with the number of a known student: one who is named “x_4711” does not submit for 4711."""
-        numbers, system = dict.fromkeys(one.numbers), one.system
-        sure = [n for n in numbers if (system, n) in in_roster or _by_number(system, n, known)]
-        if len(sure) > 1:
-            warn(self.log, [one.path.name], "may be of several students and were given to none", "Files")
-            return replace(one, number="_or_".join(sure), name="")
-        if not sure or sure[0] == one.number:
-            return one
-        behind = re.search(rf"(?:^|_){sure[0]}_(\d+)_(.+)$", one.path.name, re.DOTALL)
-        if behind is None or one.file == one.path.name:  # the number comes from the name of the student's archive
-            return replace(one, number=sure[0])
-        return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
+    def _report_doubts(self, found: list[SubmittedFile], doubts: dict[Path, str], certain: dict[Key, Person]) -> None:
+        """Name the files that may be of several students, and what those have handed in for certain."""
 
-    def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
+        sentences = dict[str, None]()
+        for one in found:
+            if one.path in doubts:
+                rivals = {(one.system, number) for number in (one.number, *one.others)} & certain.keys()
+                own = [other.named for other in found if other.key in rivals and other.path not in doubts]
+                beside = f"; for certain theirs: {', '.join(map(str, dict.fromkeys(own)))}" if own else ""
+                sentences[f"{one.named} ({doubts[one.path]}{beside})"] = None
+        self._warn(sentences, "may be of several students and were given to nobody", "Files")
+
+    def _class_list(self, known: list[Person]) -> ClassList:
+        listed = ClassList(known, self.roster)
         if not self.roster:
-            return {}
+            return listed
         try:
             table = read(Path(self.roster), self.headings)
         except Unusable as reason:
             self.parent.fail("%s", reason)
-        system, column, keys = "canvas", "ID", CANVAS_KEYS
+        system, column, keys, name = "canvas", "ID", CANVAS_KEYS, "Student"
         if table.column("Identifier") is not None:
-            system, column, keys = "moodle", "Identifier", MOODLE_KEYS
+            system, column, keys, name = "moodle", "Identifier", MOODLE_KEYS, "Full name"
         elif table.column("ID") is None:
             self.parent.fail("%s has neither Canvas's column ID nor Moodle's column Identifier.", self.roster)
-        students, _ = match(table, range(len(table.rows)), known, keys)
-        numbers = {place: key_cell(column, table.cell(table.rows[place], column)) for place in students}
-        return {(system, number): students[place] for place, number in numbers.items() if number}
+        students, problems = match(table, range(len(table.rows)), known, keys)
+        for place, row in enumerate(table.rows):
+            if number := key_cell(column, table.cell(row, column)):
+                listed.rows[system, number].append((table.cell(row, name), students.get(place)))
+                if place in problems:
+                    listed.problems[system, number] = problems[place]
+        return listed
 
     def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
         """Return student and name for each file. Of a notebook's copies the latest takes its name, others free ones."""
@@ -172,10 +276,10 @@ class LmsCollector(FileNameCollectorPlugin):
             if len(same) > 1:
                 self.log.warning(
                     "%s handed in %d files that may be %s; “%s” counts, the others lie beside it: %s",
-                    *(student, len(same), notebook, same[-1].file, "; ".join(one.file for one in same[:-1])),
+                    *(student, len(same), notebook, self._shown(same[-1]), "; ".join(map(self._shown, same[:-1]))),
                 )
         if not any(one.file.lower().endswith(".ipynb") for one in own):
-            self.log.warning("%s handed in no notebook, but %s", student, "; ".join(one.file for one in own))
+            self.log.warning("%s handed in no notebook, but %s", student, "; ".join(map(self._shown, own)))
         taken = {name.casefold() for name in [*names.values(), STAMP]}
         for one in own:
             if one.path not in names:
@@ -184,28 +288,23 @@ class LmsCollector(FileNameCollectorPlugin):
         return {path: {"student_id": student, "file_id": name} for path, name in names.items()}
 
 
-def _by_number(system: str, number: str, known: list[Person]) -> Person | None:
-    """Return the one student with this number, if any. Only Canvas's numbers are the same for all assignments."""
-    key = f"{system}-{number}"
-    found = [p for p in known if (system == "canvas" and p.lms == number) or p.id == key]
-    return found[0] if len(found) == 1 else None
-
-
-def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tuple[str, str], Person]:
+def _by_name(names: dict[Key, str], known: list[Person]) -> dict[Key, Person]:
     """Return the students by name, if it is unique on both sides. Leave out students whose number is known."""
     named = defaultdict(list)
     for person in known:
         if person.first and person.last and not person.lms:
             for name in {f"{person.last}, {person.first}", f"{person.first} {person.last}"}:
                 named[_letters_and_digits(name)].append(person)
-    found = {key: named[_letters_and_digits(name)] for key, name in names.items()}
+    found = {key: named[letters] for key, name in names.items() if (letters := _letters_and_digits(name))}
     certain = {key: persons[0] for key, persons in found.items() if len(persons) == 1}
     times = Counter(person.id for person in certain.values())
     return {key: person for key, person in certain.items() if times[person.id] == 1}
 
 
 def _letters_and_digits(name: str) -> str:
-    return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
+    """Return what Canvas leaves of a name but underscores: letters, digits and the marks that belong to letters."""
+    composed = unicodedata.normalize("NFC", name)
+    return "".join(c for c in composed if unicodedata.category(c)[0] in "LMN").casefold()
 
 
 def is_copy(file: str, notebook: str) -> bool:

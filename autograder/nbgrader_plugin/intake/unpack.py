@@ -18,10 +18,12 @@ from nbgrader.plugins import ExtractorPlugin
 from traitlets import Integer
 
 from ...files import only_for_owner, private
+from .student_folder import shown
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 MAX_NAME = 200  # bytes of a file's name; file systems take 255
+NUMBER = re.compile(r"_[0-9]+(?=_)")  # in a name: may be the learning-management system's number of a student
 Opener = Callable[[], IO[bytes] | None]
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
 
@@ -81,8 +83,8 @@ class CarefulExtractor(ExtractorPlugin):
             self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
             return [], False
         for reason, names in refused.items():
-            shown = ", ".join(f"“{name[:80]}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
-            self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, shown)
+            named = ", ".join(f"“{shown(name, 1000)}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
+            self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, named)
         return written, bool(written) and not refused
 
 
@@ -123,7 +125,10 @@ def _write(folder: Path, name: str, opened: Opener, max_bytes: float) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", path.name, flags=re.IGNORECASE)  # browsers append these
     if len(name.encode()) > MAX_NAME:  # keep the start, which names the student, and the ending
-        name = name.encode()[:MAX_NAME].decode(errors="ignore") + Path(name).suffix[:20]
+        kept = name.encode()[:MAX_NAME].decode(errors="ignore")
+        if len(NUMBER.findall(kept)) < len(NUMBER.findall(name)):  # and one of them may be its owner's
+            raise ValueError(f"more than {MAX_NAME} bytes of a name, and numbers among the last")
+        name = kept + Path(name).suffix[:20]
     path = _free(path.with_name(name))
     if (source := opened()) is None:
         raise ValueError("it cannot be read")
