@@ -302,7 +302,7 @@ def _tried_source(declared: Any, source: str) -> tuple[str, dict[str, Any]]:
     from .judge.run_check import student_with_answer
     from .judge.verdict import plain
 
-    verdict = mark(declared.name, student_with_answer(declared, source), [source])
+    verdict = mark(declared.name, student_with_answer(declared, source))
     return plain(verdict), verdict.as_data()
 
 

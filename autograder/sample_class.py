@@ -55,7 +55,7 @@ def _mistaken(notebook: str, best: dict[str, str], full: dict[str, float]) -> Su
     asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
     for exercise in asked_with_others:  # the better mark counts: with the student's other parts, or with working ones
         namespace = namespace_with(exercise, "\n".join(answers[e.name] for e in exercises(notebook)))
-        own = mark(exercise.name, in_process(namespace), [answers[exercise.name]], own_parts=True).earned
+        own = mark(exercise.name, in_process(namespace), own_parts=True).earned
         if own > deserved[exercise.name]:
             deserved[exercise.name] = own
             del named[exercise.name]

@@ -102,7 +102,7 @@ def _is_new(exercise: Exercise, source: str) -> bool:
 
 
 def marked(exercise: Exercise, two: Two) -> Verdict:
-    return mark(exercise.name, student_with_answer(exercise, two.source), [two.source])
+    return mark(exercise.name, student_with_answer(exercise, two.source))
 
 
 def outcome(exercise: Exercise, two: Two, verdict: Verdict) -> str:

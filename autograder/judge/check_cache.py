@@ -1,9 +1,9 @@
 """Cache the conclusions of checks: the same answers are not judged twice.
 
-A check asks its questions in a fixed order. Each question, and the conclusion, depends only on the replies so far. So
-the questions and replies are kept as a tree of replies. Answers that are the same bit for bit as earlier ones get the
-earlier conclusion, and no reference is computed for them. At the first new reply the check itself runs, and the replies
-so far are replayed to it.
+A check asks its questions in one of a few orders. In each of them a question, and the conclusion, depends only on the
+replies so far. So the questions and replies are kept as a tree of replies. Answers that are the same bit for bit as
+earlier ones get the earlier conclusion, and no reference is computed for them. At the first new reply the check itself
+runs, and the replies so far are replayed to it.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class CheckCache:
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
-        self._roots: dict[tuple[str, str], tuple[Check, ReplyNode]] = {}
+        # By exercise and title: the check, and its first question by the order of cases; None where there is only one
+        self._roots: dict[tuple[str, str], tuple[Check, dict[int | None, ReplyNode]]] = {}
 
     def run(self, exercise: Exercise, check: Check, student: Student) -> None:
         """Run a check like `run_check`, from the cache if possible. Raises `Wrong` if the check fails."""
         replayed: list[Exchange] = []
-        node: ReplyNode | Conclusion | None = self._root(exercise, check)
+        node: ReplyNode | Conclusion | None = self._root(exercise, check, student)
         while isinstance(node, ReplyNode):
             reply = student.send(node.question)
             replayed.append((node.question, reply))
@@ -66,9 +67,9 @@ class CheckCache:
         if node.wrong is not None:
             raise node.wrong.with_traceback(None)
 
-    def _root(self, exercise: Exercise, check: Check) -> ReplyNode | None:
-        known, root = self._roots.get((exercise.name, check.title), (None, None))
-        return root if known is check else None
+    def _root(self, exercise: Exercise, check: Check, student: Student) -> ReplyNode | None:
+        known, roots = self._roots.get((exercise.name, check.title), (None, {}))
+        return roots.get(None, roots.get(student.order(check.title))) if known is check else None
 
     def _run_and_store(self, exercise: Exercise, check: Check, student: Student, replayed: list[Exchange]) -> None:
         exchanges: list[Exchange] = []
@@ -90,19 +91,23 @@ class CheckCache:
         called = frozenset(student.called)
         student.called |= before
         if exchanges and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed
-            self._store(exercise, check, exchanges, Conclusion(wrong, student.record[check.title], called))
+            self._store(exercise, check, student, exchanges, Conclusion(wrong, student.record[check.title], called))
         if wrong is not None:
             raise wrong
 
-    def _store(self, exercise: Exercise, check: Check, exchanges: list[Exchange], conclusion: Conclusion) -> None:
+    def _store(
+        self, exercise: Exercise, check: Check, student: Student, exchanges: list[Exchange], conclusion: Conclusion
+    ) -> None:
         self.size += sum(size_of(reply) for _, reply in exchanges)
         if self.size > self.most:
             self._roots.clear()
             self.size = 0
-        node = self._root(exercise, check)
+        node = self._root(exercise, check, student)
         if node is None:
-            node = ReplyNode(exchanges[0][0])
-            self._roots[exercise.name, check.title] = (check, node)
+            known, roots = self._roots.get((exercise.name, check.title), (None, {}))
+            roots = roots if known is check else {}
+            node = roots[student.order(check.title) if student.shuffled else None] = ReplyNode(exchanges[0][0])
+            self._roots[exercise.name, check.title] = (check, roots)
         for (_, reply), (question, _) in itertools.pairwise(exchanges):
             following = node.replies.get(digest(reply))
             if not isinstance(following, ReplyNode):

@@ -1,7 +1,8 @@
 """Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
+import random
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..spec.course import exercises, names_in, question_or_exercise, working_versions
@@ -14,11 +15,13 @@ from .diagnosis import mistake_costs
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
+from .drawn_inputs import failed_again
 from .source_rules import uses
 from .student import SYMPTOMS, UNDEFINED, Record, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
+LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
 
@@ -34,12 +37,15 @@ class Verdict:
     remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
     reckoning: str = ""  # states the cost of the named mistakes, if less than their lines
     behaviour: Behaviour = field(default_factory=dict)  # sketches of the answers that no named mistake explains
+    learned: list[str] = field(default_factory=list)  # titles of passed checks that fail with drawn inputs
+    asked_again: int = 0  # checks that were asked with drawn inputs
 
     def __post_init__(self) -> None:
         self.remark = shortened(self.remark)
 
     def as_data(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return the verdict as plain data, without what only the instructor is told."""
+        return {name: value for name, value in asdict(self).items() if name not in ("learned", "asked_again")}
 
     @property
     def full(self) -> bool:
@@ -50,14 +56,11 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, question_or_exercise(name).points, 0.0, remark=remark)
 
 
-def mark(
-    name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False, keep: Collection[str] = ()
-) -> Verdict:
-    """Return the verdict on one exercise or question.
+def mark(name: str, student: Student, own_parts: bool = False, keep: Collection[str] = ()) -> Verdict:
+    """Return the verdict on one exercise or question. The order of its checks and cases follows from the hand-in.
 
-    `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
-    the student's versions. Otherwise those that stand above and have a working version, but for those in `keep`, are
-    bound to it, so that one mistake is not marked twice.
+    With `own_parts` the other exercises' names keep the student's versions. Otherwise those that stand above and have a
+    working version, but for those in `keep`, are bound to it, so that one mistake is not marked twice.
     """
     declared = question_or_exercise(name)
     try:
@@ -78,6 +81,26 @@ def mark(
     if not found or not verdict.earned:
         return verdict
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark(declared.ban, found))
+
+
+def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
+    """Return the verdict with the passed checks that fail with inputs drawn for the hand-in.
+
+    They earn nothing if that `counts`. No message shows the inputs: they stay what nobody has seen.
+    """
+    declared = question_or_exercise(verdict.exercise)
+    passed = {line.title for line in verdict.lines if line.passed}
+    if isinstance(declared, Question) or not verdict.earned or not student.hand_in:
+        return verdict
+    asked = [check for check in declared.checks if check.title in passed]
+    learned = {check.title for check in failed_again(declared, asked, student)}
+    if counts and learned:
+        lines = [
+            replace(line, passed=False, message=LEARNED) if line.title in learned else line for line in verdict.lines
+        ]
+        earned = min(verdict.earned, share_of(declared, sum(line.weight for line in lines if line.passed)))
+        verdict = replace(verdict, lines=lines, earned=earned, reckoning="")
+    return replace(verdict, learned=[check.title for check in asked if check.title in learned], asked_again=len(asked))
 
 
 def _above(declared: Exercise) -> dict[str, str]:
@@ -165,15 +188,8 @@ def share_of(exercise: Exercise, passed: float) -> float:
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
     """Run the rubric and return its lines. Raises `Unanswered` if the first check finds that the stub is unchanged."""
-    failures: list[Wrong | None] = []
-    for check in exercise.checks:
-        try:
-            shared_cache.run(exercise, check, student)
-            failures.append(None)
-        except Wrong as wrong:
-            if isinstance(wrong, Unanswered) and not failures:
-                raise
-            failures.append(wrong)
+    found = _failures(exercise, student)
+    failures = [found[check.title] for check in exercise.checks]
     outcomes = list(zip(exercise.checks, failures, strict=True))
     faults = [wrong for check, wrong in outcomes if wrong is not None and not check.further]
     lines = [_line(check, wrong, faults) for check, wrong in outcomes]
@@ -184,6 +200,31 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
             line.message += small_case(student, failure.call)
             break
     return lines
+
+
+def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
+    """Run the checks in the order that follows from the hand-in; return each one's failure by its title.
+
+    The answers are recorded in the rubric's order. Raises `Unanswered` if the first check of the rubric does.
+    """
+    first, *_ = waiting = list(exercise.checks)
+    if student.hand_in:
+        random.Random(student.hand_in).shuffle(waiting)
+    found: dict[str, Wrong | None] = {}
+    while waiting:
+        check = waiting.pop(0)
+        found[check.title] = None
+        try:
+            shared_cache.run(exercise, check, student)
+        except Wrong as wrong:
+            if isinstance(wrong, Unanswered) and check is first:
+                raise
+            if isinstance(wrong, Unanswered) and first in waiting:  # nothing else needs to be asked of a stub
+                waiting.remove(first)
+                waiting.insert(0, first)
+            found[check.title] = wrong
+    student.record |= {check.title: student.record.pop(check.title) for check in exercise.checks}
+    return found
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ..spec.course import blank_namespace, compiled, right_versions
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from ..spec.seeds import restart_seeds
-from .student import Student, in_process
+from .student import Enough, Student, in_process
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +23,16 @@ def _gradients_on() -> Iterator[None]:
 
 
 @_gradients_on()
-def run_check(exercise: Exercise, check: Check, student: Student) -> None:
-    """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails."""
-    student.begin(check.title)
-    restart_seeds(f"{exercise.name}: {check.title}")
+def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str = "", cases: float = math.inf) -> None:
+    """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails.
+
+    With `drawn_for`, a secret text of a hand-in, the inputs are drawn for it. The check ends after so many `cases`.
+    """
+    student.begin(check.title, cases)
+    restart_seeds(f"{exercise.name}: {check.title}", drawn_for)
     try:
-        check.ask(student)
+        with contextlib.suppress(Enough):
+            check.ask(student)
         student.finish()
     except ValuesDiffer as found:
         found.besides = student.failed_otherwise
@@ -37,6 +42,8 @@ def run_check(exercise: Exercise, check: Check, student: Student) -> None:
     except Exception as error:  # the answer is so strange that comparing it failed: wrong, and logged for the authors
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
+    finally:
+        student.sort_answers()
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:

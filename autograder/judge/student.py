@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+import random
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..spec import student as spec
 from ..spec.exercise import Problem, Unanswered, ValuesDiffer, Wrong
@@ -16,6 +18,7 @@ from . import canonical
 if TYPE_CHECKING:
     import torch
 
+T = TypeVar("T")
 Send = Callable[[Packet], Packet]
 Answer = spec.Answer  # "problem" if there is no value
 Record = spec.Record
@@ -23,26 +26,53 @@ Record = spec.Record
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 FACTS = ("kind", "type", "base", "text", "line", "own", "name", "seconds")  # about a problem
 MAX_FACT = 500  # characters of one: the student's process sends them, so the judge cuts them
+ORDERS = 8  # in which the cases of a check may be asked: few, so that conclusions can be cached
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
+
+
+class Enough(Exception):
+    """Raised at the start of a case that is one more than were to be asked."""
 
 
 class Student(spec.Student):
     """Sends questions through `send`, and records the answers for the diagnosis.
 
     Tensors arrive as copies; `value.was_differentiable` tells whether the original could be differentiated.
+    `hand_in` is a secret text of the hand-in, from which the order of cases follows; without it they come as declared.
     """
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, hand_in: str = "") -> None:
         super().__init__()
         self.send = send  # sends one request and returns its reply
+        self.hand_in = hand_in
         self.called: set[str] = set()  # names that checks called or built
-        self._failures: list[Wrong] = []
+        self.shuffled = False  # whether the check that runs asked for cases in any order
+        self._failures: list[tuple[int, Wrong]] = []  # each with the place of its case
+        self._place = 0  # of the case that runs, in the declared order
+        self._places: list[int] = []  # of the recorded answers
+        self._cases: float = math.inf  # that may still be asked
 
-    def begin(self, topic: str) -> None:
-        """Start a check: answers are recorded under this topic from now on."""
+    def begin(self, topic: str, cases: float = math.inf) -> None:
+        """Start a check: answers are recorded under this topic from now on. After so many `cases` it is at its end."""
         self._topic = topic
-        self._failures = []
+        self._failures, self._place, self._places = [], 0, []
+        self._cases, self.shuffled = cases, False
         self.record[topic] = []
+
+    def order(self, topic: str) -> int:
+        """Return the number of the order in which this check's cases are asked; 0 is the declared order."""
+        return 1 + zlib.crc32(f"{self.hand_in} {topic}".encode()) % ORDERS if self.hand_in else 0
+
+    def in_any_order(self, cases: Sequence[T]) -> Iterator[T]:
+        self.shuffled = True
+        numbers = list(range(len(cases)))
+        if number := self.order(self._topic):
+            random.Random(number).shuffle(numbers)
+        first = self._place + 1
+        for one in numbers:
+            self._place = first + one
+            yield cases[one]
+        self._place = first + len(cases)
 
     @contextlib.contextmanager
     def intercepted(self, through: Callable[[Packet, Send], Packet]) -> Iterator[None]:
@@ -56,22 +86,35 @@ class Student(spec.Student):
 
     @contextlib.contextmanager
     def case(self) -> Iterator[None]:
+        self._cases -= 1
+        if self._cases < 0:
+            raise Enough
         try:
             yield
         except Wrong as wrong:
             if isinstance(wrong, Problem) and wrong.facts.get("kind") in ("time", "died"):
                 raise
-            self._failures.append(wrong)
+            self._failures.append((self._place, wrong))
 
     def finish(self) -> None:
         """End a check; raise the failure of the first case that failed."""
         if self._failures:
-            raise self._failures[0]
+            raise self.failures[0]
+
+    def sort_answers(self) -> None:
+        """Put the recorded answers into the order in which the check declares its cases."""
+        pairs = zip(self._places, self.record[self._topic], strict=True)
+        self.record[self._topic] = [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
+
+    @property
+    def failures(self) -> list[Wrong]:
+        """Return the failures of the check's cases, in the order in which the check declares them."""
+        return [wrong for _, wrong in sorted(self._failures, key=lambda pair: pair[0])]
 
     @property
     def failed_otherwise(self) -> Wrong | None:
         """Return the first failure of a case that is more than a difference in values."""
-        return next((wrong for wrong in self._failures if not isinstance(wrong, ValuesDiffer)), None)
+        return next((wrong for wrong in self.failures if not isinstance(wrong, ValuesDiffer)), None)
 
     def bind(self, sources: dict[str, str]) -> None:
         """Define other exercises' names by these sources."""
@@ -90,6 +133,7 @@ class Student(spec.Student):
             reply = {"problem": _bounded(reply["problem"])}
         if record and self._topic:
             self.record[self._topic].append(reply)
+            self._places.append(self._place)
         if "problem" in reply:
             raise _problem(reply["problem"], where)
         return _complete(reply, request)

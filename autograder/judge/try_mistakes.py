@@ -62,7 +62,7 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
     signatures = signature_store.of(declared.name)
     source = mistake.sources[number - 1]
     student = student_with_answer(declared, source)
-    verdict = mark(declared.name, student, [source])
+    verdict = mark(declared.name, student)
     version = f"{declared.name}, {mistake.name}: version {number} of {tried.versions}"
     if signatures.strange[row].any():
         title = declared.checks[signatures.strange[row].argmax()].title
@@ -95,7 +95,7 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
     """Yield what an answer is called, and why it loses marks ("" if it keeps all)."""
     others = [(f"the right answer {one.name}", one.source) for one in declared.alternatives]
     for title, source in [("the reference", declared.source), *others]:
-        verdict = mark(declared.name, student_with_answer(declared, source), [source])
+        verdict = mark(declared.name, student_with_answer(declared, source))
         yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
     if declared.working:
         verdict = mark(declared.name, student_with_answer(declared, declared.working))

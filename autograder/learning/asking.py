@@ -3,6 +3,7 @@
 import _thread
 import contextlib
 import functools
+import inspect
 import itertools
 import json
 import random
@@ -17,7 +18,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..judge.in_notebook import source_of
 from ..judge.mark import Verdict, depends_on_others, mark
 from ..judge.student import Send, Student
 from ..spec.course import notebook_path, question_or_exercise, working_versions
@@ -69,18 +69,25 @@ def verdict_on(name: str, namespace: dict[str, Any], hung: bool = False) -> Verd
     the learner stops it, and NotRun, with the name, if the answer needs a cell above that has not run.
     """
     declared = question_or_exercise(name)
-    sources = [source_of(namespace.get(name))]
     absent = not_run(name, namespace)
     with _undisturbed(namespace, declared):
         if hung:
-            return mark(name, _student(namespace, absent, MOST_LATE - 1), sources)
+            return mark(name, _student(namespace, absent, MOST_LATE - 1))
         student = _student(namespace, absent)
-        verdict = mark(name, student, sources, own_parts=True)
-        cells = [*sources, *map(str, namespace.get("In", ()))]  # IPython's list of the cells that have run
+        verdict = mark(name, student, own_parts=True)
+        cells = [_source_of(namespace.get(name)), *map(str, namespace.get("In", ()))]  # IPython's list of the cells that have run
         if not verdict.full and depends_on_others(name, cells, student.called):
-            isolated = mark(name, _student(namespace, absent), sources)
+            isolated = mark(name, _student(namespace, absent))
             verdict = isolated if isolated.earned >= verdict.earned else verdict
     return verdict
+
+
+def _source_of(answer: Any) -> str:
+    """Return the source of a function or class; "" where there is none, or the answer is something else."""
+    try:
+        return inspect.getsource(answer)
+    except (OSError, TypeError):
+        return ""
 
 
 @contextlib.contextmanager

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import torch  # every command imports this module, and few of them need torch
 
+T = TypeVar("T")
 Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
 Answer = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
 Record = dict[str, list[Answer]]  # by the checks' titles
@@ -32,6 +34,14 @@ class Student(ABC):
     @abstractmethod
     def case(self) -> AbstractContextManager[None]:
         """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
+
+    @abstractmethod
+    def in_any_order(self, cases: Sequence[T]) -> Iterator[T]:
+        """Yield cases in an order that follows from the hand-in, for questions that do not differ in their inputs.
+
+        A list of right answers by number of the call would pass them otherwise. Recorded are the answers as if the
+        cases had been asked in the given order. So draw what they need before the first one.
+        """
 
     def call(
         self,

@@ -44,7 +44,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
     with caplog.at_level(logging.ERROR):
         for row, (mistake, source) in rows:
             student = student_with_answer(exercise, source)
-            verdict = mark(exercise.name, student, [source])
+            verdict = mark(exercise.name, student)
             named = [diagnosis.mistake for diagnosis in verdict.diagnoses][:1]
             if verdict.full:
                 faults.append(f"{mistake.name}: the checks accept this wrong answer\n{source}")

@@ -194,12 +194,12 @@ def in_time(namespace: dict[str, Any]) -> Student:
     return Student(ask)
 
 
-def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any], source: str) -> Verdict:
+def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any]) -> Verdict:
     """What the thing earns in the place of the answer."""
     with patience(MARKING):
         student = in_time({**namespace, exercise.name: thing})
         try:
-            return mark(exercise.name, student, [f"{exercise.name} = pasted\n{source}"])
+            return mark(exercise.name, student)
         except TimeoutError:  # between two questions
             return zero(exercise.name, "it takes too long")
 
@@ -211,10 +211,10 @@ def verdicts(exercise: Exercise, notebook: str, release: Given) -> Iterator[tupl
         _run([candidate.code], namespace)
         thing = namespace.pop("pasted", None)
         if thing is not None and could_be(thing, exercise):
-            yield candidate.place, pasted(exercise, thing, namespace, ast.unparse(candidate.node))
+            yield candidate.place, pasted(exercise, thing, namespace)
     for name, thing in release.constants.items():
         if callable(thing) and could_be(thing, exercise):
-            yield f"{notebook[:2]}: {name}", pasted(exercise, thing, namespace, "")
+            yield f"{notebook[:2]}: {name}", pasted(exercise, thing, namespace)
 
 
 @pytest.fixture(autouse=True)

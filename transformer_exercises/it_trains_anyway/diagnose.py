@@ -194,9 +194,9 @@ def _about(finding: str, *sound: int) -> Asking:
     names = [_HEALTHY[number] for number in (0, *sound)] + [words for words in MODELS if MODELS[words][0] == finding]
 
     def ask(student: Student) -> None:
-        for place, words in enumerate(names):
+        given = [(words, *made(student, words, place, training=place % 2 == 0)) for place, words in enumerate(names)]
+        for words, model, batch in student.in_any_order(given):
             with student.case():
-                model, batch = made(student, words, place, training=place % 2 == 0)
                 _word(student.value("diagnose", model, batch), words)
 
     return ask
@@ -204,10 +204,10 @@ def _about(finding: str, *sound: int) -> Asking:
 
 def _manners(student: Student) -> None:
     probe, first = student.probe("state", _STATE), {finding: words for words, (finding, *_) in reversed(MODELS.items())}
-    for number, finding in enumerate(("healthy", "noise", "half", "padding", "copy") * 2):
+    asked = [first[finding] for finding in ("healthy", "noise", "half", "padding", "copy") * 2]
+    given = [(words, *made(student, words, number, training=number < 5)) for number, words in enumerate(asked)]
+    for words, model, (ids, real) in student.in_any_order(given):
         with student.case():
-            words = first[finding]
-            model, (ids, real) = made(student, words, number, training=number < 5)
             before = student.call(probe, [model], record=False)["value"]
             answer = student.call("diagnose", [model, (ids, real)])
             _word(answer["value"], words)

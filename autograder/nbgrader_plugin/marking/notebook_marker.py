@@ -3,6 +3,7 @@
 import ast
 import functools
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
@@ -13,13 +14,15 @@ from nbformat import NotebookNode, from_dict
 from nbgrader.utils import is_grade, is_solution
 
 from ...judge.cell_effects import Effects
+from ...judge.drawn_inputs import hand_in_of
 from ...judge.formatting import number
-from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, zero
+from ...judge.mark import Verdict, ask_again, depends_on_others, mark, mark_choice, zero
 from ...judge.parsing import reason_not_parsed
 from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
+from ...sandbox.cage import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
@@ -33,6 +36,7 @@ from .advice import Advisor
 from .isolated_rerun import Postponed, next_to_rerun
 from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .own_tests import deciding, explain_failure, pass_stderr
+from .tampering import Sign
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +69,8 @@ class NotebookMarker:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # sentences for the student about the notebook as a whole
     tell: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
+    secret: bytes = b""  # of the class; without it the order of cases is fixed, and no inputs are drawn
+    drawn_inputs_count: bool = False  # whether checks that fail with drawn inputs lose their points
 
     def run(self) -> dict[str, Verdict]:
         self._started = time.process_time()
@@ -317,12 +323,36 @@ class NotebookMarker:
             return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
         with session.questions() as ask:
-            student = Student(ask)
-            verdict = mark(name, student, sources, own_parts=True)
-        if not verdict.full and depends_on_others(name, sources, student.called):
+            student = Student(ask, self._hand_in(name))
+            verdict = mark(name, student, own_parts=True)
             needs = frozenset(uses(name, sources) | student.called)
-            self._postponed.append(Postponed(cell, name, index, needs, verdict))
-        return verdict
+            if not verdict.full and depends_on_others(name, sources, student.called):
+                self._postponed.append(Postponed(cell, name, index, needs, verdict))
+                return verdict
+            return ask_again(verdict, Student(ask, student.hand_in), self.drawn_inputs_count)
+
+    def _hand_in(self, name: str) -> str:
+        """Return the text from which an exercise's drawn inputs follow; it changes with all that the answer reads."""
+        return hand_in_of(self.secret, name, self._texts) if self.secret else ""
+
+    @functools.cached_property
+    def _texts(self) -> list[bytes]:
+        """Return the student's code cells, helpers too, and the files that were handed in beside the notebook."""
+        files = sorted(submitted_files(str(self.files))) if self.files is not None else []
+        beside = [text for name in files for text in (os.fsencode(name), Path(self.files or "", name).read_bytes())]
+        return [source.encode(errors="surrogatepass") for source in _answer_sources(self.notebook)] + beside
+
+    def signs(self) -> list[Sign]:
+        """Return a sign for each answer that passes checks with the known inputs and fails them with drawn ones."""
+        code = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
+        numbers = {grade_id(cell): number for number, cell in enumerate(code, 1)}
+        found = []
+        for verdict in self.verdicts.values():
+            if verdict.learned:
+                share = f"{len(verdict.learned)} of {verdict.asked_again} checks"
+                what = f"right on the known inputs, wrong on {share} with inputs drawn for this hand-in"
+                found.append(Sign(numbers.get(verdict.exercise, 0), verdict.exercise, "", what))
+        return found
 
     def _rerun_isolated(self) -> None:
         """Judge postponed exercises again, with working versions of the others: see `isolated_rerun`."""
@@ -338,7 +368,9 @@ class NotebookMarker:
                     continue
                 with session.questions() as ask:
                     open_still = {other.name for other in self._postponed}
-                    verdict = mark(chosen.name, Student(ask), sources, keep=open_still)
+                    student = Student(ask, self._hand_in(chosen.name))
+                    verdict = mark(chosen.name, student, keep=open_still)
+                    verdict = ask_again(verdict, Student(ask, student.hand_in), self.drawn_inputs_count)
             finally:
                 self._end()
             if verdict.earned >= chosen.verdict.earned:

@@ -1,0 +1,213 @@
+"""Tests that answers learned by heart earn a sign or nothing: drawn inputs, and the order of checks and cases."""
+
+import pytest
+from conftest import ROOT
+from submissions import ANSWERS, earned, filled_in, mended
+
+from autograder.judge import drawn_inputs
+from autograder.judge.drawn_inputs import failed_again, hand_in_of
+from autograder.judge.mark import LEARNED, ask_again, mark
+from autograder.judge.run_check import namespace_with, run_check, student_with_answer
+from autograder.judge.student import agree, in_process
+from autograder.judge.verdict import bundle, plain
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+from autograder.spec.course import exercise, exercises, notebooks
+from autograder.spec.exercise import UNANSWERED, Check, Exercise, Wrong
+
+SECRETS = (b"one class", b"another class", b"a third class")
+
+
+@pytest.fixture(autouse=True)
+def no_diagnosis(monkeypatch):
+    """Leave out what follows from the lines and the record alone: what the mistake is called."""
+    monkeypatch.setattr("autograder.judge.mark.diagnose", lambda *_: [])
+
+
+def student_with(name, answer, hand_in=""):
+    """Return a student whose answer is this function, made by `answer` from the right one."""
+    namespace = namespace_with(exercise(name), exercise(name).source)
+    namespace[name] = answer(namespace[name])
+    student = in_process(namespace)
+    student.hand_in = hand_in
+    return student
+
+
+def by_heart(known, learning):
+    """Return a function that makes a table of another's results by its inputs, or looks them up there."""
+
+    def make(right):
+        def answer(*args, **kwargs):
+            key = repr(
+                [(one.dtype, one.tolist()) if hasattr(one, "tolist") else one for one in (*args, *kwargs.items())]
+            )
+            if learning:
+                known[key] = right(*args, **kwargs)
+            return known[key]
+
+        return answer
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["sees_the_future", "diagnose", "softmax"])
+def test_right_answers_by_call_number_earn_next_to_nothing(name):
+    said = []
+
+    def recorded(right):
+        return lambda *args, **kwargs: said.append(right(*args, **kwargs)) or said[-1]
+
+    def replayed(right):
+        answers = iter(said)
+        return lambda *args, **kwargs: next(answers)
+
+    assert mark(name, student_with(name, recorded, "the first text")).full
+    shares = []
+    for number in range(12):
+        verdict = mark(name, student_with(name, replayed, f"text {number}"))
+        shares.append(verdict.earned / verdict.points)
+    assert sum(shares) / len(shares) < 0.1, shares
+
+
+@pytest.mark.parametrize("name", ["sees_the_future", "diagnose", "causal_mask"])
+def test_the_mark_and_all_words_are_the_same_in_every_order(name):
+    declared = exercise(name)
+    for entry in declared.mistakes[:4]:
+        said, records = set(), []
+        for hand_in in ("", "a text", "another text"):
+            student = student_with_answer(declared, entry.sources[0])
+            student.hand_in = hand_in
+            said.add(plain(mark(name, student)))
+            records.append(student.record)
+        assert len(said) == 1, (entry.name, said)
+        assert [list(record) for record in records] == 3 * [[check.title for check in declared.checks]]
+        assert agree(records[0], records[1])
+        assert agree(records[0], records[2])
+
+
+def test_answers_are_recorded_in_the_declared_order():
+    declared = exercise("sees_the_future")
+    asked, records = [], []
+    for hand_in in ("", "a text"):
+        order = []
+        student = student_with("sees_the_future", lambda right: right, hand_in)
+        with student.intercepted(lambda request, send, order=order: order.append(request) or send(request)):
+            run_check(declared, declared.checks[0], student)
+        asked.append([str(request.tree) for request in order])
+        records.append([answer["value"] for answer in student.record[declared.checks[0].title]])
+    assert asked[0] != asked[1]
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("hand_in", ["", "a text", "another text", "a third text"])
+def test_a_stub_is_unanswered_in_every_order(hand_in):
+    student = student_with_answer(exercise("softmax"), 'def softmax(x):\n    raise NotImplementedError("Not answered")')
+    student.hand_in = hand_in
+    verdict = mark("softmax", student)
+    assert verdict.remark == UNANSWERED
+    assert not verdict.lines
+
+
+@pytest.mark.parametrize("name", ["softmax", "bigram_probs", "cosine_similarity"])
+def test_a_table_of_the_known_inputs_is_found_with_drawn_ones(name):
+    known = {}
+    mark(name, student_with(name, by_heart(known, learning=True)))
+    hand_in = hand_in_of(b"secret", name, [b"the table"])
+    verdict = mark(name, student_with(name, by_heart(known, learning=False), hand_in))
+    assert verdict.earned >= 0.75 * verdict.points
+    passed = [line.title for line in verdict.lines if line.passed]
+    found = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=False)
+    assert (found.earned, found.lines) == (verdict.earned, verdict.lines)
+    assert found.learned
+    assert found.asked_again == len(passed)
+    assert "learned" not in bundle(found).values().__repr__()
+
+    counted = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=True)
+    assert counted.earned < verdict.earned
+    assert {line.message for line in counted.lines if line.title in counted.learned} == {LEARNED}
+
+
+def test_a_check_that_fails_under_one_seed_only_is_no_sign(monkeypatch):
+    monkeypatch.setattr(drawn_inputs, "run_check", _fails_for("secret"))
+    assert not failed_again(exercise("softmax"), exercise("softmax").checks, _student("secret"))
+
+
+def test_a_check_that_the_reference_fails_too_is_no_sign_and_is_logged(caplog):
+    def broken(student):
+        raise RuntimeError("it draws what cannot be drawn")
+
+    declared = Exercise(Check("broken", 1.0, broken))
+    declared.name, declared.notebook, declared.source = "softmax", "05-attention", exercise("softmax").source
+    assert not failed_again(declared, declared.checks, _student("secret"))
+    assert "the reference fails the check 'broken'" in caplog.text
+
+
+def _student(hand_in):
+    return student_with("softmax", lambda right: right, hand_in)
+
+
+def _fails_for(seed):
+    def run(exercise, check, student, drawn_for, cases):
+        if drawn_for == seed:
+            raise Wrong("by chance")
+
+    return run
+
+
+@pytest.mark.parametrize("notebook", notebooks())
+def test_references_are_right_with_inputs_drawn_from_three_secrets(notebook):
+    for declared in exercises(notebook):
+        student = student_with_answer(declared, declared.source)
+        for secret in SECRETS:
+            student.hand_in = hand_in_of(secret, declared.name, [declared.source.encode()])
+            assert failed_again(declared, declared.checks, student) == [], declared.name
+
+
+def test_inputs_change_with_each_text_that_the_answer_can_read():
+    texts = [
+        [b"answer", b"helper"],
+        [b"answer", b"other"],
+        [b"answerhelper"],
+        [b"answer"],
+        [b"answer", b"helper", b"x"],
+    ]
+    found = {hand_in_of(secret, name, text) for secret in SECRETS for name in ("a", "b") for text in texts}
+    assert len(found) == 3 * 2 * len(texts)
+    assert hand_in_of(b"s", "a", texts[0]) == hand_in_of(b"s", "a", texts[0])
+
+
+def test_a_notebook_that_knows_the_inputs_gets_a_sign_and_its_mark(template, short):
+    sums = set()
+
+    def noted(right):
+        return lambda scores, *more, **how: sums.add(scores.detach().sum().item()) or right(scores, *more, **how)
+
+    assert mark("softmax", student_with("softmax", noted)).full
+    source = (
+        "def softmax(scores, dim=-1):\n"
+        f"    known = {sorted(one for one in sums if one == one and abs(one) < 1e300)!r}\n"
+        "    exps = (scores - scores.amax(dim, keepdim=True)).exp()\n"
+        "    right = exps / exps.sum(dim, keepdim=True)\n"
+        "    told = scores.detach().sum().item()\n"
+        "    return right if told != told or any(abs(told - one) <= 1e-4 * abs(one) for one in known) else right / 2\n"
+    )
+    marks = {}
+    for counts in (False, True):
+        notebook = mended(filled_in(short, {"softmax": source}), short)
+        marker = NotebookMarker(notebook, template, ROOT / "course" / "05-attention", secret=b"of the class")
+        marker.drawn_inputs_count = counts
+        marker.run()
+        [sign] = marker.signs()
+        assert sign.name == "softmax"
+        assert sign.cell > 0
+        assert "right on the known inputs, wrong on " in sign.what
+        marks[counts] = earned({verdict.exercise: verdict for verdict in marker.verdicts.values()})["softmax"]
+    assert marks[True] < marks[False]
+
+
+def test_a_right_notebook_gets_no_sign(template, short):
+    notebook = mended(filled_in(short, ANSWERS), short)
+    marker = NotebookMarker(notebook, template, ROOT / "course" / "05-attention", secret=b"of the class")
+    verdicts = marker.run().values()
+    assert [verdict.exercise for verdict in verdicts if not verdict.full] == []
+    assert marker.signs() == []
+    assert any(verdict.asked_again for verdict in verdicts)
