@@ -184,6 +184,8 @@ def grade(
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
         preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
+        if remark := preflight.require_secret(app.coursedir):
+            _print(remark, style="yellow")
     failed, overlooked = 0, None  # until something is marked
     with (
         _said_plainly(),
@@ -243,6 +245,8 @@ def watch(
         nbgrader = settings(place)
         chosen = assignments(nbgrader, wanted or ())
         preflight.require_room([folder_of(nbgrader), Path(tempfile.gettempdir())])
+        if remark := preflight.require_secret(nbgrader.coursedir):
+            _print(remark, style="yellow")
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
         Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 

@@ -14,6 +14,7 @@ from .cluster.grade import Classroom, grade, progress
 from .cluster.marking import warm_up
 from .cluster.pool import pool
 from .files import MANIFESTS, WouldOverwrite, edited_by_user, files, hashes, listed, read_manifest, write_manifest
+from .nbgrader_plugin.class_secret import FILE as SECRET
 from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.preprocessors import Judge
 from .nbgrader_plugin.report.data import Answer, collect_class
@@ -25,7 +26,7 @@ CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
 MARK = "made-by-demo.json"  # manifest of the released and submitted files
 WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
-MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
+MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", SECRET, MARK)
 WORTH_A_LOOK = (
     ("mistaken", "05-attention", "mistakes called by their names"),
     ("crashing", "06-masking", "a cell that ends Python costs that cell"),

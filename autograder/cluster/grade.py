@@ -171,7 +171,7 @@ class _Run:
         outdated = []
         said = self.writer.manual_digests()
         for student, place in self.writer.places.items():
-            key = ledger.key_of(Submission.of(place.found), self.environment)
+            key = ledger.key_of(Submission.of(place.found, self.writer.secret), self.environment)
             when = self.writer.when(student)
             record = None if force or student not in said else self.ledger.of(student, key, when)
             if record is None:

@@ -45,8 +45,9 @@ def _in_private_folder(path: Path) -> Path:
 
 
 def key_of(submission: Submission, environment: str) -> str:
-    """Return a hash of a submission and of the `environment` in which it is marked."""
+    """Return a hash of a submission, of the class's secret, and of the `environment` in which it is marked."""
     found = hashlib.sha256(environment.encode())
+    found.update(hashlib.sha256(submission.secret).digest())
     found.update(repr((submission.troubles, sorted(submission.refused.items()), submission.whole)).encode())
     for name, content in sorted(submission.files.items()):
         found.update(f"\0{name!r} {len(content)}\0".encode())

@@ -48,6 +48,8 @@ def writing_preprocessors(preprocessors: Sequence[Any]) -> list[Any]:
 class _Marking(Autograde):
     """nbgrader's `Autograde` without the student's gradebook: it reads only the released cells."""
 
+    secret = b""  # of the class whose submission is marked; the folder here is no classroom
+
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         BaseConverter.init_assignment(self, assignment_id, student_id)
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
@@ -117,6 +119,7 @@ class Marker:
     def mark(self, submission: Submission) -> Marked:
         """Mark a submission. Raise nothing, whatever it contains: a failure is in the result's `problem`."""
         started = time.monotonic()
+        Judge.secret = submission.secret
         course = self._app.coursedir
         place = Path(course.format_path(course.submitted_directory, SOMEBODY, submission.assignment))
         notebooks, problem = {}, ""

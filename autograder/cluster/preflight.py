@@ -14,6 +14,7 @@ from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.coursedir import CourseDirectory
 
 from ..close_names import did_you_mean
+from ..nbgrader_plugin.class_secret import SecretError, ready_secret
 from ..nbgrader_plugin.converters import assignments
 from ..nbgrader_plugin.gradebook.roster import NAMES, Unusable, read
 from ..nbgrader_plugin.intake.overlooked import overlooked
@@ -68,6 +69,15 @@ def require_student(place: CourseDirectory, classroom: Path, pattern: str) -> No
         )
     close = did_you_mean(pattern, {*folders_in(top, "*"), *listed})
     raise NotReady(f"there is no student “{shown(pattern)}” in {place.submitted_directory}/.{close}")
+
+
+def require_secret(place: CourseDirectory) -> str:
+    """Make the class's secret if there is none; return a sentence if there were marks already. Raise NotReady."""
+    try:
+        secret = ready_secret(place)
+    except SecretError as reason:
+        raise NotReady(str(reason)) from None
+    return secret.remark if secret.new else ""
 
 
 def require_room(folders: Iterable[Path]) -> None:

@@ -16,9 +16,10 @@ class Submission:
     troubles: tuple[str, ...] = ()  # as in student_folder.Submission, also the next two
     refused: dict[str, str] = field(default_factory=dict)
     whole: str | None = None
+    secret: bytes = field(default=b"", repr=False)  # the class's, from which inputs are drawn; without it none are
 
     @classmethod
-    def of(cls, found: student_folder.Submission) -> Self:
+    def of(cls, found: student_folder.Submission, secret: bytes = b"") -> Self:
         """Read the usable files of a submission, without the timestamp, which only the gradebook needs."""
         files, refused = {}, dict(found.refused)
         for name in found.taken:
@@ -27,7 +28,7 @@ class Submission:
                     files[name] = student_folder.read(found.folder / name, student_folder.MAX_TOTAL)
                 except student_folder.NotAFile as reason:  # it changed after the folder was listed
                     refused[name] = str(reason)
-        return cls(found.folder.name, files, tuple(found.troubles), refused, found.whole)
+        return cls(found.folder.name, files, tuple(found.troubles), refused, found.whole, secret)
 
     def found_in(self, folder: Path) -> student_folder.Submission:
         return student_folder.Submission(

@@ -77,6 +77,7 @@ class Writer:
         self._due = f", due {due}" if due else ""
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
+        self.secret: bytes = exporter.secret.key
         self.look_around: Callable[[], list[str]] = exporter.look_around
         left_out = set(self.course.student_id_exclude.split(","))
         self.places = {
@@ -94,7 +95,7 @@ class Writer:
             self._autograde.exporter.show_copies([found])
         shown = Path(self._autograde._format_source(self.assignment, student))
         self.places[student] = Place(self._autograde.coursedir, shown, found)
-        return Submission.of(found)
+        return Submission.of(found, self.secret)
 
     def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
         """Write marks and history; return the record, which is valid once the caller writes it into the ledger."""

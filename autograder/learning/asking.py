@@ -75,7 +75,8 @@ def verdict_on(name: str, namespace: dict[str, Any], hung: bool = False) -> Verd
             return mark(name, _student(namespace, absent, MOST_LATE - 1))
         student = _student(namespace, absent)
         verdict = mark(name, student, own_parts=True)
-        cells = [_source_of(namespace.get(name)), *map(str, namespace.get("In", ()))]  # IPython's list of the cells that have run
+        ran = map(str, namespace.get("In", ()))  # IPython's list of cells
+        cells = [_source_of(namespace.get(name)), *ran]
         if not verdict.full and depends_on_others(name, cells, student.called):
             isolated = mark(name, _student(namespace, absent))
             verdict = isolated if isolated.earned >= verdict.earned else verdict

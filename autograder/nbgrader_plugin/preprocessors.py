@@ -28,6 +28,7 @@ from traitlets import Bool, Float, Integer, List, TraitError
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
 from . import privacy
+from .class_secret import ClassSecret, SecretError, ready_secret
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows, tests_of
@@ -84,6 +85,7 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self._hopeful: set[str] = set()  # assignments whose notebooks can be marked
+        self.secret = ClassSecret(b"")
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
@@ -114,6 +116,7 @@ class SubmissionExporter(NotebookExporter):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
         self._report_at_end(converter)
+        self._find_secret()
         with locked(settings.db_url):
             if converter.create_student:
                 students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
@@ -126,6 +129,17 @@ class SubmissionExporter(NotebookExporter):
                         register_assignment(settings, converter, assignment)
                     except NbGraderException:
                         self.log.exception("%s could not be generated", assignment)
+
+    def _find_secret(self) -> None:
+        """Give the judge the class's secret, unless the converter was given one or none on purpose."""
+        if not hasattr(self.parent, "secret"):
+            try:
+                self.secret = ready_secret(self.parent.coursedir)
+            except SecretError as error:
+                raise NbGraderException(str(error)) from error
+            Judge.secret = self.secret.key
+            if self.secret.new and self.secret.remark:
+                self.log.warning(self.secret.remark)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
         """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
@@ -357,9 +371,17 @@ class Judge(NbGraderPreprocessor):
         "That is nbgrader's rule. With False the text is shown and costs nothing",
     ).tag(config=True)
 
+    drawn_inputs_count = Bool(
+        False,
+        help="Whether a check earns nothing that an answer passes with everybody's inputs and fails with those drawn "
+        "for it. With False that is only a sign in the report",
+    ).tag(config=True)
+
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
+
+    secret: ClassVar[bytes] = b""  # the class's, from which inputs are drawn; without it none are
 
     templates: ClassVar[dict[tuple[str, ...], "Template"]] = {}  # this process's, by the modules that they preload
 
@@ -369,12 +391,13 @@ class Judge(NbGraderPreprocessor):
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
         found = tampering.find_signs(nb, notes)
+        remarks: list[str] = []
+        problem = about.get("problem") or self._mark(nb, resources, remarks, found)
         tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
             self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
-        remarks: list[str] = []
-        if (problem := about.get("problem") or self._mark(nb, resources, remarks)) is not None:
+        if problem is not None:
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
@@ -402,8 +425,10 @@ class Judge(NbGraderPreprocessor):
         Judge.templates[preload] = template
         return said
 
-    def _mark(self, nb: NotebookNode, resources: dict[str, Any], remarks: list[str]) -> str | None:
-        """Mark in place, and add to `remarks` what the student must know of the notebook as a whole.
+    def _mark(
+        self, nb: NotebookNode, resources: dict[str, Any], remarks: list[str], found: list[tampering.Sign]
+    ) -> str | None:
+        """Mark in place; add to `remarks` what the student must know of the whole notebook, and to `found` signs.
 
         Return a sentence if it cannot be marked. Raise SandboxError if the cage fails.
         """
@@ -416,7 +441,9 @@ class Judge(NbGraderPreprocessor):
         try:
             path = Path(resources["metadata"]["path"])
             marker = NotebookMarker(nb, template, path, limits, self.stderr_fails, remarks=remarks, tell=Judge.tell)
+            marker.secret, marker.drawn_inputs_count = Judge.secret, self.drawn_inputs_count
             marker.run()
+            found += marker.signs()
         except SandboxError:
             raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it
         except Exception:

@@ -23,6 +23,7 @@ from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, is_companion, names, notebooks, question_or_exercise
 from ...spec.exercise import UNANSWERED, Exercise, Question
+from ..class_secret import MISSING, SecretError, read_secret
 from ..intake.repair import grade_id
 from ..marking.notices import ending_in, refusal, verdict_in
 from ..marking.own_tests import reasons
@@ -149,6 +150,7 @@ class ClassData:
     names: dict[str, str]  # students' names by id, if the gradebook has them
     assignments: list[Assignment]
     history: list[Marking] | None = None  # None if no history was kept
+    secret: str = ""  # a sentence if the class's secret is missing, damaged, or younger than marks
 
     def called(self, student: str) -> str:
         name = self.names.get(student, "")
@@ -175,7 +177,17 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
     called = {plain(student): plain(name) for student, name in students.items()}
     assignments = [_assignment(place, name, sheets[name], set(called)) for name in chosen]
     title = course().title if set(chosen) & set(notebooks()) else place.course_id
-    return ClassData(title, called, assignments, _history(term / "marked" / "history.jsonl", chosen))
+    history = _history(term / "marked" / "history.jsonl", chosen)
+    return ClassData(title, called, assignments, history, plain(_about_secret(place)))
+
+
+def _about_secret(place: CourseDirectory) -> str:
+    """Return a sentence if marks were made without the class's secret, or could not be made again, else ""."""
+    try:
+        secret = read_secret(place)
+    except SecretError as error:
+        return str(error)
+    return MISSING if secret is None else secret.remark
 
 
 def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:

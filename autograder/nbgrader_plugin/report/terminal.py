@@ -30,6 +30,8 @@ def show(data: ClassData, console: Console) -> None:
         lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]
         lines += ["", *(f"       {line}" for line in one.example.splitlines()), ""]
         console.print("\n".join(lines), markup=False, highlight=False)
+    if data.secret:
+        console.print(data.secret, markup=False, highlight=False)
     if data.history is None:
         console.print("No history of markings was kept, so progress and time are not known.", highlight=False)
     if len(data.assignments) > 1:
@@ -126,7 +128,7 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
         rows = [[data.called(one.student), one.where, one.what] for one in assignment.troubles]
         yield _table(f"{assignment.name}: what did not run", ["student", "where", "what happened"], [], rows)
     if assignment.signs:
-        title = f"{assignment.name}: worth a look (signs of tampering, not proof; no mark depends on them)"
+        title = f"{assignment.name}: worth a look (signs, not proof: of tampering, and of answers learned by heart)"
         rows = [
             [data.called(student), f"{sign.cell} {sign.name}".strip() if sign.cell else "–", sign.what, sign.line]
             for student, sign in assignment.signs

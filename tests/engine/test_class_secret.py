@@ -1,0 +1,139 @@
+"""Tests of the class's secret: who can read it, when it is made, and what is said if it is lost or damaged."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from test_preflight import course, released, settings  # noqa: F401
+from typer.testing import CliRunner
+
+from autograder import cli
+from autograder.cluster.ledger import key_of
+from autograder.cluster.marking import mark_file
+from autograder.cluster.tasks import Submission
+from autograder.nbgrader_plugin.class_secret import FILE, LATE, SecretError, path_of, read_secret, ready_secret
+from autograder.nbgrader_plugin.preprocessors import Judge
+from autograder.nbgrader_plugin.report.data import collect_class
+
+TWO = """
+import sys, time
+from nbgrader.coursedir import CourseDirectory
+from autograder.nbgrader_plugin.class_secret import ready_secret
+place = CourseDirectory(root=sys.argv[1], db_url=f"sqlite:///{sys.argv[1]}/gradebook.db")
+print(ready_secret(place).key.hex())
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    return CourseDirectory(root=str(tmp_path), db_url=f"sqlite:///{tmp_path}/gradebook.db")
+
+
+@pytest.fixture
+def no_umask():
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize(("shared", "expected"), [(False, 0o600), (True, 0o660)])
+def test_the_secret_is_for_its_owner_or_the_group_that_shares(place, no_umask, shared, expected):
+    place.groupshared = shared
+    made = ready_secret(place)
+    assert made.new
+    assert len(made.key) == 32
+    assert mode(path_of(place)) == expected
+    again = ready_secret(place)
+    assert (again.key, again.new, again.remark) == (made.key, False, "")
+
+
+def test_two_processes_that_make_the_secret_at_once_use_the_same(tmp_path):
+    both = [
+        subprocess.Popen([sys.executable, "-c", TWO, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert len({one.communicate()[0] for one in both}) == 1
+
+
+def test_beside_a_database_on_a_server_the_secret_lies_with_the_terms_data(tmp_path):
+    place = CourseDirectory(root=str(tmp_path), db_url="postgresql://somebody@server/gradebook")
+    place.submitted_directory = "classroom/submitted"
+    assert path_of(place) == tmp_path / "classroom" / FILE
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"\xff\xfe", b"# only a remark\n"])
+def test_a_damaged_secret_is_named_and_not_replaced(place, content):
+    path_of(place).write_bytes(content)
+    with pytest.raises(SecretError, match=rf"{FILE}.* (empty or damaged|no text).* backup"):
+        ready_secret(place)
+    assert path_of(place).read_bytes() == content
+
+
+def test_a_secret_made_after_marks_says_so_from_then_on(place):
+    with Gradebook(place.db_url, place.course_id) as gradebook:
+        gradebook.add_assignment("sums")
+        gradebook.add_notebook("sums", "sums")
+        gradebook.add_grade_cell("test_total", "sums", "sums", max_score=2, cell_type="code")
+        gradebook.add_student("amina")
+        gradebook.add_submission("sums", "amina")
+        gradebook.find_grade("test_total", "sums", "sums", "amina").auto_score = 2
+        gradebook.db.commit()
+    assert ready_secret(place).remark.startswith(LATE)
+    assert read_secret(place).remark.startswith(LATE)
+
+
+def test_the_key_of_a_marking_depends_on_the_secret_and_no_text_shows_it():
+    one, other = (Submission("sums", {}, secret=secret) for secret in (b"the one", b"the other"))
+    assert key_of(one, "here") != key_of(other, "here")
+    assert "the one" not in repr(one)
+
+
+def test_grade_stops_at_a_damaged_secret(course):  # noqa: F811
+    (course / FILE).write_text("")
+    done = CliRunner().invoke(cli.app, ["grade", "sums"])
+    assert done.exit_code == 1
+    assert "empty or damaged" in " ".join(done.output.split())
+
+
+def test_the_report_says_that_the_secret_is_missing_or_new(course):  # noqa: F811
+    assert CliRunner().invoke(cli.app, ["grade", "sums", "--workers", "1"]).exit_code == 0
+    assert collect_class().secret == ""
+    (course / FILE).unlink()
+    assert "is missing" in collect_class().secret
+    done = CliRunner().invoke(cli.app, ["grade", "sums", "--workers", "1"])
+    assert LATE in " ".join(done.output.split())
+    assert collect_class().secret.startswith(LATE)
+    assert LATE not in " ".join(CliRunner().invoke(cli.app, ["grade", "sums", "--workers", "1"]).output.split())
+
+
+def test_nbgrader_autograde_marks_with_the_classs_secret(course, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(Judge, "secret", b"")
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    Autograde(coursedir=app.coursedir, parent=app).start()
+    assert Judge.secret == read_secret(app.coursedir).key
+
+
+def test_nbgrader_autograde_stops_at_a_damaged_secret(course):  # noqa: F811
+    (course / FILE).write_text("")
+    app = settings()
+    app.coursedir.assignment_id = "sums"
+    with pytest.raises(NbGraderException, match="empty or damaged"):
+        Autograde(coursedir=app.coursedir, parent=app).start()
+
+
+def test_trying_a_notebook_needs_no_secret_and_makes_none(course):  # noqa: F811
+    Judge.secret = b"of another class"
+    mark_file(course / "submitted" / "amina" / "sums" / "sums.ipynb", "sums")
+    assert Judge.secret == b""
+    assert not (course / FILE).exists()
