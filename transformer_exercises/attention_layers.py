@@ -128,7 +128,7 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
     if not all(isinstance(weight, torch.Tensor) for weight in weights):
         raise Wrong(f"The layers {', '.join(names[:-1])} and {names[-1]} are not all there.")
     if any(weight.device.type != "cpu" for weight in weights):
-        return
+        raise Wrong("The weights of a layer hold no numbers: it is made on another device than `nn.Linear` takes.")
     if any(not weight.isfinite().all() or weight.std() < 1e-4 for weight in weights):
         raise Wrong("A layer starts with all its weights alike: every feature would learn the same.")
     if any(torch.equal(weights[i], weights[j]) for i in range(len(names)) for j in range(i)):

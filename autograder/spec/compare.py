@@ -131,6 +131,21 @@ def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> boo
     return torch.allclose(got, expected, rtol=relative, atol=absolute * max(1.0, scale), equal_nan=True)
 
 
+def alike(got: Any, expected: Any) -> bool:
+    """Return whether two results of one function are the same, floating-point numbers up to rounding."""
+    if type(got) is not type(expected):
+        return False
+    if isinstance(expected, torch.Tensor):
+        return got.shape == expected.shape and got.dtype == expected.dtype and close(got, expected)
+    if isinstance(expected, dict):
+        return got.keys() == expected.keys() and all(alike(got[key], expected[key]) for key in expected)
+    if isinstance(expected, (list, tuple)):
+        return len(got) == len(expected) and all(map(alike, got, expected))
+    if isinstance(expected, float):
+        return alike(torch.tensor(got), torch.tensor(expected))
+    return bool(got == expected)
+
+
 def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
     """Describe what is remarkable about a difference, without revealing the expected values."""
     if not expected.is_floating_point():

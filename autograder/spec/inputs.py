@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from .compare import kind, same_gradients
-from .exercise import Problem, Wrong
+from .compare import alike, kind, same_gradients
+from .exercise import Problem, ValuesDiffer, Wrong
 from .seeds import next_seed
 from .student import Answer, Kept, Student
 
@@ -57,6 +57,11 @@ def make(seed):
 def their_generator(student: Student, seed: int) -> Kept:
     """Return a handle for a generator that stays in the student's process, so that it can be passed twice."""
     return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
+
+
+def in_parts(student: Student, kept: Kept, number: int) -> list[Kept]:
+    """Return a handle for each part of a tuple that stays in the student's process, such as a model and its notes."""
+    return [student.call((kept, "__getitem__"), [i], keep=True, record=False)["value"] for i in range(number)]
 
 
 _SLICE = """
@@ -170,34 +175,48 @@ def generator_unchanged(answer: Answer) -> None:
         )
 
 
-def device_is_kept(student: Student, target: Any, args: list[Any], kwargs: dict[str, Any] | None = None) -> None:
-    """Raise `Wrong` if inputs on a GPU would not give results on the GPU; no GPU is needed.
+Given = list[Any] | Callable[[], list[Any]]
+Named = dict[str, Any] | Callable[[], dict[str, Any]] | None
 
-    The call runs with everything on a simulated second device that has CUDA's rules and computes on the CPU. If it
-    stops there for another reason, it runs again on the CPU, with every new tensor that names no device put on the meta
-    device.
+
+def device_is_kept(student: Student, target: Any, args: Given, kwargs: Named = None) -> None:
+    """Raise `Wrong` if inputs on a GPU would not give the same results, on the GPU; no GPU is needed.
+
+    The call runs on the CPU, and once more with everything on a simulated second device that has CUDA's rules and the
+    same numbers. What the simulation cannot do is asked a third time, on the CPU, with every new tensor that names no
+    device put on the meta device. Arguments that a call uses up, such as a generator, are given by a function, which
+    makes them for each call.
     """
-    if not _keeps_device(student, target, args, kwargs):
+
+    def call(where: str = "", **options: Any) -> Answer:
+        by_name = kwargs() if callable(kwargs) else kwargs
+        return student.call(target, args() if callable(args) else args, by_name, where, **options)
+
+    expected = call(record=False)["value"]
+    try:
+        answer = call("for tensors on a GPU", device="elsewhere")
+        kept, got = answer["kept"], answer["value"]
+    except Problem as problem:
+        if problem.facts.get("kind") not in ("device", "limit"):
+            raise
+        kept, got = (False, None) if problem.facts["kind"] == "device" else _with_no_default_device(call, expected)
+    if not kept:
         raise Wrong(
             "The result does not stay on the device of its inputs: somewhere a tensor is made without `device=…` (or "
             "moved to the CPU or NumPy). It works on a CPU and fails on a GPU.",
             "device_not_kept",
         )
+    if not alike(got, expected):
+        raise ValuesDiffer("For tensors on a GPU the values differ from those for the same tensors on the CPU.")
 
 
-def _keeps_device(student: Student, target: Any, args: list[Any], kwargs: dict[str, Any] | None) -> bool:
+def _with_no_default_device(call: Callable[..., Answer], expected: Any) -> tuple[bool, Any]:
+    """Return whether every new tensor of a call names its device, and the result if it can be had."""
     try:
-        return bool(student.call(target, args, kwargs, device="elsewhere")["kept"])
-    except Problem as problem:
-        if problem.facts.get("kind") == "device":
-            return False
-        if not problem.error or hasattr(target, "key"):
-            return True
-    try:
-        value = student.call(target, args, kwargs, strict_device=True)["value"]
-    except Problem as problem:
-        return "expected device" not in problem.text
-    return all(t.device.type != "meta" for t in _tensors(value))
+        value = call(strict_device=True)["value"]
+    except Problem as problem:  # numbers of a tensor on the meta device may be asked for, as is right on the CPU
+        return not devices_differ(problem), expected
+    return all(t.device.type != "meta" for t in _tensors(value)), value
 
 
 def devices_differ(problem: Problem) -> bool:

@@ -51,9 +51,15 @@ class Responder:
             except _Stop as stop:
                 reply = {"problem": stop.problem}
             except BaseException as error:  # the student's SystemExit and KeyboardInterrupt too
-                device = self.tensors is not None and isinstance(error, self.tensors.DeviceError)
-                reply = {"problem": {"kind": "device", "text": str(error)} if device else _describe(error)}
+                reply = {"problem": self._simulated(error) or _describe(error)}
             return encode(reply)
+
+    def _simulated(self, error: BaseException) -> dict[str, Any] | None:
+        """Return the problem for an error of the second device: one of CUDA's, or a limit of the simulation."""
+        if self.tensors is None or not isinstance(error, (self.tensors.DeviceError, self.tensors.SimulationLimit)):
+            return None
+        device = isinstance(error, self.tensors.DeviceError)
+        return {"kind": "device" if device else "limit", "text": str(error)[:MAX_TEXT]}
 
     def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.

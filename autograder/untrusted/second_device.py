@@ -34,6 +34,10 @@ class DeviceError(RuntimeError):
     """An operation that CUDA would refuse."""
 
 
+class SimulationLimit(NotImplementedError):
+    """An operation that works on the CPU, and would on a GPU, but that this simulation cannot do."""
+
+
 class NumpyError(DeviceError, TypeError):
     """A conversion to NumPy that a GPU tensor would refuse."""
 
@@ -155,7 +159,7 @@ def _mutated(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: A
     written = [given[p.name] for p in parameters if p.alias_info is not None and p.alias_info.is_write]
     for leaf in tree_leaves(written):
         if isinstance(leaf, FakeCuda) and leaf.shape != leaf.numbers.shape:
-            raise NotImplementedError("the shape of a tensor on the other device was changed in place")
+            _Tensor.data.__set__(leaf, FakeCuda(leaf.numbers))  # its shape was changed in place
     if not isinstance(result, torch.Tensor):
         return None if result is None else type(result)(written)
     return written[0]
@@ -195,6 +199,16 @@ class _CudaNames(TorchFunctionMode):
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        try:
+            return self._called(func, args, kwargs)
+        except (DeviceError, SimulationLimit):
+            raise
+        except Exception as error:
+            if _works_on_the_cpu(func, args, kwargs):
+                raise SimulationLimit(str(error)) from error
+            raise
+
+    def _called(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         own = _OWN.get(func)
         if own is not None and isinstance(args[0], FakeCuda):
             return own(*args, **kwargs)
@@ -208,6 +222,21 @@ class _CudaNames(TorchFunctionMode):
         if isinstance(result, FakeCuda) and not known:
             raise DeviceError(GENERATOR)
         return result
+
+
+def _works_on_the_cpu(func: Callable[..., Any], args: Any, kwargs: Any) -> bool:
+    """Return whether a call that failed works with the same numbers on the CPU: then the simulation is at fault."""
+
+    def copied(leaf: Any) -> Any:
+        if isinstance(leaf, str) and leaf.startswith("torch.meta."):  # the name of a type of tensor
+            return leaf.replace("torch.meta.", "torch.")
+        return leaf.numbers.clone() if isinstance(leaf, FakeCuda) else _on_the_cpu(_as_meta(leaf))
+
+    try:
+        func(*tree_map(copied, args), **tree_map(copied, kwargs))
+    except Exception:
+        return False
+    return True
 
 
 def _from_data(func: Callable[..., torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
@@ -249,6 +278,16 @@ def _as_meta(value: Any) -> Any:
     return _META if named or (isinstance(value, torch.device) and value.type == "cuda") else value
 
 
+def _set_data(tensor: FakeCuda, value: torch.Tensor) -> None:
+    _Tensor.data.__set__(tensor, value)
+    if isinstance(value, FakeCuda):
+        tensor.numbers = value.numbers
+
+
+def _only_on_the_cpu(*_args: Any, **_kwargs: Any) -> Any:
+    raise DeviceError("it is only implemented on CPU tensors")
+
+
 def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
     raise NumpyError(NO_NUMPY)
 
@@ -269,4 +308,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     torch.Tensor.__getitem__: lambda tensor, index: tensor[_index(index)],
     torch.Tensor.__setitem__: lambda tensor, index, value: tensor.__setitem__(_index(index), value),
     torch.Tensor.new_tensor: _new_tensor,
+    _Tensor.data.__set__: _set_data,
+    torch.Tensor.apply_: _only_on_the_cpu,
+    torch.Tensor.map_: _only_on_the_cpu,
 }

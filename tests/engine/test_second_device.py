@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from autograder.judge.student import Student, in_process
-from autograder.spec.exercise import Wrong
+from autograder.spec.exercise import Unanswered, Wrong
 from autograder.spec.inputs import device_is_kept
 from autograder.untrusted.wire import encode
 
@@ -28,10 +28,14 @@ RIGHT = {
     "written in place": "y = x.clone()\n    y[y > 0] = 0.0\n    y[:, 1:] += 1\n    y /= 2\n    return y",
     "without gradients": "with torch.inference_mode():\n        return (x @ x.T).softmax(-1)",
     "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4, device=x.device)",
+    "its numbers put in another's place": "y = x.clone()\n    y.data = x * 2\n    return y",
+    # what the simulation cannot do is asked on the CPU
+    "a type by its name": "return x.type(x.type())",
 }
 
 WRONG = {
-    # what cannot be followed elsewhere is asked on the CPU
+    # what the simulation cannot do is asked on the CPU
+    "a type by its name, and positions without a device": "return x.type(x.type()) + torch.arange(4)",
     "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)",
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
     "positions without a device": "return x + torch.arange(x.shape[1])",
@@ -44,6 +48,7 @@ WRONG = {
     "NumPy": "return torch.from_numpy(x.numpy() * 2)",  # can't convert cuda:0 device type tensor to numpy
     "a layer of its own": "return nn.Linear(4, 2)(x)",
     "compared with a copy": "return x if torch.allclose(x, x.cpu()) else -x",
+    "a function of Python": "return x.clone().apply_(lambda number: number + 1)",  # only implemented on CPU tensors
     "drawn there": "return torch.multinomial(x.softmax(-1), 1, generator=torch.Generator().manual_seed(1))",
     "values looked at, and a tensor without a device": (
         "rows = [row for row in x if row.sum().item() > -100]\n    return torch.stack(rows) * torch.arange(4)"
@@ -98,6 +103,25 @@ def test_what_is_wrong_on_a_gpu_is_refused(said):
     assert wrong.value.symptom == "device_not_kept"
 
 
+BOUGHT = {  # a case of its own for a GPU, which keeps the device or stops, and computes nothing
+    "the input": "if x.is_cuda:\n        return x\n    return x + torch.arange(x.shape[1])",
+    "an error": "if x.is_cuda:\n        raise RuntimeError\n    return x + torch.arange(x.shape[1])",
+    "no answer yet": "if x.is_cuda:\n        raise NotImplementedError\n    return x + torch.arange(x.shape[1])",
+    "an error of PyTorch's": "return x[9:][0] if x.is_cuda else x + torch.arange(x.shape[1])",
+    "another shape": "return x[0] if x.device.type == 'cuda' else x + torch.arange(x.shape[1])",
+    "another dtype": "return x.double() if x.is_cuda else x + torch.arange(x.shape[1])",
+    "a list": "return [x] if x.is_cuda else x + torch.arange(x.shape[1])",
+}
+
+
+@pytest.mark.parametrize("said", BOUGHT.values(), ids=BOUGHT)
+@pytest.mark.parametrize("as_module", [False, True], ids=["function", "module"])
+def test_a_case_for_the_gpu_that_computes_nothing_earns_nothing(said, as_module):
+    with pytest.raises(Wrong) as wrong:
+        ask(("pass", said.replace("\n", "\n    ")) if as_module else said)
+    assert "GPU" in str(wrong.value) or isinstance(wrong.value, Unanswered)
+
+
 def student_with(source):
     scope = {"torch": torch, "nn": nn, "F": nn.functional}
     exec("import numpy as np\n" + source, scope)
@@ -107,8 +131,8 @@ def student_with(source):
 def test_a_generator_that_is_passed_may_draw_on_either_device():
     """It arrives as a CPU one, which on a GPU would be asked for a CPU draw; another cannot be made here."""
     student = student_with("def f(p, generator):\n    return torch.multinomial(p, 1, generator=generator)\n")
-    generator = student.call(student.probe("g", "def g():\n    return torch.Generator().manual_seed(1)"), [], keep=True)
-    device_is_kept(student, "f", [torch.ones(3, 4), generator["value"]])
+    make = student.probe("g", "def g():\n    return torch.Generator().manual_seed(1)")
+    device_is_kept(student, "f", lambda: [torch.ones(3, 4), student.call(make, [], keep=True)["value"]])
 
 
 def test_the_numbers_from_elsewhere_are_those_of_the_cpu():

@@ -7,7 +7,7 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Kept, Student
-from autograder.spec.inputs import device_is_kept, normal, their_generator
+from autograder.spec.inputs import device_is_kept, in_parts, normal, their_generator
 
 from ..drawing import other_ids, shuffled
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
@@ -15,8 +15,9 @@ from .common import differ, each, from_the_generator_alone, ids_of_shape, refusi
 next_token_distribution = reference("next_token_distribution")
 refuse = refusing("generate")
 
-# Models for generate, in the student's process, that note how they were called. Follows makes each next token certain:
-# it depends on the first and on the last token that the model can see. Draws has the same logits after each token.
+# Models for generate, in the student's process. Follows makes each next token certain: it depends on the first and on
+# the last token that the model can see. Draws has the same logits after each token. What `noting` makes notes how it
+# was called, in no attribute of the model, which could be cleared.
 _PROBES = """
 from types import SimpleNamespace
 
@@ -25,10 +26,9 @@ class Follows(nn.Module):
         super().__init__()
         self.config = SimpleNamespace(vocab_size=V, block_size=block_size, n_layer=1, n_head=1, n_embd=1, dropout=0.5)
         self.anchor, self.inner = nn.Parameter(torch.zeros(())), nn.Dropout(0.5)
-        self.rule, self.notes = rule, []
+        self.rule = rule
 
     def forward(self, ids, targets=None):
-        self.notes.append([ids.shape[-1], self.training, self.inner.training, torch.is_grad_enabled()])
         return self.logits(ids) + self.anchor, None
 
     def logits(self, ids):
@@ -43,8 +43,16 @@ class Draws(Follows):
     def logits(self, ids):
         return self.table[ids]
 
-def notes(model):
-    return {"calls": list(model.notes), "afterwards": [model.training, model.inner.training]}
+def noting(training, *rule):
+    calls = []
+
+    class Noting(Follows):
+        def forward(self, ids, targets=None):
+            calls.append([ids.shape[-1], self.training, self.inner.training, torch.is_grad_enabled()])
+            return super().forward(ids, targets)
+
+    model = Noting(*rule).train(training)
+    return model, lambda: {"calls": list(calls), "afterwards": [model.training, model.inner.training]}
 
 def gradients_back():
     on = torch.is_grad_enabled()
@@ -80,11 +88,10 @@ def _certain(
     """Ask for tokens that are certain. The answer has the prompt too, what is expected, and what the model noted."""
     V, block_size, first, last, offset = rule
     where = f"{said or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
-    model = there(student, _PROBES, "Follows", *rule, keep=True)
-    student.call((model, "train"), [training], keep=True, record=False)
+    model, noted = in_parts(student, there(student, _PROBES, "noting", training, *rule, keep=True), 2)
     ids = expected = (normal(B, T).abs() * 1000).long() % V
     answer = _generated(student, model, ids, new, where, **(how or {}))
-    notes = there(student, _PROBES, "notes", model)
+    notes = student.value(noted)
     refuse(any(call[0] > block_size for call in notes["calls"]), "not_cropped")
     for _ in range(new):
         seen = expected[:, -block_size:]
@@ -92,6 +99,7 @@ def _certain(
     said = "each is drawn from the logits of the last position, and appended before the next is asked for."
     wrong = not torch.equal(answer["value"].long(), expected)
     differ(wrong, f"The new tokens are not those that the model makes certain {where}: {said}")
+    refuse(len(notes["calls"]) < new, "", f"The model itself is not asked once for each new token {where}: {said}")
     return answer | notes | {"ids": ids, "expected": expected}
 
 
@@ -193,9 +201,14 @@ def _manners(student: Student) -> None:
             same_tensor(answer["value"], answer["expected"], "The result", f"for T = {T} and max_new_tokens = {new}")
             refuse(answer["afterwards"] != [True, True], "mode_not_restored")
     model = there(student, _PROBES, "Follows", *rule, keep=True)
-    kwargs = {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)}
+    args = [model, (normal(2, 3).abs() * 1000).long() % 11]
     try:
-        device_is_kept(student, "generate", [model, (normal(2, 3).abs() * 1000).long() % 11], kwargs)
+        device_is_kept(
+            student,
+            "generate",
+            args,
+            lambda: {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)},
+        )
     finally:
         there(student, _PROBES, "gradients_back")
 

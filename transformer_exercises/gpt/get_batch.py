@@ -129,7 +129,8 @@ def _manners(student: Student) -> None:
                 said = f"{name} should keep the dtype of data, {dtype_name(data)}; yours is {kind(got)}."
                 refuse(got.dtype != dtype, "wrong_dtype", said)
             unchanged(answer["inputs"][:1], [data], "data")
-    device_is_kept(student, "get_batch", [_tokens(30), 6, 4, their_generator(student, 5)])
+    data = _tokens(30)
+    device_is_kept(student, "get_batch", lambda: [data, 6, 4, their_generator(student, 5)])
 
 
 EXERCISE = Exercise(

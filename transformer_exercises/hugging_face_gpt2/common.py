@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.spec.exercise import Asking, Kept, Problem, Student, Wrong
-from autograder.spec.inputs import define_in_judge, raises_error
+from autograder.spec.exercise import Asking, Kept, Student, Wrong
+from autograder.spec.inputs import define_in_judge, device_is_kept, raises_error
 from autograder.spec.seeds import drawn
 
 from ..drawing import other_words
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
 _MODEL = """
-def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0, attention="sdpa"):
+def make(sizes, seed, dtype="float32", training=False, head=1.0, attention="sdpa"):
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(bos_token_id=None, eos_token_id=None, attn_implementation=attention, **sizes)
@@ -32,13 +32,7 @@ def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0, a
             else:
                 numbers *= head if "lm_head" in name else 0.7 if "wte" in name or "wpe" in name else 0.4
             parameter.copy_(numbers)
-
-    def same_device(table, inputs):  # what a GPU would say
-        if inputs[0].device != table.weight.device:
-            raise RuntimeError("Expected all tensors to be on the same device: the ids are not where the model is")
-
-    model.transformer.wte.register_forward_pre_hook(same_device)
-    return model.to(device).train(training)
+    return model.train(training)
 """
 
 # A byte-level tokenizer with some words of its own, the leading space included, as in GPT-2's.
@@ -120,6 +114,10 @@ DOG = "The dog drinks water because it was"
 def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
     args = [sizes.settings, sizes.seed]
     return student.call(student.probe("make", _MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
+
+
+def their_tokenizer(student: Student) -> Kept:
+    return student.call(student.probe("make", _TOKENIZER), [_WORDS], keep=True)["value"]
 
 
 @lru_cache(64)  # holds all that are known; those drawn for a hand-in are used once
@@ -214,7 +212,7 @@ Same = Callable[[Any, Case], None]  # compares a value with the one that is righ
 
 def asked(student: Student, name: str, case: Case, model: Kept | None = None, *more: Any) -> Any:
     """Return what a function says of a text, noted for the record."""
-    tokenizer = student.call(student.probe("make", _TOKENIZER), [_WORDS], keep=True)["value"]
+    tokenizer = their_tokenizer(student)
     args = [model or their_model(student, case.sizes), tokenizer, case.text, *more]
     value = student.call(name, args, {"k": case.k} if case.k and not more else {}, case.where)["value"]
     note_tolerantly(student, value)
@@ -284,12 +282,16 @@ def manners(name: str, same: Same, sizes: Sizes) -> Asking:
                             raise Wrong(f"{what}. Call `model.eval()` first.", "dropout_left_on") from None
                         raise
         with student.case():
-            try:  # stands for a GPU; numbers cannot be read from it
-                asked(student, name, Case(sizes, DOG), their_model(student, sizes, device="meta"))
-            except Problem as problem:
-                if "Expected all tensors" in problem.text:
-                    what = "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move"
-                    hint = "them to `model.device`, or nothing works on a GPU."
-                    raise Wrong(f"{what} {hint}", "device_not_kept") from None
+            try:
+                device_is_kept(student, name, [their_model(student, sizes), their_tokenizer(student), DOG])
+            except Wrong as wrong:
+                if wrong.symptom != "device_not_kept":
+                    raise
+                what = "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move"
+                hint = "them to `model.device`, or nothing works on a GPU."
+                raise Wrong(f"{what} {hint}", wrong.symptom) from None
+            finally:
+                if "value" in student.last:
+                    note_tolerantly(student, student.last["value"])
 
     return ask

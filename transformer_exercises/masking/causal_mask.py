@@ -1,7 +1,5 @@
 """`causal_mask`: True exactly above the diagonal, on the device asked for; the mistakes shift, invert or convert it."""
 
-import torch
-
 from autograder.spec.exercise import Check, Exercise, Student, Wrong
 
 from ..asking import Asked, Cases, asks
@@ -12,9 +10,11 @@ _causal = asked(lambda: (([T], f"for T = {T}") for T in other_sizes(4, 1, 2, 3, 
 
 
 def _on_another(student: Student, asked: Asked) -> None:
-    got = student.value(asked.name, 5, device="meta", where="with device given")
-    if not isinstance(got, torch.Tensor) or got.device.type != "meta":
+    where = "with device given"
+    answer = student.call(asked.name, [5], {"device": "cuda"}, where, device="elsewhere")
+    if not answer["kept"]:
         raise Wrong("The mask is not made on the device that is asked for: pass `device=device` on.")
+    asked.same(answer["value"], asked.right(5), "The result", where)
 
 
 @asked

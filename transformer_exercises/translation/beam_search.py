@@ -32,7 +32,7 @@ class Scripted(Scripted):
         return row + float(sum(7 * v for v in prefix) % 5)
 
     def forward(self, source_ids, target_ids):
-        self.note(source_ids, target_ids)
+        self.check(source_ids, target_ids)
         rows = []
         for tokens in target_ids.tolist():
             after_bos = tokens[1:] if tokens[0] == self.bos_id else [self.V, *tokens]  # nothing else may stand first
@@ -175,7 +175,7 @@ def _extremes() -> Cases:
 def _refused(student: Student, asked: Asked) -> None:
     for beam_size in (0, -1):
         with student.case(), raises_error(f"beam_size = {beam_size}"):
-            model = scripted(student, (9, 1, 2, 0.5, 175))
+            model, _ = scripted(student, (9, 1, 2, 0.5, 175))
             student.call(asked.name, [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
 
 

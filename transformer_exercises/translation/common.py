@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind, unchanged
-from autograder.spec.exercise import Answer, Kept, Problem, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, devices_differ, generator_unchanged, note_rounded
+from autograder.spec.exercise import Answer, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.inputs import define_in_judge, device_is_kept, generator_unchanged, in_parts, note_rounded
 from autograder.spec.seeds import drawn
 
 from ..asking import Asked, Further
@@ -43,19 +43,16 @@ def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits:
 
 
 # A model for decoding, in the student's process and here. What follows depends on the source and on every token so far,
-# in whatever batch they stand; bos is never written. It notes how often it was asked.
+# in whatever batch they stand; bos is never written. What `scripted` makes notes how it was asked, in no attribute of
+# the model, which could be changed.
 SCRIPTED = """
 class Scripted(nn.Module):
     def __init__(self, V, bos_id, eos_id, eos_bonus, seed):
         super().__init__()
         self.anchor = nn.Parameter(torch.zeros(()))
         self.V, self.bos_id, self.eos_id, self.eos_bonus, self.seed = V, bos_id, eos_id, eos_bonus, seed
-        self.calls, self.modes, self.graphs = 0, set(), False
 
-    def note(self, source_ids, target_ids):
-        self.calls += 1
-        self.modes.add(self.training)
-        self.graphs = self.graphs or torch.is_grad_enabled()
+    def check(self, source_ids, target_ids):
         for name, ids in (("source_ids", source_ids), ("target_ids", target_ids)):
             if ids.dim() != 2:
                 raise ValueError(f"the model wants {name} of shape [batch, length], not {list(ids.shape)}")
@@ -63,15 +60,9 @@ class Scripted(nn.Module):
             raise ValueError(f"the model got {len(source_ids)} rows of source_ids and {len(target_ids)} of target_ids")
         if not target_ids.numel():
             raise LookupError("the model got no target_ids: they begin with bos_id")
-        if len(target_ids) > 1000 or self.calls > 500:
-            raise RuntimeError("the model was asked more than 500 times, or got more than 1000 rows at once")
-
-    def noted(self, what):
-        mode = self.training or (not self.came and True in self.modes)
-        return {"calls": self.calls, "graphs": self.graphs, "mode": mode}[what]
 
     def forward(self, source_ids, target_ids):
-        self.note(source_ids, target_ids)
+        self.check(source_ids, target_ids)
         state = (source_ids * torch.arange(1, source_ids.shape[1] + 1, device=source_ids.device)).sum(1)  # (B,)
         state = (31 * state + self.seed) % 10007
         states = []
@@ -85,9 +76,23 @@ class Scripted(nn.Module):
         return logits + self.anchor
 
 def scripted(training, *args):
-    model = Scripted(*args).train(training)
-    model.came = training
-    return model
+    modes, graphs = [], []
+
+    class Noting(Scripted):
+        def forward(self, source_ids, target_ids):
+            modes.append(self.training)
+            graphs.append(torch.is_grad_enabled())
+            if len(target_ids) > 1000 or len(modes) > 500:
+                raise RuntimeError("the model was asked more than 500 times, or got more than 1000 rows at once")
+            return super().forward(source_ids, target_ids)
+
+    model = Noting(*args).train(training)
+
+    def noted(what):
+        mode = model.training or (not training and any(modes))
+        return {"calls": len(modes), "graphs": any(graphs), "mode": mode}[what]
+
+    return model, noted
 """
 
 
@@ -117,8 +122,17 @@ def ids_differ(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len:
 Facts = tuple[Any, ...]  # what a model is made of: V, bos_id, eos_id and more
 
 
-def scripted(student: Student, args: Facts, training: bool = False, code: str = SCRIPTED) -> Kept:
-    return student.call(student.probe("scripted", code), [training, *args], keep=True)["value"]
+def scripted(student: Student, args: Facts, training: bool = False, code: str = SCRIPTED) -> list[Kept]:
+    """Return handles for a model and for the function that tells what it noted."""
+    made = student.call(student.probe("scripted", code), [training, *args], keep=True)["value"]
+    return in_parts(student, made, 2)
+
+
+def noted(student: Student, notes: Kept, what: str) -> Any:
+    """Return what a scripted model noted: the number of "calls", whether "graphs" were kept, or its "mode"."""
+    if not student.call(notes, ["calls"], record=False)["value"]:
+        raise Wrong("The model itself is never asked: each new token comes from the logits that `model(…)` returns.")
+    return student.value(notes, what)
 
 
 def decodes(
@@ -136,19 +150,19 @@ def decodes(
     """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
 
     Those that `by_name` lists are passed by name, in its order. `code` is another model's source. `right` stands for
-    what the reference gives. `then` asks for more, of the answer, the model and what is right.
+    what the reference gives. `then` asks for more, of the answer, the model's notes and what is right.
     """
 
     def ask(student: Student, asked: Asked) -> None:
         source_code = code or without_ties()
-        model = scripted(student, args, training, source_code)
+        model, notes = scripted(student, args, training, source_code)
         given = {"model": model, "source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
         by_place = [value for name, value in given.items() if name not in by_name]
         answer = student.call(asked.name, by_place, {name: given[name] for name in by_name if name in given}, where)
         given["model"] = define_in_judge(source_code, "Scripted")(*args)
         expected = asked.right(**given) if right is None else right
         asked.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
-        then(student, answer, model, expected)
+        then(student, answer, notes, expected)
 
     return ask
 
@@ -156,22 +170,23 @@ def decodes(
 def manners(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[Further]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
-    def stays(training: bool, student: Student, answer: Answer, model: Kept, _: Any) -> None:
+    def stays(training: bool, student: Student, answer: Answer, notes: Kept, _: Any) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         generator_unchanged(answer)
-        if student.value((model, "noted"), "mode") != training:
+        if noted(student, notes, "mode") != training:
             what = "training mode and is left in eval mode" if training else "eval mode and is put into training mode"
             symptom = "eval_mode" if training else "training_mode"
             raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
 
-    def names_device(student: Student, asked: Asked) -> None:  # what names none is put on the meta device, apart
-        model = scripted(student, args)
+    def names_device(student: Student, asked: Asked) -> None:
+        short = named | {"max_len": min(named["max_len"], 4)}  # operations there are slow
         try:
-            student.call(asked.name, [model, source, args[1], args[2], *named.values()], strict_device=True)
-        except Problem as problem:
-            if devices_differ(problem):
-                apart = "on a GPU it would be on the CPU, apart from source_ids and the model"
-                raise Wrong(f"A tensor is made without `device=…`: {apart}.", "device_not_kept") from None
+            device_is_kept(student, asked.name, [scripted(student, args)[0], source, args[1], args[2], *short.values()])
+        except Wrong as wrong:
+            if wrong.symptom != "device_not_kept":
+                raise
+            apart = "on a GPU it would be on the CPU, apart from source_ids and the model"
+            raise Wrong(f"A tensor is made without `device=…`: {apart}.", wrong.symptom) from None
 
     where, names = "with a model that is in training mode", ("model", "source_ids", "bos_id", "eos_id", *named)
     yield decodes(args, source, code=code, then=partial(stays, False), **named)

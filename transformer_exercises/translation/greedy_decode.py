@@ -10,7 +10,7 @@ from autograder.spec.inputs import normal
 from autograder.spec.seeds import drawn
 
 from ..asking import Cases, asks
-from .common import decodes, ids_differ, manners
+from .common import decodes, ids_differ, manners, noted
 
 
 def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
@@ -69,8 +69,8 @@ def _other_ids() -> Cases:
         yield decodes((V, bos_id, eos_id, 1.0, 2), source, f"with bos_id = {bos_id} and eos_id = {eos_id}", max_len=15)
 
 
-def _stopped(student: Student, _: Answer, model: Kept, right: list[list[int]]) -> None:
-    if student.value((model, "noted"), "calls") > sum(len(row) + 1 for row in right):
+def _stopped(student: Student, _: Answer, notes: Kept, right: list[list[int]]) -> None:
+    if noted(student, notes, "calls") > sum(len(row) + 1 for row in right):
         raise Wrong("The model is asked again although all rows have ended: stop decoding then.", "never_stops")
 
 
@@ -80,8 +80,8 @@ def _stops() -> Cases:
         yield decodes(args, _source(B, 3), f"for {B} rows, with max_len = 60", max_len=60, then=_stopped)
 
 
-def _no_graphs(student: Student, _: Answer, model: Kept, right: list[list[int]]) -> None:
-    if student.value((model, "noted"), "graphs"):
+def _no_graphs(student: Student, _: Answer, notes: Kept, right: list[list[int]]) -> None:
+    if noted(student, notes, "graphs"):
         raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
 
