@@ -9,42 +9,44 @@ import torch
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
+from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
 
 recall_step = reference("recall_step")
 
 # A model small enough to follow: the logits of a question are a row of a table, chosen by its word, plus a row chosen
-# by its number. It stands in for LookUp in the student's process, and in the judge's.
+# by its number. It stands in for LookUp in the student's process, and in the judge's. What `happened` says is noted in
+# no attribute, which could be changed.
 _TOY = """
 def make(table, bias, scale, training, stale):
+    modes, backwards = [], []
+
     class Toy(nn.Module):
         def __init__(self):
             super().__init__()
             self.table = nn.Parameter(table.clone())  # (W, V)
             self.bias = nn.Parameter(bias.clone())  # (V,)
-            self.modes, self.backwards = [], []
-            self.bias.register_hook(lambda grad: self.backwards.append(1))
+            self.bias.register_hook(lambda grad: backwards.append(1))
 
         def forward(self, pages):
-            self.modes.append(self.training)
+            modes.append(self.training)
             logits = scale * (self.table[pages[..., 0]] + self.bias)  # (B, S, V)
             return logits, (logits / 2).softmax(-1)
 
     toy = Toy().train(training)
     for p in toy.parameters():
         p.grad = torch.full_like(p, stale) if stale else None
-    return toy
+
+    def happened():
+        there = [p.grad is not None and bool(p.grad.abs().max()) for p in toy.parameters()]
+        return {"modes": {"inside": modes, "after": toy.training}, "backwards": len(backwards), "gradients": there}
+
+    return toy, happened
 
 def optimiser(model, name, **options):
     made = getattr(torch.optim, name)(model.parameters(), **options)
-    made.steps = []
-    made.register_step_pre_hook(lambda *args: made.steps.append(1))
-    return made
-
-def happened(model, optimiser):
-    there = [p.grad is not None and bool(p.grad.abs().max()) for p in model.parameters()]
-    modes = {"inside": model.modes, "after": model.training}
-    return {"modes": modes, "backwards": len(model.backwards), "steps": len(optimiser.steps), "gradients": there}
+    steps = []
+    made.register_step_pre_hook(lambda *args: steps.append(1))
+    return made, lambda: len(steps)
 """
 
 
@@ -68,10 +70,11 @@ class _Run:
 def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[Any]:
     """Take the steps and compare the parameters after each; return the answers."""
     toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training, run.stale]
-    mine = define_in_judge(_TOY, "make")(*toy)
-    my_optimiser = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **run.options)
-    model = student.build(student.probe("make", _TOY), *toy)
-    optimiser = student.build(student.probe("optimiser", _TOY), model, run.optimiser, **run.options)
+    mine, _ = define_in_judge(_TOY, "make")(*toy)
+    my_optimiser, _ = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **run.options)
+    model, happened = in_parts(student, student.build(student.probe("make", _TOY), *toy), 2)
+    made = student.build(student.probe("optimiser", _TOY), model, run.optimiser, **run.options)
+    optimiser, stepped = in_parts(student, made, 2)
     answers = []
     for step in range(run.steps):
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
@@ -85,7 +88,8 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
         note_rounded(student, answer["value"])
         answers.append((answer, expected, [pages, right]))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
-            modes = student.value(student.probe("happened", _TOY), model, optimiser)["modes"]
+            modes = student.value(happened)["modes"]
+            student.value(stepped)
             if modes["after"] != run.training or run.training not in modes["inside"]:
                 raise Wrong("The model's mode is changed (by train() or eval()): leave it as it is.", "mode_changed")
         if values:

@@ -9,7 +9,7 @@ from torch import nn
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Answer, Check, Exercise, Student
-from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, normal
+from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, in_parts, normal
 
 from .common import each, refusing, there
 
@@ -27,18 +27,14 @@ def make(weights, biases):
             rows[self.place] = rows.get(self.place, 0) + x.numel() // x.shape[-1]
             return super().forward(x)
 
-    class Attention(nn.Module):
-        def counted(self):
-            return list(rows.values())
-
-    attention = Attention()
+    attention = nn.Module()
     for name, weight, bias in zip(("q_proj", "k_proj", "v_proj", "out_proj"), weights, biases):
         layer = Counting(len(weight), len(weight)).to(weight.dtype)
         layer.weight.data.copy_(weight)
         layer.bias.data.copy_(bias)
         layer.place = name
         setattr(attention, name, layer)
-    return attention
+    return attention, lambda: list(rows.values())
 """
 
 
@@ -62,7 +58,8 @@ class _Text:
 
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
         """Return what the call for the T tokens after the first S is given."""
-        attention = there(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
+        made = there(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
+        attention, self.counted = in_parts(student, made, 2)
         cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
         return [attention, self.x[:, S : S + T].contiguous(), self.H, *([cache] if S else [])]
 
@@ -113,10 +110,16 @@ def _work(student: Student, sizes: tuple[Any, ...], S: int, T: int) -> None:
     arguments, answer = _asked(student, text, S, T)
     inputs = [arguments[1], *(arguments[3] if S else ())]
     unchanged(answer["inputs"], inputs, "x, cache")
-    again = any(row > len(text.x) * T for row in student.value((arguments[0], "counted")))
+    rows = student.value(text.counted)
+    refuse(
+        len(rows) < 4,
+        "",
+        "Not all of q_proj, k_proj, v_proj and out_proj are called: each new token goes through them.",
+    )
+    again = any(row > len(text.x) * T for row in rows)
     said = "More goes through the projections than the new tokens: what was computed before is computed again, which "
     refuse(again, "computed_again", f"{said}is what the cache is there to save.")
-    mine = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
+    mine, _ = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
     expected, upstream = gradients_of(lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs)
     answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
     same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))

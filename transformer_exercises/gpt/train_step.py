@@ -9,7 +9,7 @@ import torch
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Answer, Check, Exercise, Student
-from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
+from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
 
 from .common import a_number, differ, each, refusing, there
 
@@ -17,19 +17,21 @@ train_step = reference("train_step")
 refuse = refusing("train_step")
 
 # A model small enough to follow: the logits are a row of a table plus a bias, so the loss is GPT's and the gradients
-# are those of a softmax. It stands in for GPT in the student's process, and in the judge's.
+# are those of a softmax. It stands in for GPT in the student's process, and in the judge's. What `happened` says is
+# noted in no attribute, which could be cleared.
 _TOY = """
 def make(table, bias, scale, name, options):
+    backwards, modes, steps = [], [], []
+
     class Toy(nn.Module):
         def __init__(self):
             super().__init__()
             self.table = nn.Parameter(table.clone())  # (V, V)
             self.bias = nn.Parameter(bias.clone())  # (V,)
-            self.backwards, self.modes = [], []
-            self.bias.register_hook(lambda grad: self.backwards.append(1))
+            self.bias.register_hook(lambda grad: backwards.append(1))
 
         def forward(self, ids, targets=None):
-            self.modes.append(self.training)
+            modes.append(self.training)
             logits = scale * (self.table[ids] + self.bias)  # (B, T, V)
             if targets is None:
                 return logits, None
@@ -39,18 +41,18 @@ def make(table, bias, scale, name, options):
     groups = options.pop("groups", False)
     parameters = [{"params": [p]} for p in model.parameters()] if groups else model.parameters()
     made = getattr(torch.optim, name)(parameters, **options)
-    made.steps = []
-    made.register_step_pre_hook(lambda *args: made.steps.append(1))
-    return model, made
+    made.register_step_pre_hook(lambda *args: steps.append(1))
+
+    def happened():
+        there = [p.grad is not None and bool(p.grad.abs().max()) for p in model.parameters()]
+        trained = bool(modes) and all(modes) and model.training
+        return {"backwards": len(backwards), "steps": len(steps), "gradients": there, "training": trained}
+
+    return model, made, happened
 
 def stale(model, size):
     for p in model.parameters():
         p.grad = torch.full_like(p, size)
-
-def happened(model, optimiser):
-    there = [p.grad is not None and bool(p.grad.abs().max()) for p in model.parameters()]
-    trained = all(model.modes) and model.training
-    return {"backwards": len(model.backwards), "steps": len(optimiser.steps), "gradients": there, "training": trained}
 
 def numbers(model):
     return [p.detach().clone() for p in model.parameters()]
@@ -76,9 +78,9 @@ class _Run:
 def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[tuple[Answer, float, Any]]:
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
-    mine, my_optimiser = define_in_judge(_TOY, "make")(*given, dict(run.options))
-    both = there(student, _TOY, "make", *given, run.options, keep=True)
-    model, optimiser = (student.call((both, "__getitem__"), [i], keep=True)["value"] for i in (0, 1))
+    mine, my_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
+    made = there(student, _TOY, "make", *given, run.options, keep=True)
+    model, optimiser, happened = in_parts(student, made, 3)
     if run.stale:
         there(student, _TOY, "stale", model, run.stale)
     kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []
@@ -88,7 +90,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
         answer = student.call("train_step", [model, optimiser, *batch], kwargs, where=run.where)
         note_rounded(student, answer["value"])
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
-            refuse(not there(student, _TOY, "happened", model, optimiser)["training"], "eval_mode")
+            refuse(not student.value(happened)["training"], "eval_mode")
         if values:
             for got, own in zip(there(student, _TOY, "numbers", model), mine.parameters(), strict=True):
                 same_tensor(got, own.detach(), "A parameter", f"after step {step + 1} {run.where}")
