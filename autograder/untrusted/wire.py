@@ -14,6 +14,8 @@ import socket
 import struct
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -28,7 +30,10 @@ DTYPES = frozenset(  # PyTorch's own names
 _WHOLE = re.compile(r"-?[0-9]+")
 MAX_FRAME = 64 * 2**20  # bytes; larger messages are refused before they are read
 MAX_DEPTH = 16  # nesting of lists; protects both sides from deep recursion
-MAX_ITEMS = 1_000_000  # entries of lists and dictionaries in one message
+MAX_ITEMS = 1_000_000  # entries of lists and dictionaries in one message, all together
+MAX_KEYS = 100_000  # keys of dictionaries and members of sets in one message
+MAX_SAME_HASH = 100  # of these, in one dictionary or set: each is compared with all others of its hash
+MAX_TENSORS = 10_000  # in one message
 MAX_DIMS = 32  # of a tensor
 
 
@@ -128,38 +133,91 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
 
 
 def decode(packet: Packet) -> Any:
-    return _decode(packet.tree, packet.blobs, 0)
+    """Return the value of a message. Raise WireError if it is malformed, or costs more to read than an answer may."""
+    return _Decoder(packet.blobs).decode(packet.tree, 0)
 
 
-def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
-    if depth > 2 * MAX_DEPTH:
-        raise WireError("the value is nested too deeply")
-    if tree is None or isinstance(tree, (bool, int, float, str)):
-        return tree
-    if not isinstance(tree, dict) or not tree:
+class _Decoder:
+    """Decodes one message, and counts what is in it before it is built."""
+
+    def __init__(self, blobs: list[bytes]) -> None:
+        self.blobs = blobs
+        self.items = self.keys = self.tensors = 0
+        self.taken: set[int] = set()  # blobs that a tensor points to
+
+    def decode(self, tree: Any, depth: int) -> Any:
+        if depth > 2 * MAX_DEPTH:
+            raise WireError("the value is nested too deeply")
+        if tree is None or isinstance(tree, (bool, int, float, str)):
+            return tree
+        if not isinstance(tree, dict) or not tree:
+            raise WireError("not an encoded value")
+        if "tensor" in tree:
+            return self._tensor(tree)
+        kind, content = next(iter(tree.items()))
+        if kind in ("list", "tuple", "set"):
+            items = [self.decode(item, depth + 1) for item in self._list(content)]
+            return items if kind == "list" else tuple(items) if kind == "tuple" else set(self._distinct(items))
+        if kind == "dict":
+            pairs = self._list(content)
+            if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+                raise WireError("not an encoded dictionary")
+            keys = self._distinct([self.decode(key, depth + 1) for key, _ in pairs])
+            return {key: self.decode(value, depth + 1) for key, (_, value) in zip(keys, pairs, strict=True)}
+        if kind == "float" and content in ("inf", "-inf", "nan"):
+            return float(content)
+        if kind == "int" and isinstance(content, str) and len(content) < 2000 and _WHOLE.fullmatch(content):
+            return int(content)
+        if kind == "ref" and type(content) is int:
+            return Ref(content)
+        if kind == "seed" and type(content) is int:
+            return Seed(content)
+        if kind == "opaque" and isinstance(content, str):
+            return Opaque(content[:80])
         raise WireError("not an encoded value")
-    if "tensor" in tree:
-        return _decode_tensor(tree, blobs)
-    kind, content = next(iter(tree.items()))
-    if kind in ("list", "tuple", "set"):
-        items = [_decode(item, blobs, depth + 1) for item in _as_list(content)]
-        return items if kind == "list" else tuple(items) if kind == "tuple" else set(map(_hashable, items))
-    if kind == "dict":
-        pairs = [_as_list(pair) for pair in _as_list(content)]
-        if any(len(pair) != 2 for pair in pairs):
-            raise WireError("not an encoded dictionary")
-        return {_hashable(_decode(k, blobs, depth + 1)): _decode(v, blobs, depth + 1) for k, v in pairs}
-    if kind == "float" and content in ("inf", "-inf", "nan"):
-        return float(content)
-    if kind == "int" and isinstance(content, str) and len(content) < 2000 and _WHOLE.fullmatch(content):
-        return int(content)
-    if kind == "ref" and type(content) is int:
-        return Ref(content)
-    if kind == "seed" and type(content) is int:
-        return Seed(content)
-    if kind == "opaque" and isinstance(content, str):
-        return Opaque(content[:80])
-    raise WireError("not an encoded value")
+
+    def _list(self, value: Any) -> list[Any]:
+        self.items += len(value) if isinstance(value, list) else 0
+        if not isinstance(value, list) or self.items > MAX_ITEMS:
+            raise WireError("not an encoded list, or too long a one")
+        return value
+
+    def _distinct(self, values: list[Any]) -> list[Any]:
+        """Return what may be keys of a dictionary or members of a set; refuse what would take long to tell apart."""
+        self.keys += len(values)
+        if self.keys > MAX_KEYS:
+            raise WireError(f"more than {MAX_KEYS:,} keys of dictionaries and members of sets")
+        return _tell_apart(map(self._hashable, values))
+
+    def _hashable(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            value = tuple(map(self._hashable, value))
+        elif isinstance(value, set):
+            value = frozenset(value)
+        try:
+            hash(value)
+        except TypeError as error:
+            raise WireError("a key or set member that cannot be one") from error
+        return Opaque("tensor") if is_tensor(value) else value
+
+    def _tensor(self, tree: dict[str, Any]) -> torch.Tensor:
+        self.tensors += 1
+        if self.tensors > MAX_TENSORS:
+            raise WireError(f"more than {MAX_TENSORS:,} tensors")
+        index = tree.get("blob")
+        if type(index) is int:
+            if index in self.taken:  # `encode` writes none twice, and many tensors of one blob would fill the memory
+                raise WireError("two tensors with the same numbers in the message")
+            self.taken.add(index)
+        return _decode_tensor(tree, self.blobs)
+
+
+def _tell_apart(values: Iterable[Any]) -> list[Any]:
+    """Return the values as a list. Raise WireError if many have one hash: a dictionary of them takes the square."""
+    found = list(values)
+    if len(found) > MAX_SAME_HASH and max(Counter(map(hash, found)).values()) > MAX_SAME_HASH:
+        raise WireError(f"more than {MAX_SAME_HASH} keys of a dictionary or members of a set have the same hash")
+    return found
 
 
 def _decode_tensor(tree: dict[str, Any], blobs: list[bytes]) -> torch.Tensor:
@@ -182,8 +240,8 @@ def _decode_tensor(tree: dict[str, Any], blobs: list[bytes]) -> torch.Tensor:
         if len(blobs[index]) != math.prod(shape) * torch.empty((), dtype=dtype).element_size():
             raise WireError("a tensor whose numbers do not fit its shape")
         if blobs[index]:
-            raw = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8)
-            flat = raw != 0 if dtype is torch.bool else raw.clone().view(dtype)  # a byte of 2 is no valid bool
+            raw = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8)  # a copy, aligned and ours
+            flat = raw != 0 if dtype is torch.bool else raw.view(dtype)  # a byte of 2 is no valid bool
         else:
             flat = torch.empty(0, dtype=dtype)
         back = [order.index(d) for d in range(len(shape))]
@@ -201,24 +259,6 @@ def _is_shape(value: Any) -> TypeGuard[list[int]]:
 
 def _all_whole(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(n) is int for n in value)
-
-
-def _as_list(value: Any) -> list[Any]:
-    if not isinstance(value, list) or len(value) > MAX_ITEMS:
-        raise WireError("not an encoded list, or too long a one")
-    return value
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        value = tuple(map(_hashable, value))
-    elif isinstance(value, set):
-        value = frozenset(value)
-    try:
-        hash(value)
-    except TypeError as error:
-        raise WireError("a key or set member that cannot be one") from error
-    return Opaque("tensor") if is_tensor(value) else value
 
 
 class Channel:
@@ -242,14 +282,17 @@ class Channel:
             raise WireError("a reply with too much text")
         if total > self.limit or size > total:
             raise WireError(f"a message of {total / 2**20:.0f} MiB")
-        payload = self._exactly(total, deadline)
+        payload = memoryview(self._exactly(total, deadline))
+        text = bytes(payload[:size])
+        if text.count(b"[") + text.count(b"{") > 2 * MAX_ITEMS:  # each list or dictionary takes 60 bytes and more
+            raise WireError("a message with too many lists")
         try:
-            tree, lengths = json.loads(payload[:size])
+            tree, lengths = json.loads(text)
             blobs, start = [], size
             for length in lengths:
                 if type(length) is not int or length < 0:
                     raise ValueError(length)
-                blobs.append(payload[start : start + length])
+                blobs.append(bytes(payload[start : start + length]))
                 start += length
             if start != total:
                 raise ValueError("lengths")
@@ -257,7 +300,7 @@ class Channel:
             raise WireError("not a message") from error
         return Packet(tree, blobs)
 
-    def _exactly(self, count: int, deadline: float | None) -> bytes:
+    def _exactly(self, count: int, deadline: float | None) -> bytearray:
         parts = bytearray()
         while len(parts) < count:
             if deadline is not None:
@@ -272,7 +315,7 @@ class Channel:
             if not part:
                 raise EOFError("the other side has gone")
             parts += part
-        return bytes(parts)
+        return parts
 
     def close(self) -> None:
         self.sock.close()

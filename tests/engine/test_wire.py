@@ -14,6 +14,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from autograder.untrusted import wire
 from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet, Ref, Seed, WireError, decode, encode
 
 FEW, MANY = settings(max_examples=100), settings(max_examples=300)
@@ -288,3 +289,61 @@ def test_whoever_stops_in_the_middle_is_late_and_whoever_goes_without_reading_ha
         theirs.close()
         with pytest.raises(EOFError):
             Channel(mine).receive()
+
+
+SAME_HASH = [{"int": str(number * (2**61 - 1))} for number in range(wire.MAX_SAME_HASH + 1)]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"dict": [[key, 0] for key in SAME_HASH]},
+        {"set": SAME_HASH},
+        {"set": [{"tuple": [1, key]} for key in SAME_HASH]},
+        {"list": [1, {"dict": [[0, {"set": [{"set": [key]} for key in SAME_HASH]}]]}]},
+    ],
+    ids=["keys", "members", "tuples", "sets in sets"],
+)
+def test_keys_and_members_that_share_one_hash_are_refused(tree):
+    with pytest.raises(WireError, match="same hash"):
+        decode(Packet(tree))
+
+
+def test_no_tensor_points_to_the_numbers_of_another():
+    with pytest.raises(WireError, match="same numbers"):
+        decode(Packet({"list": [FLOATS | {"shape": [1]}] * 2}, [b"\0" * 4]))
+
+
+@pytest.mark.parametrize(
+    ("bound", "value"),
+    [
+        ("MAX_ITEMS", [[1] * 6, [2] * 6]),
+        ("MAX_KEYS", [dict.fromkeys(range(6), 0), set(range(6))]),
+        ("MAX_TENSORS", [torch.zeros(2)] * 11),
+    ],
+)
+def test_what_one_message_holds_is_bounded_all_together(monkeypatch, bound, value):
+    packet = encode(value)
+    decode(packet)
+    monkeypatch.setattr(wire, bound, 10)
+    with pytest.raises(WireError):
+        decode(packet)
+
+
+def test_a_message_with_too_many_lists_is_refused_unread(monkeypatch):
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        monkeypatch.setattr(wire, "MAX_ITEMS", 10)
+        monkeypatch.setattr(wire.json, "loads", None)
+        Channel(mine).send([[]] * 21)
+        with pytest.raises(WireError, match="too many lists"):
+            Channel(theirs).receive()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [list(range(100_000)), {f"word {n}": n for n in range(50_000)}, {n / 4 for n in range(20_000)}],
+    ids=["a list", "a vocabulary", "a set"],
+)
+def test_large_right_answers_pass(value):
+    assert decode(encode(value)) == value
