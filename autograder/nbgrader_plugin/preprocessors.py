@@ -357,7 +357,9 @@ class Judge(NbGraderPreprocessor):
     question_timeout = Float(Limits.question, help="Seconds that one question of the judge may take").tag(config=True)
     notebook_timeout = Float(Limits.notebook, help="Seconds that one notebook may take").tag(config=True)
     work_timeout = Float(
-        Limits.work, help="Seconds of a processor that the judge itself may spend on one notebook"
+        Limits.work,
+        help="Seconds of a processor that the judge itself may spend on one notebook. One exercise may take half of "
+        "what is left of it; an exercise that takes more earns nothing, and the others are marked",
     ).tag(config=True)
     memory = Integer(
         Limits.memory,

@@ -305,8 +305,8 @@ class ChildChannel(Channel):
 
     def receive(self, deadline: float | None = None) -> Packet:
         was_enabled = gc.isenabled()
-        gc.disable()
         try:
+            gc.disable()  # in here: whatever interrupts this, the collector goes on afterwards
             return super().receive(deadline)
         finally:
             if was_enabled:

@@ -28,13 +28,24 @@ from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
 from ...spec.course import course, given_names, question_or_exercise
 from ...spec.exercise import Question
+from ...work_limit import OverLimit, within
 from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .advice import Advisor
 from .isolated_rerun import Postponed, next_to_rerun
-from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .notices import (
+    LEFT_OUT,
+    RESTARTED,
+    SKIPPED,
+    STALLED,
+    TIME_UP,
+    TIME_UP_ASKING,
+    TOO_MUCH_READING,
+    TOO_MUCH_WORK,
+    TOO_OFTEN,
+)
 from .own_tests import deciding, explain_failure, pass_stderr
 from .tampering import Sign
 
@@ -42,6 +53,9 @@ log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before its remaining cells are skipped
 LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not come back from
+
+EXERCISE_SHARE = 0.5  # of what is left of the judge's work on a notebook, for one exercise
+WORK_GRACE = 5.0  # seconds of a processor beyond the budget until reading the notebook itself is stopped
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_REMARKS = 10  # sentences about cells, at the beginning of the page
@@ -73,7 +87,18 @@ class NotebookMarker:
     drawn_inputs_count: bool = False  # whether checks that fail with drawn inputs lose their points
 
     def run(self) -> dict[str, Verdict]:
-        self._started = time.process_time()
+        """Mark. What is not marked within the budget of the judge's work earns nothing; marks given before it stay."""
+        self._started = time.thread_time()
+        try:
+            within(self.limits.work + WORK_GRACE, self._run_cells)
+        except OverLimit:
+            log.warning("A notebook took more than the %.0f seconds of work_timeout", self.limits.work)
+            for cell in self.notebook.cells:
+                if (name := exercise_of(cell)) is not None and cell.metadata.nbgrader.grade_id not in self.verdicts:
+                    self._write(cell, zero(name, TOO_MUCH_READING))
+        return self.verdicts
+
+    def _run_cells(self) -> None:
         self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
         self._not_replayed: set[int] = set()
@@ -123,7 +148,6 @@ class NotebookMarker:
         finally:
             if self._session is not None:
                 self._session.close()
-        return self.verdicts
 
     @functools.cached_property
     def _effects(self) -> Effects:
@@ -163,7 +187,10 @@ class NotebookMarker:
         return self.limits.notebook - busy if self._within_work_limit() else -1.0
 
     def _within_work_limit(self) -> bool:
-        return time.process_time() - self._started < self.limits.work
+        return self._work_left() > 0
+
+    def _work_left(self) -> float:
+        return self.limits.work - (time.thread_time() - self._started)
 
     def _may_ask(self) -> bool:
         """Return True if questions may still be asked: until the notebook has used twice its time limit."""
@@ -324,12 +351,18 @@ class NotebookMarker:
         sources = _answer_sources(self.notebook)
         with session.questions() as ask:
             student = Student(ask, self._hand_in(name))
-            verdict = mark(name, student, own_parts=True)
-            needs = frozenset(uses(name, sources) | student.called)
-            if not verdict.full and depends_on_others(name, sources, student.called):
-                self._postponed.append(Postponed(cell, name, index, needs, verdict))
-                return verdict
-            return ask_again(verdict, Student(ask, student.hand_in), self.drawn_inputs_count)
+            verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True))
+            stopped = self._session is None  # the judge's work was too much
+            if verdict.full or stopped or not depends_on_others(name, sources, student.called):
+                return self._ask_again(verdict, student)
+        needs = frozenset(uses(name, sources) | student.called)
+        self._postponed.append(Postponed(cell, name, index, needs, verdict))
+        return verdict
+
+    def _ask_again(self, verdict: Verdict, student: Student) -> Verdict:
+        """Return the verdict with what inputs drawn for the hand-in show: see `judge.drawn_inputs`."""
+        again = Student(student.send, student.hand_in)  # the first one's record is the diagnosis's
+        return self._limited_work(verdict.exercise, lambda: ask_again(verdict, again, self.drawn_inputs_count))
 
     def _hand_in(self, name: str) -> str:
         """Return the text from which an exercise's drawn inputs follow; it changes with all that the answer reads."""
@@ -354,6 +387,18 @@ class NotebookMarker:
                 found.append(Sign(numbers.get(verdict.exercise, 0), verdict.exercise, "", what))
         return found
 
+    def _limited_work(self, name: str, work: Callable[[], Verdict]) -> Verdict:
+        """Return the verdict on one exercise; zero if it takes more than half of what is left of the judge's budget.
+
+        So the exercises after it can be marked. They are in a new session, since the old one may be amid a message.
+        """
+        try:
+            return within(self._work_left() * EXERCISE_SHARE, work)
+        except OverLimit:
+            log.warning("%s: marking it took more than its share of work_timeout; it earns nothing", name)
+            self._end()
+            return zero(name, TOO_MUCH_WORK.format(name=name))
+
     def _rerun_isolated(self) -> None:
         """Judge postponed exercises again, with working versions of the others: see `isolated_rerun`."""
         if self._postponed:
@@ -369,12 +414,12 @@ class NotebookMarker:
                 with session.questions() as ask:
                     open_still = {other.name for other in self._postponed}
                     student = Student(ask, self._hand_in(chosen.name))
-                    verdict = mark(chosen.name, student, keep=open_still)
-                    verdict = ask_again(verdict, Student(ask, student.hand_in), self.drawn_inputs_count)
+                    judge = functools.partial(mark, chosen.name, student, keep=open_still)
+                    verdict = self._limited_work(chosen.name, judge)
+                    if verdict.earned >= chosen.verdict.earned:
+                        self._write(chosen.cell, self._ask_again(verdict, student))
             finally:
                 self._end()
-            if verdict.earned >= chosen.verdict.earned:
-                self._write(chosen.cell, verdict)
 
     def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""

@@ -12,6 +12,14 @@ FAILED = "This submission could not be marked"  # heading of the notice in a not
 LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
 TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
+TOO_MUCH_WORK = (
+    "Comparing what this answer returned took more time than the marking of one exercise may take, so it earns "
+    "nothing: return only what `{name}` is to return."
+)
+TOO_MUCH_READING = (
+    "Reading the cells of this notebook took more time than marking may take, so this exercise was not marked: "
+    "leave out the cells that no answer needs."
+)
 RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )

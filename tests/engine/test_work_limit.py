@@ -1,0 +1,147 @@
+"""Tests that the judge's work is stopped at its limit, in any thread, and that nothing is stopped after it."""
+
+import asyncio
+import contextlib
+import gc
+import socket
+import threading
+from dataclasses import replace
+
+import pytest
+from class_copies import copy_of_the_course, gradebook, notebook, put, run
+from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
+
+from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
+from autograder.nbgrader_plugin.marking import notebook_marker
+from autograder.sandbox.session import ChildChannel
+from autograder.work_limit import OverLimit, within
+
+
+def forever():
+    while True:
+        pass
+
+
+def catching():
+    """Run on, three times, whatever is raised."""
+    for _ in range(3):
+        with contextlib.suppress(BaseException):
+            forever()
+    forever()
+
+
+def tried(work, seconds=0.02):
+    try:
+        return within(seconds, work)
+    except OverLimit:
+        return "stopped"
+
+
+def in_a_thread(work):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.parametrize("run_in", [lambda work: work(), in_a_thread], ids=["the main thread", "another"])
+@pytest.mark.parametrize("work", [forever, catching, lambda: tried(forever, 3600)], ids=["loops", "catches", "nested"])
+def test_work_is_stopped_in_the_thread_that_does_it(run_in, work):
+    assert run_in(lambda: tried(work)) == "stopped"
+    assert run_in(lambda: tried(lambda: "done", 3600)) == "done"
+
+
+def test_a_limit_stops_no_other_thread_and_no_later_work():
+    turns = []
+    assert in_a_thread(lambda: [tried(forever) for _ in range(5)]) == ["stopped"] * 5
+    for _ in range(2_000):  # the limit is reached about when the work ends
+        turns.append(tried(lambda: sum(range(300)), 1e-5))
+        sum(range(100))
+    assert set(turns) <= {"stopped", sum(range(300))}
+    assert not [one for one in threading.enumerate() if one.name == "work limit" and not one.left.is_set()]
+
+
+def test_no_time_left_stops_before_the_work():
+    assert tried(pytest.fail, 0) == "stopped"
+
+
+BUSY = """
+from autograder.nbgrader_plugin.marking import notebook_marker
+
+def busy(name, *arguments, mark=notebook_marker.mark, **options):
+    while name == "softmax":
+        pass
+    return mark(name, *arguments, **options)
+
+notebook_marker.mark = busy
+"""
+REST = sum(POINTS.values()) - POINTS["softmax"]
+
+
+def test_an_exercise_over_its_share_earns_nothing_and_the_others_are_marked(template, short, monkeypatch):
+    namespace = {}
+    monkeypatch.setattr(notebook_marker, "mark", notebook_marker.mark)
+    exec(BUSY, namespace)
+    _, verdicts = mark(template, short, ANSWERS, limits=replace(LIMITS, work=8.0))
+    assert earned(verdicts) == POINTS | {"softmax": 0.0}
+    assert "return only what `softmax` is to return" in verdicts["softmax"].remark
+
+
+def test_reading_cells_without_end_leaves_zeros_with_a_sentence(template, short, monkeypatch):
+    monkeypatch.setattr(notebook_marker, "WORK_GRACE", 0.05)
+    monkeypatch.setattr(notebook_marker.NotebookMarker, "_sharing_state", lambda self: forever())
+    _, verdicts = mark(template, short, ANSWERS, limits=replace(LIMITS, work=0.05))
+    assert earned(verdicts) == dict.fromkeys(POINTS, 0.0)
+    assert all("leave out the cells that no answer needs" in verdict.remark for verdict in verdicts.values())
+
+
+def test_the_garbage_collector_goes_on_whatever_interrupts_a_message(monkeypatch):
+    def interrupted():
+        gc_disable()
+        raise OverLimit
+
+    gc_disable = gc.disable
+    monkeypatch.setattr(gc, "disable", interrupted)
+    mine, theirs = socket.socketpair()
+    with mine, theirs, pytest.raises(OverLimit):
+        ChildChannel(mine).receive()
+    assert gc.isenabled()
+
+
+@pytest.fixture(scope="module")
+def busy_course(tmp_path_factory):
+    """Return a copy of the course in which marking softmax takes for ever."""
+    root = copy_of_the_course(tmp_path_factory.mktemp("busy") / "course", "c.Judge.work_timeout = 8.0\n")
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(BUSY)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["autograder grade", "nbgrader autograde", "formgrader"])
+def test_the_limit_holds_however_a_class_is_marked(busy_course, tmp_path, command, monkeypatch):
+    classroom = tmp_path / "classroom"
+    put(classroom, "ada", notebook())
+    run(busy_course, classroom, "nbgrader", "generate_assignment", NAME)
+    if command == "formgrader":
+        monkeypatch.setenv("COURSE_CLASSROOM", str(classroom))
+        monkeypatch.setenv("PYTHONPATH", str(busy_course))
+
+        async def press():
+            queue = MarkingQueue(busy_course)
+            answer = await queue.mark(NAME, "ada")
+            await queue._end()
+            return answer
+
+        assert asyncio.run(press())["success"]
+    else:
+        run(
+            busy_course,
+            classroom,
+            *command.split(),
+            NAME,
+            *(["--create"] if "nbgrader" in command else []),
+            status=None,
+        )
+    assert gradebook(classroom)["ada"]["score"][0] == REST
