@@ -21,6 +21,7 @@ from .student import Answer, Send, Student
 
 MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
 ENTRY = 4096  # overhead of an entry, in bytes
+TEXT_SIZE = 16  # bytes that a byte of a message's text counts as: it is lists, dictionaries and numbers
 
 Exchange = tuple[Packet, Packet]  # a question and the reply
 
@@ -131,7 +132,7 @@ def digest(packet: Packet) -> bytes:
 
 
 def size_of(packet: Packet) -> int:
-    return ENTRY + sum(map(len, packet.blobs))
+    return ENTRY + sum(map(len, packet.blobs)) + TEXT_SIZE * packet.text
 
 
 shared_cache = CheckCache()

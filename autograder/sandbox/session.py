@@ -24,6 +24,9 @@ from .private import data_folders, private_folders
 
 MAX_MESSAGES = 200_000  # per cell; a loop that displays something at each step reaches the output limit far earlier
 MAX_HEADER = 4 * 2**20  # bytes of text in a reply; numbers come separately
+MAX_REPLIES = 64 * 2**20  # bytes of all replies while one exercise is marked: they are kept for the diagnosis
+TEXT_SIZE = 16  # bytes that a byte of a reply's text counts as: it becomes lists, dictionaries and numbers
+TOO_LARGE = "its results are too large: more than {size} MiB for one exercise"
 MAX_OUTPUTS = 1_000  # outputs kept per cell
 MISSING = (
     "Nothing was marked: notebooks in the sandbox do not find the package {name}. They see what is installed in "
@@ -322,6 +325,7 @@ class _Questions:
         self.setup: list[Packet] = []  # requests to send to a new fork first
         self.asked = float("inf")  # when the last question was sent; a fork that fails before has died, not stalled
         self.lost = 0
+        self.size = 0  # of the replies
         self.refusal: dict[str, Any] | None = None  # the reply to every further question, once too many forks were lost
 
     def ask(self, packet: Packet) -> Packet:
@@ -347,6 +351,11 @@ class _Questions:
             return encode({"problem": facts})
         if packet.tree and ["do", "bind"] in packet.tree.get("dict", []):
             self.setup = [packet]
+        self.size += sum(map(len, reply.blobs)) + TEXT_SIZE * reply.text
+        if self.size > MAX_REPLIES:
+            self.close()
+            self.refusal = {"kind": "unreadable", "text": TOO_LARGE.format(size=MAX_REPLIES // 2**20)}
+            return encode({"problem": self.refusal})
         return reply
 
     def _exchange(self, packet: Packet) -> Packet:

@@ -68,6 +68,7 @@ class Packet:
 
     tree: Any
     blobs: list[bytes] = field(default_factory=list)
+    text: int = 0  # bytes of the tree as it was received
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
@@ -298,7 +299,7 @@ class Channel:
                 raise ValueError("lengths")
         except (ValueError, TypeError, RecursionError) as error:
             raise WireError("not a message") from error
-        return Packet(tree, blobs)
+        return Packet(tree, blobs, size)
 
     def _exactly(self, count: int, deadline: float | None) -> bytearray:
         parts = bytearray()

@@ -6,6 +6,7 @@ import gc
 import socket
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from class_copies import copy_of_the_course, gradebook, notebook, put, run
@@ -13,7 +14,9 @@ from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
 
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 from autograder.nbgrader_plugin.marking import notebook_marker
+from autograder.sandbox import session
 from autograder.sandbox.session import ChildChannel
+from autograder.untrusted.wire import Packet
 from autograder.work_limit import OverLimit, within
 
 
@@ -64,6 +67,18 @@ def test_a_limit_stops_no_other_thread_and_no_later_work():
 
 def test_no_time_left_stops_before_the_work():
     assert tried(pytest.fail, 0) == "stopped"
+
+
+@pytest.mark.parametrize("reply", [Packet("x", [b"0" * 500], 3), Packet("x", [], 50)], ids=["numbers", "text"])
+def test_beyond_a_bound_on_all_replies_an_exercise_is_asked_nothing_more(monkeypatch, reply):
+    asked = []
+    monkeypatch.setattr(session, "MAX_REPLIES", 2_000)
+    monkeypatch.setattr(session._Questions, "_exchange", lambda self, packet: asked.append(packet) or reply)
+    questions = session._Questions(SimpleNamespace(fork=lambda: SimpleNamespace(close=lambda: None)))
+    found = [questions.ask(Packet({})) for _ in range(9)]
+    assert 0 < found.count(reply) < len(asked) < 9
+    assert "results are too large" in str(found[-1].tree)
+    assert found[found.count(reply) :] == [found[-1]] * (9 - found.count(reply))
 
 
 BUSY = """
