@@ -127,7 +127,7 @@ def test_the_garbage_collector_goes_on_whatever_interrupts_a_message(monkeypatch
 @pytest.fixture(scope="module")
 def busy_course(tmp_path_factory):
     """Return a copy of the course in which marking softmax takes for ever."""
-    root = copy_of_the_course(tmp_path_factory.mktemp("busy") / "course", "c.Judge.work_timeout = 8.0\n")
+    root = copy_of_the_course(tmp_path_factory.mktemp("busy") / "course", "c.Judge.work_timeout = 30.0\n")
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(BUSY)
     return root
