@@ -11,6 +11,7 @@ from nbgrader.api import Grade, Gradebook
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.engine import make_url
 
+from ..files import private
 from .gradebook.locking import locked
 
 FILE = "marking_secret.key"
@@ -74,27 +75,32 @@ def ready_secret(course: CourseDirectory) -> ClassSecret:
     """Return the class's secret; make it if there is none. Raise SecretError if it cannot be read or made."""
     path = path_of(course)
     with locked(course.db_url):
-        if (known := read_secret(course)) is not None:
-            return known
-        late = f" made {date.today().isoformat()} after marks" if _has_marks(course) else ""
-        try:
-            _write_new(path, f"{ABOUT}{secrets.token_hex(32)}{late}\n", 0o660 if course.groupshared else 0o600)
-        except FileExistsError:  # by another process, where the database has no lock
-            return ready_secret(course)
-        except OSError as error:
-            why = os.strerror(error.errno or 0)
-            raise SecretError(f"The class's secret cannot be written to {path} ({why}): mend that folder.") from error
-        made = read_secret(course)
-    assert made is not None
-    return replace(made, new=True)
+        made, new = read_secret(course), False
+        if made is None:
+            late = f" made {date.today().isoformat()} after marks" if _has_marks(course) else ""
+            try:
+                new = _write_new(path, f"{ABOUT}{secrets.token_hex(32)}{late}\n")
+            except OSError as error:
+                why = os.strerror(error.errno or 0)
+                raise SecretError(
+                    f"The class's secret cannot be written to {path} ({why}): mend that folder."
+                ) from error
+            made = read_secret(course)
+    if made is None:
+        raise SecretError(f"The class's secret, {path}, is a link that leads nowhere. {REMEDY}")
+    private(path, course.groupshared)  # a copy from a backup may be open to others
+    return replace(made, new=new)
 
 
-def _write_new(path: Path, text: str, mode: int) -> None:
-    """Write a file that nobody else can read at any moment. Raise FileExistsError if there is one."""
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+def _write_new(path: Path, text: str) -> bool:
+    """Write a file for its owner only. Return False if one is there (databases on servers have no lock)."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return False
     with open(descriptor, "w", encoding="ascii") as file:
         file.write(text)
-    path.chmod(mode)  # whatever the umask
+    return True
 
 
 def _has_marks(course: CourseDirectory) -> bool:

@@ -53,8 +53,10 @@ def test_the_secret_is_for_its_owner_or_the_group_that_shares(place, no_umask, s
     assert made.new
     assert len(made.key) == 32
     assert mode(path_of(place)) == expected
+    path_of(place).chmod(0o666)  # as a copy from a backup may be
     again = ready_secret(place)
     assert (again.key, again.new, again.remark) == (made.key, False, "")
+    assert mode(path_of(place)) == expected
 
 
 def test_two_processes_that_make_the_secret_at_once_use_the_same(tmp_path):
@@ -77,6 +79,17 @@ def test_a_damaged_secret_is_named_and_not_replaced(place, content):
     with pytest.raises(SecretError, match=rf"{FILE}.* (empty or damaged|no text).* backup"):
         ready_secret(place)
     assert path_of(place).read_bytes() == content
+
+
+def test_a_link_or_folder_in_place_of_the_secret_is_named(place, tmp_path):
+    path_of(place).symlink_to(tmp_path / "missing")
+    with pytest.raises(SecretError, match=rf"{FILE}.* leads nowhere"):
+        ready_secret(place)
+    path_of(place).unlink()
+    path_of(place).mkdir()
+    with pytest.raises(SecretError, match=rf"{FILE}.* directory"):
+        ready_secret(place)
+    assert not (tmp_path / "missing").exists()
 
 
 def test_a_secret_made_after_marks_says_so_from_then_on(place):
