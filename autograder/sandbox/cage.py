@@ -31,6 +31,7 @@ WRITABLE = (HOME, "/tmp", "/dev/shm")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 INODES = 20_000  # files that one notebook may create in each writable directory
 MAX_FILE = 64 * 2**20  # larger files of a submission are not copied in
+TIMESTAMP = "timestamp.txt"  # nbgrader's: says when something was handed in, and is no part of it
 OPEN_FILES = 512
 
 SYSTEM = (
@@ -249,15 +250,17 @@ def hidden(private: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> tu
 
 
 def submitted_files(folder: str) -> Iterator[str]:
-    """Yield the paths, relative to `folder`, of a submission's files: no notebooks, links, or files over MAX_FILE."""
+    """Yield relative paths of a submission's files: no notebooks, links, time stamp, or files over MAX_FILE."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(parent, name)
+            relative = os.path.relpath(path, folder)
             with contextlib.suppress(OSError):
                 about = os.lstat(path)
-                if stat.S_ISREG(about.st_mode) and not name.endswith(".ipynb") and about.st_size <= MAX_FILE:
-                    yield os.path.relpath(path, folder)
+                left_out = name.endswith(".ipynb") or relative == TIMESTAMP or about.st_size > MAX_FILE
+                if stat.S_ISREG(about.st_mode) and not left_out:
+                    yield relative
 
 
 def copy_files(source: str, target: str, uid: int | None = None) -> None:
