@@ -55,7 +55,7 @@ def test_a_private_file_is_its_owners_from_the_start(umask, tmp_path, monkeypatc
     assert seen == [(0o600, b"text"), (0o660, b"text")]
 
 
-def test_a_private_file_takes_the_place_of_an_open_one_and_of_what_a_kill_left(umask, tmp_path):
+def test_a_private_file_replaces_an_open_one_and_what_a_kill_left(umask, tmp_path):
     path, left = tmp_path / "secret", tmp_path / ".secret.new"
     for old in (path, left):
         old.write_text("old")

@@ -94,7 +94,7 @@ notebook_marker.mark = busy
 REST = sum(POINTS.values()) - POINTS["softmax"]
 
 
-def test_an_exercise_over_its_share_earns_nothing_and_the_others_are_marked(template, short, monkeypatch):
+def test_an_exercise_over_its_share_earns_nothing_and_others_are_marked(template, short, monkeypatch):
     namespace = {}
     monkeypatch.setattr(notebook_marker, "mark", notebook_marker.mark)
     exec(BUSY, namespace)
