@@ -4,12 +4,14 @@ A signal would reach only the main thread of a process, and marking also runs in
 """
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 AGAIN = 0.05  # seconds of a processor until the exception comes again, where the work caught it
+IMPORTS = "<frozen importlib._bootstrap>"  # the file of Python's own code that imports a module
 
 T = TypeVar("T")
 
@@ -21,7 +23,8 @@ class OverLimit(BaseException):
 def within(seconds: float, work: Callable[[], T]) -> T:
     """Return the result of `work`. Raise OverLimit in it once its thread has spent this processor time.
 
-    A call in C is not interrupted: the exception waits for its end. No exception comes after this function has ended.
+    A call in C is not interrupted: the exception waits for its end, as for that of an import, since a module imported
+    by half would stay so for whatever comes later. No exception comes after this function has ended.
     """
     if seconds <= 0:
         raise OverLimit
@@ -57,13 +60,21 @@ class _Watch(threading.Thread):
         while not self.left.wait(max(self.end - self.spent(), 0.0) + 1e-3):  # no clock of a thread outruns the wall's
             with self.sending:
                 if not self.left.is_set() and self.spent() >= self.end:
-                    _send(self.watched, OverLimit)
+                    if not _is_importing(self.watched):
+                        _send(self.watched, OverLimit)
                     self.end = self.spent() + AGAIN
 
     def stop(self) -> None:
         with self.sending:
             self.left.set()
             _send(self.watched, None)
+
+
+def _is_importing(thread: int) -> bool:
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code.co_filename != IMPORTS:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _send(thread: int, error: type[BaseException] | None) -> None:

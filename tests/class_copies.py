@@ -1,9 +1,13 @@
 """Copies of the course with classrooms in them, for tests that mark whole classes."""
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +67,30 @@ def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> s
     said, _ = process.communicate(timeout=600)
     assert status is None or process.returncode == status, said
     return said
+
+
+@contextlib.contextmanager
+def dask_cluster(root: Path, place: Path, workers: int, threads: int = 1) -> Iterator[tuple[str, list[Any]]]:
+    """Start a Dask scheduler with workers, each a process without a classroom; yield its address and the workers."""
+    about = place / "scheduler.json"
+    environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    environment.pop("COURSE_CLASSROOM", None)
+    worker = ["worker", "--nthreads", str(threads), "--no-nanny", "--no-dashboard", "--local-directory", str(place)]
+    processes = []
+    try:
+        for command in (["scheduler", "--port", "0", "--no-dashboard"], *[worker] * workers):
+            command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(about)]
+            with (place / f"{len(processes)}.log").open("w") as log:
+                processes.append(subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log))
+        until = time.monotonic() + 120
+        while not about.is_file():
+            assert time.monotonic() < until, "the scheduler does not start"
+            time.sleep(0.05)
+        yield json.loads(about.read_text())["address"], processes[1:]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def gradebook(classroom: Path) -> dict[str, Any]:

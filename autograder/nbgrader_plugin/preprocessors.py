@@ -27,6 +27,7 @@ from traitlets import Bool, Float, Integer, List, TraitError
 
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
+from ..work_limit import OverLimit, within
 from . import privacy
 from .class_secret import ClassSecret, SecretError, ready_secret
 from .gradebook.locking import is_released, locked, make_ready, share_engines
@@ -36,7 +37,7 @@ from .hidden_tests import UnknownName, exercise_of, refuse_unknown_names, visibl
 from .intake import repair, resubmission, student_folder, timestamps
 from .intake.overlooked import NOT_MEANT, overlooked
 from .marking import tampering
-from .marking.notices import FAILED
+from .marking.notices import FAILED, TOO_LONG
 from .release.generate import changed_settings, register_assignment
 
 if TYPE_CHECKING:
@@ -274,12 +275,17 @@ class SubmissionExporter(NotebookExporter):
         problem = found.whole or found.refused.get(path.name) if found else None
         digest = {resubmission.KEY: found.digest} if found else {}
         if not problem:
+            troubles, names = found.troubles if found else (), frozenset(released)
             try:
-                read = repair.load(path, release, found.troubles if found else (), frozenset(released))
+                limit = Judge(parent=self.parent).work_timeout
+                read = within(limit, lambda: repair.load(path, release, troubles, names))
                 read.metadata.update(digest)
                 return self.from_notebook_node(read, resources)
             except sqlalchemy.exc.OperationalError:
                 raise
+            except OverLimit:
+                self.log.warning("%s: reading it took more than work_timeout; it earns nothing", path)
+                problem = TOO_LONG
             except Exception:
                 self.log.exception("%s could not be prepared for marking", path)
                 problem = UNPREPARED
@@ -388,17 +394,23 @@ class Judge(NbGraderPreprocessor):
     templates: ClassVar[dict[tuple[str, ...], "Template"]] = {}  # this process's, by the modules that they preload
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        submission = resources["nbgrader"]
+        submission, place = resources["nbgrader"], resources["metadata"].get("path", "")
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
-        found = tampering.find_signs(nb, notes)
+        found: list[tampering.Sign] = []
         remarks: list[str] = []
-        problem = about.get("problem") or self._mark(nb, resources, remarks, found)
+        problem = about.get("problem")
+        try:
+            found = within(self.work_timeout, lambda: tampering.find_signs(nb, notes))
+            problem = problem or self._mark(nb, resources, remarks, found)
+        except OverLimit:
+            self.log.warning("%s: reading it took more than work_timeout; it earns nothing", place)
+            problem = problem or TOO_LONG
         tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
-            self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
+            self.log.warning("%s: %s %s  [%s]", place, where, one.what, one.line)
         if problem is not None:
             from .marking.notebook_marker import zero_everywhere
 

@@ -1,16 +1,26 @@
 """Tests that `autograder grade` leaves a classroom as nbgrader would, even after interruptions."""
 
 import json
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
+from class_copies import (
+    BEST,
+    FULL,
+    NAME,
+    copy_of_the_course,
+    dask_cluster,
+    files,
+    gradebook,
+    notebook,
+    processes_of,
+    put,
+    run,
+    start,
+)
 from conftest import missing, wait_for
 from nbgrader.api import Gradebook
 
@@ -275,27 +285,10 @@ def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp
 
 @pytest.fixture(scope="module")
 def cluster(course, tmp_path_factory):
-    """Start a Dask scheduler with three workers, each a process with its own home and no classroom."""
+    """Start a Dask scheduler with three workers."""
     pytest.importorskip("distributed", reason="Dask is not installed: pip install 'autograder[cluster]'")
-    place = tmp_path_factory.mktemp("cluster")
-    about = place / "scheduler.json"
-    processes = []
-
-    def begin(*command):
-        environment = os.environ | {"PYTHONPATH": str(course), "OMP_NUM_THREADS": "1"}
-        environment.pop("COURSE_CLASSROOM", None)
-        log = (place / f"{len(processes)}.log").open("w")
-        command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(about)]
-        processes.append(subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log))
-
-    begin("scheduler", "--port", "0", "--no-dashboard")
-    for _ in range(3):
-        begin("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place))
-    wait_for(about.is_file)
-    yield json.loads(about.read_text())["address"], processes[1:]
-    for process in processes:
-        process.kill()
-        process.wait()
+    with dask_cluster(course, tmp_path_factory.mktemp("cluster"), workers=3) as cluster:
+        yield cluster
 
 
 @in_every_way

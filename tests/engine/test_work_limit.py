@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import gc
+import importlib
+import shutil
 import socket
+import sys
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from class_copies import copy_of_the_course, gradebook, notebook, put, run
+from class_copies import copy_of_the_course, dask_cluster, gradebook, notebook, put, run
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
 
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
@@ -63,6 +66,15 @@ def test_a_limit_stops_no_other_thread_and_no_later_work():
         sum(range(100))
     assert set(turns) <= {"stopped", sum(range(300))}
     assert not [one for one in threading.enumerate() if one.name == "work limit" and not one.left.is_set()]
+
+
+def test_an_import_is_not_stopped_halfway(tmp_path, monkeypatch):
+    (tmp_path / "takes_long.py").write_text(
+        "import time\nend = time.thread_time() + 0.1\nwhile time.thread_time() < end:\n    pass\nwhole = True\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert tried(lambda: [importlib.import_module("takes_long"), forever()]) == "stopped"
+    assert sys.modules.pop("takes_long").whole
 
 
 def test_no_time_left_stops_before_the_work():
@@ -124,39 +136,57 @@ def test_the_garbage_collector_goes_on_whatever_interrupts_a_message(monkeypatch
     assert gc.isenabled()
 
 
+ENDLESS = """
+from autograder.nbgrader_plugin.intake import repair
+
+def endless(path, *arguments, load=repair.load):
+    while b"read for ever" in path.read_bytes():
+        pass
+    return load(path, *arguments)
+
+repair.load = endless
+"""
+
+
 @pytest.fixture(scope="module")
 def busy_course(tmp_path_factory):
-    """Return a copy of the course in which marking softmax takes for ever."""
-    root = copy_of_the_course(tmp_path_factory.mktemp("busy") / "course", "c.Judge.work_timeout = 30.0\n")
+    """Return a copy of the course in which marking softmax takes for ever, and reading a certain comment; a class."""
+    place = tmp_path_factory.mktemp("busy")
+    root = copy_of_the_course(place / "course", "c.Judge.work_timeout = 3.0\n")
     with (root / "nbgrader_config.py").open("a") as config:
-        config.write(BUSY)
-    return root
+        config.write(BUSY + ENDLESS)
+    put(place / "class", "ada", notebook())
+    put(place / "class", "bob", notebook(comment="read for ever"))
+    run(root, place / "class", "nbgrader", "generate_assignment", NAME)
+    return root, place / "class"
+
+
+async def press_the_button(root):
+    """Mark both students as Formgrader's button does."""
+    queue = MarkingQueue(root)
+    for student in ("ada", "bob"):
+        await queue.mark(NAME, student)
+    await queue._end()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["autograder grade", "nbgrader autograde", "formgrader"])
-def test_the_limit_holds_however_a_class_is_marked(busy_course, tmp_path, command, monkeypatch):
-    classroom = tmp_path / "classroom"
-    put(classroom, "ada", notebook())
-    run(busy_course, classroom, "nbgrader", "generate_assignment", NAME)
-    if command == "formgrader":
+@pytest.mark.parametrize("way", ["grade", "autograde", "formgrader", "dask"])
+def test_the_limit_holds_however_a_class_is_marked(busy_course, tmp_path, way, monkeypatch):
+    root, known = busy_course
+    classroom = shutil.copytree(known, tmp_path / "classroom")
+    if way == "grade":
+        run(root, classroom, "autograder", "grade", NAME, "--workers", "1")
+    elif way == "autograde":
+        run(root, classroom, "nbgrader", "autograde", NAME, "--create")
+    elif way == "formgrader":
         monkeypatch.setenv("COURSE_CLASSROOM", str(classroom))
-        monkeypatch.setenv("PYTHONPATH", str(busy_course))
-
-        async def press():
-            queue = MarkingQueue(busy_course)
-            answer = await queue.mark(NAME, "ada")
-            await queue._end()
-            return answer
-
-        assert asyncio.run(press())["success"]
+        monkeypatch.setenv("PYTHONPATH", str(root))
+        asyncio.run(press_the_button(root))
     else:
-        run(
-            busy_course,
-            classroom,
-            *command.split(),
-            NAME,
-            *(["--create"] if "nbgrader" in command else []),
-            status=None,
-        )
-    assert gradebook(classroom)["ada"]["score"][0] == REST
+        pytest.importorskip("distributed", reason="Dask is not installed: pip install 'autograder[cluster]'")
+        with dask_cluster(root, tmp_path, workers=1, threads=2) as (address, _):
+            run(root, classroom, "autograder", "grade", NAME, "--scheduler", address)
+    book = gradebook(classroom)
+    assert {student: book[student]["score"][0] for student in book["students"]} == {"ada": REST, "bob": 0}
+    [page] = (classroom / "autograded" / "bob").rglob("*.ipynb")
+    assert "Reading this notebook took more time" in page.read_text()

@@ -48,7 +48,8 @@ def walk(node: ast.AST, aliases: Aliases) -> Iterator[tuple[ast.AST, Aliases]]:
     """Yield all nodes below this one, each with the aliases that hold there: a function's own names hide them."""
     if isinstance(node, FUNCTIONS):
         own = {name for _, name, origin in _bound(node) if not origin}
-        aliases = {name: origin for name, origin in aliases.items() if name not in own}
+        if hidden := own & aliases.keys():  # seldom: a copy for each function would take the square
+            aliases = {name: origin for name, origin in aliases.items() if name not in hidden}
     yield node, aliases
     for child in ast.iter_child_nodes(node):
         yield from walk(child, aliases)

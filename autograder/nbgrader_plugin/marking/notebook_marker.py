@@ -4,8 +4,9 @@ import ast
 import functools
 import logging
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,7 @@ class NotebookMarker:
 
     def run(self) -> dict[str, Verdict]:
         """Mark. What is not marked within the budget of the judge's work earns nothing; marks given before it stay."""
+        _load(name for cell in self.notebook.cells if (name := exercise_of(cell)) is not None)
         self._started = time.thread_time()
         try:
             within(self.limits.work + WORK_GRACE, self._run_cells)
@@ -439,6 +441,14 @@ class NotebookMarker:
             verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
+
+
+def _load(names: Iterable[str]) -> None:
+    """Load what marks these exercises: a process's first notebook does not pay for imports of seconds."""
+    for name in names:
+        question_or_exercise(name)  # imports its module
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.optim.SGD([torch.zeros(1)])  # what PyTorch imports when it is first used
 
 
 def _is_given(cell: NotebookNode) -> bool:

@@ -20,6 +20,10 @@ TOO_MUCH_READING = (
     "Reading the cells of this notebook took more time than marking may take, so this exercise was not marked: "
     "leave out the cells that no answer needs."
 )
+TOO_LONG = (
+    "Reading this notebook took more time than marking may take, so nothing in it was marked: leave out the cells that "
+    "no answer needs, and hand it in again."
+)
 RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
