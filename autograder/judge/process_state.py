@@ -74,8 +74,8 @@ _of_magic = _finder(
 _MAGIC = re.compile(r"^[ \t]*%(%?[^\n]*)|(?:^|=)[ \t]*(!)|=[ \t]*%([^\n]*)", re.MULTILINE)
 _LONE_MAGIC = re.compile(r"\s*(cd|pushd|popd)\b")  # IPython takes a lone line `cd ..` without its sign
 _FILTERS = ("filterwarnings", "simplefilter")
-# A line that changes the working folder
-MOVING_LINE = re.compile(r"^[ \t]*(?:%?[ \t]*(?:cd|pushd|popd)\b|[^\n#]*\bchdir[ \t]*\()[^\n]*", re.MULTILINE)
+# A line that changes the working folder. Blanks are never given back (`*+`): long runs of them would take the square.
+MOVING_LINE = re.compile(r"^[ \t]*+(?:%?+[ \t]*+(?:cd|pushd|popd)\b|[^\n#]*\bchdir[ \t]*+\()[^\n]*", re.MULTILINE)
 
 
 @dataclass

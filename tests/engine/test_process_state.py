@@ -7,7 +7,7 @@ from conftest import NOTEBOOKS, graded_only, read
 from nbformat.v4 import new_code_cell
 from submissions import ANSWERS, FILES, LIMITS, NAME, POINTS, answers, earned, insert_before, mark, mended, verdicts_on
 
-from autograder.judge.process_state import EVERYTHING, RANDOM, SETTINGS, SURROUNDINGS, ProcessState
+from autograder.judge.process_state import EVERYTHING, MOVING_LINE, RANDOM, SETTINGS, SURROUNDINGS, ProcessState
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
@@ -169,3 +169,9 @@ def test_a_failure_after_going_back_names_nothing(template, short):
     marker = NotebookMarker(mended(submitted, short), template, None, LIMITS)
     marker.run()
     assert marker.remarks == []
+
+
+def test_a_long_line_of_blanks_is_read_in_one_pass():
+    blanks = " \t" * 100_000
+    assert not MOVING_LINE.search(blanks)
+    assert MOVING_LINE.findall(f"{blanks}\n  % cd ..\n x; os.chdir ('..')") == ["  % cd ..", " x; os.chdir ('..')"]
