@@ -5,6 +5,8 @@ import json
 import math
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import damage  # noqa: F401 (its profile says whether examples are the same in every run)
@@ -347,3 +349,27 @@ def test_a_message_with_too_many_lists_is_refused_unread(monkeypatch):
 )
 def test_large_right_answers_pass(value):
     assert decode(encode(value)) == value
+
+
+PEAK = """
+import os, re, socket, torch
+from autograder.untrusted.wire import Channel, decode, encode
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+mine, theirs = socket.socketpair()
+if os.fork() == 0:
+    packet = encode(torch.zeros(2**22))
+    Channel(mine).send(packet.tree, packet.blobs)
+    os._exit(0)
+before = peak()
+decode(Channel(theirs).receive())
+print((peak() - before) / 2**14)  # in units of its 16 MiB
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process's memory alone")
+def test_reading_a_reply_takes_at_most_three_times_its_size():
+    process = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert 0.9 < float(process.stdout) < 3.1
