@@ -83,7 +83,7 @@ def ready_secret(course: CourseDirectory) -> ClassSecret:
             except OSError as error:
                 why = os.strerror(error.errno or 0)
                 raise SecretError(
-                    f"The class's secret cannot be written to {path} ({why}): mend that folder."
+                    f"The class's secret cannot be written to {path} ({why}): make that folder writable."
                 ) from error
             made = read_secret(course)
     if made is None:
