@@ -24,7 +24,7 @@ class Limits:
     cell: float = 120.0
     question: float = 10.0
     notebook: float = 900.0
-    work: float = 900.0  # processor time that the trusted side may spend on one notebook
+    work: float = 180.0  # processor time that the trusted side may spend on one notebook
     memory: int = 8 * 2**30  # beyond the template's: address space of each process, real memory of all together
     output: int = 4 * 2**20  # for each cell
     file: int = 256 * 2**20
