@@ -21,6 +21,7 @@ from .student import SYMPTOMS, UNDEFINED, Record, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
+MOST_ASKED_AGAIN = 6  # checks of an exercise, where they give no more than a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
@@ -86,12 +87,15 @@ def mark(name: str, student: Student, own_parts: bool = False, keep: Collection[
 def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
     """Return the verdict with the passed checks that fail with inputs drawn for the hand-in.
 
-    They earn nothing if that `counts`. No message shows the inputs: they stay what nobody has seen.
+    They earn nothing if that `counts`; otherwise the hand-in chooses some of the checks, which bounds the cost. No
+    message shows the inputs: they stay what nobody has seen.
     """
     declared = question_or_exercise(verdict.exercise)
     passed = {line.title for line in verdict.lines if line.passed}
     if isinstance(declared, Question) or not verdict.earned or not student.hand_in:
         return verdict
+    if not counts:
+        passed = set(random.Random(student.hand_in).sample(sorted(passed), min(len(passed), MOST_ASKED_AGAIN)))
     asked = [check for check in declared.checks if check.title in passed]
     learned = {check.title for check in failed_again(declared, asked, student)}
     if counts and learned:

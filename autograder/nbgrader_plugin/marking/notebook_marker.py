@@ -102,7 +102,8 @@ class NotebookMarker:
 
     def _run_cells(self) -> None:
         self._shown = 0  # characters of outputs
-        self._spent = 0.0  # seconds that ended sessions were busy
+        self._spent = 0.0  # seconds that ended sessions were busy, less those of `_asking_again`
+        self._asking_again = 0.0  # seconds that sessions were busy with drawn inputs
         self._not_replayed: set[int] = set()
         self._tests_run: set[int] = set()
         self._skipped: list[int] = []
@@ -355,16 +356,32 @@ class NotebookMarker:
             student = Student(ask, self._hand_in(name))
             verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True))
             stopped = self._session is None  # the judge's work was too much
+            verdict = self._ask_again(verdict, student)
             if verdict.full or stopped or not depends_on_others(name, sources, student.called):
-                return self._ask_again(verdict, student)
+                return verdict
         needs = frozenset(uses(name, sources) | student.called)
         self._postponed.append(Postponed(cell, name, index, needs, verdict))
         return verdict
 
     def _ask_again(self, verdict: Verdict, student: Student) -> Verdict:
-        """Return the verdict with what inputs drawn for the hand-in show: see `judge.drawn_inputs`."""
-        again = Student(student.send, student.hand_in)  # the first one's record is the diagnosis's
-        return self._limited_work(verdict.exercise, lambda: ask_again(verdict, again, self.drawn_inputs_count))
+        """Return the verdict with what inputs drawn for the hand-in show; as it is if that takes too much work or time.
+
+        The time is not the student's: an answer that is right loses nothing by being asked again.
+        """
+        session = self._session
+        if session is None or self._asking_again > self.limits.notebook:
+            return verdict
+        busy = session.busy
+        try:
+            again = functools.partial(ask_again, verdict, student, self.drawn_inputs_count)
+            return within(self._work_left() * EXERCISE_SHARE, again)
+        except OverLimit:
+            log.warning("%s: asking it again took more than its share of work_timeout", verdict.exercise)
+            self._end()
+            return verdict
+        finally:
+            self._asking_again += session.busy - busy
+            self._spent -= session.busy - busy
 
     def _hand_in(self, name: str) -> str:
         """Return the text from which an exercise's drawn inputs follow; it changes with all that the answer reads."""
@@ -384,8 +401,9 @@ class NotebookMarker:
         found = []
         for verdict in self.verdicts.values():
             if verdict.learned:
-                share = f"{len(verdict.learned)} of {verdict.asked_again} checks"
-                what = f"right on the known inputs, wrong on {share} with inputs drawn for this hand-in"
+                share = f"{len(verdict.learned)} of {verdict.asked_again}"
+                why = "learned, or a fault that no known one shows"
+                what = f"right on the known inputs, wrong on {share} drawn ones: {why}"
                 found.append(Sign(numbers.get(verdict.exercise, 0), verdict.exercise, "", what))
         return found
 
@@ -417,9 +435,9 @@ class NotebookMarker:
                     open_still = {other.name for other in self._postponed}
                     student = Student(ask, self._hand_in(chosen.name))
                     judge = functools.partial(mark, chosen.name, student, keep=open_still)
-                    verdict = self._limited_work(chosen.name, judge)
+                    verdict = self._ask_again(self._limited_work(chosen.name, judge), student)
                     if verdict.earned >= chosen.verdict.earned:
-                        self._write(chosen.cell, self._ask_again(verdict, student))
+                        self._write(chosen.cell, verdict)
             finally:
                 self._end()
 
