@@ -57,7 +57,7 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, question_or_exercise(name).points, 0.0, remark=remark)
 
 
-def mark(name: str, student: Student, own_parts: bool = False, keep: Collection[str] = ()) -> Verdict:
+def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collection[str] = ()) -> Verdict:
     """Return the verdict on one exercise or question. The order of its checks and cases follows from the hand-in.
 
     With `own_parts` the other exercises' names keep the student's versions. Otherwise those that stand above and have a

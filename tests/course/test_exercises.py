@@ -25,7 +25,7 @@ EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises(
 
 
 def marked(exercise: Exercise, source: str) -> Verdict:
-    return mark(exercise.name, in_process(namespace_with(exercise, source)), [source])
+    return mark(exercise.name, in_process(namespace_with(exercise, source)))
 
 
 def explain(verdict: Verdict) -> str:
@@ -98,7 +98,7 @@ def test_right_answers_in_other_styles_get_full_marks(exercise):
 def test_the_reference_and_pytorchs_own_get_full_marks(exercise):
     assert (verdict := marked(exercise, exercise.source)).full, explain(verdict)
     student = in_process(namespace_with(exercise, exercise.working or exercise.source))
-    verdict = mark(exercise.name, student)  # without its source: a working version may use what the exercise bans
+    verdict = mark(exercise.name, student)
     assert all(line.passed for line in verdict.lines), explain(verdict)
 
 
@@ -119,7 +119,7 @@ def test_a_mistake_costs_nothing_in_the_exercises_built_on_it(below, above, ever
         namespace = namespace_with(below, "")
         for source in (*(each.source for each in others), mistake.source):
             exec(source, namespace)
-        verdict = mark(above.name, in_process(namespace), [above.source])
+        verdict = mark(above.name, in_process(namespace))
         assert verdict.full, f"{mistake.name} costs marks in {above.name}: {explain(verdict)}"
 
 

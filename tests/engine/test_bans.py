@@ -41,7 +41,7 @@ SOFTMAX = exercise("softmax")
 
 
 def judged(name: str, source: str) -> Verdict:
-    return mark(name, student_with_answer(exercise(name), source), [source])
+    return mark(name, student_with_answer(exercise(name), source))
 
 
 def caged(template, name: str, source: str, more: str = "") -> Verdict:
@@ -49,7 +49,7 @@ def caged(template, name: str, source: str, more: str = "") -> Verdict:
         for cell in (SETUP, source, more):
             assert session.run(cell).ending == "ok"
         with session.questions() as ask:
-            return mark(name, Student(ask), [source], own_parts=True)
+            return mark(name, Student(ask), own_parts=True)
 
 
 def assert_found(verdict: Verdict, word: str) -> None:
@@ -178,3 +178,10 @@ def test_a_remark_names_a_few_banned_names_and_those_of_gradients_last():
     assert remark(ban, {"_softmax_backward_data"}).endswith("Yours uses `softmax_backward_data`.")
     assert remark(ban, {f"softmax{i}" for i in range(99)}).count("`softmax") == NAMED
     assert len(remark(ban, {"softmax" * 10_000})) < 400
+
+
+def test_a_mistake_keeps_its_name_where_the_gradient_holds_nan():
+    """While operations are watched, torch spreads a NaN further in some gradients."""
+    mistake = next(one for one in exercise("cross_entropy").mistakes if one.name == "global_shift")
+    found = {diagnosis.mistake for source in mistake.sources for diagnosis in judged("cross_entropy", source).diagnoses}
+    assert found == {"global_shift"}

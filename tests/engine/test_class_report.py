@@ -622,7 +622,7 @@ CATALOGUED = exercise("causal_mask").mistakes[0].source
 
 
 def verdict(source):
-    return mark("causal_mask", student_with_answer(exercise("causal_mask"), source), [source])
+    return mark("causal_mask", student_with_answer(exercise("causal_mask"), source))
 
 
 def handed_in(source):

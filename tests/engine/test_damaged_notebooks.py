@@ -123,7 +123,7 @@ def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
         return Packet(tree if whole_reply else _forged(right.tree, tree, data), [*right.blobs, *blobs])
 
     with bounded(0, memory=2**29):
-        verdict = mark(declared.name, Student(reply), list(damage.answers(declared.notebook).values()))
+        verdict = mark(declared.name, Student(reply))
     assert 0 <= verdict.earned <= declared.points
     cell = new_code_cell("x", metadata={"nbgrader": {"grade_id": "test_x", "points": declared.points}})
     write_verdict(cell, verdict)

@@ -42,7 +42,7 @@ def searches(monkeypatch) -> list[str]:
 
 
 def verdict_on(source: str, declared: Exercise = SOFTMAX) -> Verdict:
-    return mark(declared.name, student_with_answer(declared, source), [source])
+    return mark(declared.name, student_with_answer(declared, source))
 
 
 def source_of(name: str, mistake: str) -> str:

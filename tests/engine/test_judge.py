@@ -40,7 +40,7 @@ ITS_OWN_FUTURE = "from __future__ import annotations\n" + UNKNOWN_ANNOTATION
 
 
 def verdict_on(source):
-    return mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
+    return mark("softmax", in_process(namespace_with(SOFTMAX, source)))
 
 
 @pytest.mark.parametrize("honest", [0, 2])
@@ -113,7 +113,7 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
 def test_annotations_of_answers_probes_and_working_versions_are_evaluated():
     namespace = namespace_with(SOFTMAX, BY_ANNOTATION)
     assert dataclasses.fields(namespace["Along"])[0].type is int
-    assert mark("softmax", in_process(namespace), [BY_ANNOTATION]).full
+    assert mark("softmax", in_process(namespace)).full
     with pytest.raises(NameError, match="Tensor"):  # as in a notebook
         namespace_with(SOFTMAX, UNKNOWN_ANNOTATION)
     assert namespace_with(SOFTMAX, ITS_OWN_FUTURE)["softmax"].__annotations__["scores"] == "Tensor"
@@ -194,7 +194,7 @@ def test_no_text_of_a_forged_problem_makes_a_long_verdict(kind, honest):
     ],
 )
 def test_no_name_or_text_in_an_answer_makes_a_long_verdict(name, answer):
-    verdict = mark(name, student_with_answer(exercise(name), answer), [answer])
+    verdict = mark(name, student_with_answer(exercise(name), answer))
     assert verdict.earned < verdict.points
     assert len(str(verdict.as_data())) + len(html(verdict)) < 100_000
 
@@ -351,7 +351,7 @@ def test_a_wrong_value_is_shown_on_a_small_input_on_which_it_is_wrong():
     said = r"example, `masked_softmax\((.+)\)` should give (.+), and yours gives (.+)\.$"
     for source in (mistake.source for mistake in declared.mistakes if mistake.name != "dropout"):
         wrong = namespace_with(declared, source)[declared.name]
-        for line in mark(declared.name, student_with_answer(declared, source), [source]).lines:
+        for line in mark(declared.name, student_with_answer(declared, source)).lines:
             for found in re.findall(said, line.message):
                 args, right, theirs = (eval(text, {"nan": float("nan")}) for text in found)
                 inputs, shown = [*map(torch.tensor, args)], shown + 1

@@ -74,7 +74,7 @@ def test_marks_and_names_are_the_same_as_in_process(template, short, number):
         mistake = exercise.mistakes[number % len(exercise.mistakes)]
         answers[exercise.name] = mistake.source
         own = in_process(namespace_with(exercise, mistake.source))
-        expected[exercise.name] = judge.mark(exercise.name, own, [mistake.source]).earned
+        expected[exercise.name] = judge.mark(exercise.name, own).earned
         chosen[exercise.name] = mistake.name
     _, verdicts = mark(template, short, answers)
     assert earned(verdicts) == expected
