@@ -22,13 +22,12 @@ def noting_banned(ban: Ban, student: Student) -> Iterator[set[str]]:
 
     def watch(question: Packet, send: Send) -> Packet:
         parts = question.tree["dict"]
-        # An object being built has no inputs yet. Gradients are asked without watching: while a dispatch mode is on,
-        # torch takes other formulas for some, and a NaN spreads further.
-        if ["do", "call"] not in parts or ["keep", True] in parts or any(part[0] == "upstream" for part in parts):
+        if ["do", "call"] not in parts or ["keep", True] in parts:  # an object being built has no inputs yet
             return send(question)
         reply, names = _without_names(send(Packet({"dict": [*parts, ["watch", True]]}, question.blobs)))
         found.update(name for name in names if name.isidentifier() and ban.covers(name))
-        return reply
+        # While a dispatch mode is on, torch takes other formulas for some gradients, and a NaN spreads further
+        return send(question) if any(part[0] == "upstream" for part in parts) else reply
 
     with student.intercepted(watch):
         yield found
