@@ -52,10 +52,10 @@ def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(templat
     alive = []
     ask = notebook_marker.mark
 
-    def watching(name, student, sources, own_parts=False, keep=()):
+    def watching(name, student, own_parts=False, keep=()):
         if not own_parts:
             alive.append(len(monitor.tree(template._process.pid)))
-        return ask(name, student, sources, own_parts=own_parts, keep=keep)
+        return ask(name, student, own_parts=own_parts, keep=keep)
 
     monkeypatch.setattr(notebook_marker, "mark", watching)
     forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
