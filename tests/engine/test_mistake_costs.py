@@ -31,7 +31,7 @@ QUICK = ("softmax", "simple_attention", "scaled_dot_product_attention")
 
 
 def verdict_on(declared: Exercise, source: str) -> Verdict:
-    return judged(declared.name, student_with_answer(declared, source), [source])
+    return judged(declared.name, student_with_answer(declared, source))
 
 
 def changed(source: str, *edits: tuple[str, str]) -> str:
