@@ -86,8 +86,7 @@ def failed_again(exercise: Exercise, passed: Sequence[Check], student: Student) 
         return []
     if not failing:
         return []
-    reference = student_with_answer(exercise, exercise.source)
-    reference.hand_in = student.hand_in
+    reference = Student(_reference(exercise).send, student.hand_in)
     at_fault = [check for check in failing if any(_fails(exercise, check, reference, seed) for seed in seeds)]
     for check in at_fault:
         log.error("%s: the reference fails the check %r with drawn inputs", exercise.name, check.title)
@@ -106,9 +105,15 @@ def _fails(exercise: Exercise, check: Check, student: Student, seed: str) -> boo
 
 
 @functools.cache
+def _reference(exercise: Exercise) -> Student:
+    """Return a student in this process whose answer is the reference, made once: it takes as long as a check."""
+    return student_with_answer(exercise, exercise.source)
+
+
+@functools.cache
 def _number_of_cases(exercise: Exercise, check: Check) -> int:
     """Return how many cases a check has."""
-    student = _FromCase(student_with_answer(exercise, exercise.source), sys.maxsize)
+    student = _FromCase(_reference(exercise), sys.maxsize)
     student.begin(check.title)
     restart_seeds(f"{exercise.name}: {check.title}")
     with contextlib.suppress(Exception):  # what follows the cases may need their values

@@ -182,9 +182,9 @@ class LmsCollector(FileNameCollectorPlugin):
                 transfer(collected)
             if doubtful:
                 app.fail(
-                    "Files were given to nobody, for the reasons above (%d); all others were collected. Mend the class "
-                    "list, name the system's table with --LmsCollector.roster, or rename these files in %s; then give "
-                    "the same command again with --force.",
+                    "Files were given to nobody, for the reasons above (%d); all others were collected. Correct the "
+                    "class list, name the system's table with --LmsCollector.roster, or rename these files in %s; then "
+                    "give the same command again with --force.",
                     *(doubtful, app._format_collect_path(app.archive_directory)),
                 )
 
