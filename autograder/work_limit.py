@@ -3,6 +3,7 @@
 A signal would reach only the main thread of a process, and marking also runs in others (a Dask worker's).
 """
 
+import contextlib
 import ctypes
 import sys
 import threading
@@ -52,6 +53,7 @@ class _Watch(threading.Thread):
         self.end = self.spent() + seconds
         self.sending = threading.Lock()  # held while the exception is sent, and while sending is ended
         self.left = threading.Event()
+        self.has_sent = False
 
     def spent(self) -> float:
         return time.clock_gettime(self.clock)
@@ -61,13 +63,23 @@ class _Watch(threading.Thread):
             with self.sending:
                 if not self.left.is_set() and self.spent() >= self.end:
                     if not _is_importing(self.watched):
+                        self.has_sent = True
                         _send(self.watched, OverLimit)
                     self.end = self.spent() + AGAIN
 
     def stop(self) -> None:
+        """Send nothing from now on, and take what was sent and not raised yet. The watched thread calls this.
+
+        PyThreadState_SetAsyncExc(thread, NULL) would take it back, too. But in CPython 3.11 the interpreter then keeps
+        its note that an exception is pending (eval_frame_handle_pending in Python/ceval.c erases the note only together
+        with an exception). From there on all code is slower, and a function that is traced or profiled never ends.
+        """
         with self.sending:
             self.left.set()
-            _send(self.watched, None)
+        if self.has_sent:
+            with contextlib.suppress(OverLimit):
+                for _ in range(3):  # a pending exception is raised at the end of a turn
+                    pass
 
 
 def _is_importing(thread: int) -> bool:
@@ -77,6 +89,6 @@ def _is_importing(thread: int) -> bool:
     return frame is not None
 
 
-def _send(thread: int, error: type[BaseException] | None) -> None:
-    """Have a thread raise an exception at its next step; with None, take back one that it has not raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error and ctypes.py_object(error))
+def _send(thread: int, error: type[BaseException]) -> None:
+    """Have a thread raise an exception at its next step."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

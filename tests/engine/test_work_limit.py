@@ -6,6 +6,7 @@ import gc
 import importlib
 import shutil
 import socket
+import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from class_copies import copy_of_the_course, dask_cluster, gradebook, notebook, put, run
+from conftest import ROOT
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
 
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
@@ -66,6 +68,25 @@ def test_a_limit_stops_no_other_thread_and_no_later_work():
         sum(range(100))
     assert set(turns) <= {"stopped", sum(range(300))}
     assert not [one for one in threading.enumerate() if one.name == "work limit" and not one.left.is_set()]
+
+
+OBSERVED = """
+import sys
+from autograder.work_limit import within
+
+def double(number):
+    return 2 * number
+
+within(3600, lambda: "done")
+sys.{observe}(lambda *_: None)
+print(double(2))
+"""
+
+
+@pytest.mark.parametrize("observe", ["settrace", "setprofile"])
+def test_code_that_is_observed_ends_after_limited_work(observe):
+    program = [sys.executable, "-c", OBSERVED.format(observe=observe)]  # a process: what never ends heeds no signal
+    assert subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60).stdout == "4\n"
 
 
 def test_an_import_is_not_stopped_halfway(tmp_path, monkeypatch):
