@@ -213,7 +213,8 @@ def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path,
 
     def trace(frame, *_):
         nonlocal seen
-        seen += os.getpid() != own and frame.f_globals.get("__name__") != "logging"  # it visits every logger there is
+        # not what the standard library does after each fork for every logger and handler of the process
+        seen += os.getpid() != own and frame.f_globals.get("__name__", "").startswith("autograder.")
         if seen > 2_000:
             os._exit(1)
         return trace
