@@ -17,6 +17,7 @@ from class_copies import copy_of_the_course, dask_cluster, gradebook, notebook, 
 from conftest import ROOT
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
 
+from autograder.nbgrader_plugin.class_secret import CONTENT, FILE
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 from autograder.nbgrader_plugin.marking import notebook_marker
 from autograder.sandbox import session
@@ -167,15 +168,27 @@ def endless(path, *arguments, load=repair.load):
 
 repair.load = endless
 """
+# Notes in a file which secret the inputs of an exercise are drawn from, in whatever process it is marked
+NOTED = """
+def noted(secret, *arguments, hand_in_of=notebook_marker.hand_in_of):
+    with open({path!r}, "a") as file:
+        file.write(secret.hex() + "\\n")
+    return hand_in_of(secret, *arguments)
+
+notebook_marker.hand_in_of = noted
+"""
 
 
 @pytest.fixture(scope="module")
 def busy_course(tmp_path_factory):
-    """Return a copy of the course in which marking softmax takes for ever, and reading a certain comment; a class."""
+    """Return a copy of the course in which marking softmax takes for ever, and reading a certain comment; a class.
+
+    The secrets that marking uses are noted in the class's folder.
+    """
     place = tmp_path_factory.mktemp("busy")
     root = copy_of_the_course(place / "course", "c.Judge.work_timeout = 3.0\n")
     with (root / "nbgrader_config.py").open("a") as config:
-        config.write(BUSY + ENDLESS)
+        config.write(BUSY + ENDLESS + NOTED.format(path=str(place / "class" / "secrets")))
     put(place / "class", "ada", notebook())
     put(place / "class", "bob", notebook(comment="read for ever"))
     run(root, place / "class", "nbgrader", "generate_assignment", NAME)
@@ -192,8 +205,9 @@ async def press_the_button(root):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["grade", "autograde", "formgrader", "dask"])
-def test_the_limit_holds_however_a_class_is_marked(busy_course, tmp_path, way, monkeypatch):
+def test_the_limit_and_the_secret_hold_however_a_class_is_marked(busy_course, tmp_path, way, monkeypatch):
     root, known = busy_course
+    (known / "secrets").write_text("")
     classroom = shutil.copytree(known, tmp_path / "classroom")
     if way == "grade":
         run(root, classroom, "autograder", "grade", NAME, "--workers", "1")
@@ -211,3 +225,5 @@ def test_the_limit_holds_however_a_class_is_marked(busy_course, tmp_path, way, m
     assert {student: book[student]["score"][0] for student in book["students"]} == {"ada": REST, "bob": 0}
     [page] = (classroom / "autograded" / "bob").rglob("*.ipynb")
     assert "Reading this notebook took more time" in page.read_text()
+    key = CONTENT.search((classroom / FILE).read_text())
+    assert {*(known / "secrets").read_text().split()} == {key[1]}
