@@ -5,6 +5,7 @@ from pathlib import Path
 from . import files
 from .spec.course import NoCourse, course, home, sources
 
+README = "README.md"  # of a folder in the course's repository: it is not part of the course
 CONFIGURATION = '''"""nbgrader's configuration: run nbgrader's and autograder's commands in this folder."""
 
 from pathlib import Path
@@ -34,6 +35,6 @@ def lay_out(folder: Path) -> None:
     """
     with files.all_or_nothing(folder):
         for place, name in ((sources(), "solutions"), (released(), "course")):
-            for path in files.files(place):
+            for path in (path for path in files.files(place) if path != place / README):
                 files.write_with_folders(folder / name / path.relative_to(place), path.read_bytes())
         files.write_atomically(folder / "nbgrader_config.py", CONFIGURATION.format(package=course().package).encode())

@@ -28,6 +28,15 @@ os.environ.update(OFFLINE)  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
+TOP_FOLDERS = (
+    *("autograder", "transformer_exercises", "solutions", "course", "tests", "tools", "docs", "findings"),
+    ".ci",
+)
+PAGES = [  # the documents that are written for people
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / folder / "README.md" for folder in TOP_FOLDERS if folder != "docs"),
+]
 
 
 APART = ("test_release.py", "test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test_notebooks.py")

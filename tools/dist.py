@@ -11,21 +11,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LICENCES = ("LICENSE", "LICENSE-CONTENT")
+README = "README.md"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "conftest.py", "*.egg-info", "build")
+
+
+def copy_folder(source: Path, goal: Path) -> None:
+    """Copy a folder without what programs leave in it, and without its own README, which is for the repository."""
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        return LEFT_OUT(folder, names) | ({README} if Path(folder) == source else set())
+
+    shutil.copytree(source, goal, ignore=left_out, dirs_exist_ok=True)
 
 
 def stage_engine(root: Path, place: Path) -> None:
     """Copy the files of the engine's wheel to `place`."""
-    shutil.copytree(root / "autograder", place / "autograder", ignore=LEFT_OUT)
-    for name in (*LICENCES, "pyproject.toml", "README.md"):
+    copy_folder(root / "autograder", place / "autograder")
+    for name in (*LICENCES, "pyproject.toml", README):
         shutil.copy(root / name, place)
 
 
 def stage_course(root: Path, place: Path) -> None:
     """Copy the files of the course's wheel to `place`: the package, with its notebooks inside."""
-    shutil.copytree(root / "transformer_exercises", place, ignore=LEFT_OUT, dirs_exist_ok=True)
+    copy_folder(root / "transformer_exercises", place)
     for name in ("solutions", "course"):
-        shutil.copytree(root / name, place / name, ignore=LEFT_OUT)
+        copy_folder(root / name, place / name)
     for name in LICENCES:
         shutil.copy(root / name, place)
 

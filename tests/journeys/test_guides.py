@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, put, run
 from class_copies import notebook as handed_in
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, PAGES, ROOT, read
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -22,10 +22,6 @@ sys.path.insert(0, str(ROOT))  # tools are no part of the package
 from tools import fill_guides
 
 INSTRUCTORS = ROOT / "docs" / "instructors.md"
-PAGES = [
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
-]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # commands stand in those without a language
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)

@@ -11,6 +11,7 @@ from . import colab_binder
 
 PICTURES = "docs/pictures"
 FIRST = ("docs/learning-alone.md", "docs/students.md", "docs/instructors.md")  # the others follow by name
+LIST = "docs/README.md"  # a list of the guides, for the repository: the website's menu is one
 BESIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 PICTURE = re.compile(rf"^!\[(.+)\]\({PICTURES}/(.+)\)$", re.MULTILINE)
@@ -19,7 +20,7 @@ PICTURE = re.compile(rf"^!\[(.+)\]\({PICTURES}/(.+)\)$", re.MULTILINE)
 def pages(root: Path) -> dict[str, str]:
     """Return the name of each guide's page, by the guide's path in the repository, in the order of the menu."""
     found = [path.relative_to(root).as_posix() for path in sorted((root / "docs").rglob("*.md"))]
-    ordered = dict.fromkeys([*FIRST, *found, *BESIDE])
+    ordered = [path for path in dict.fromkeys([*FIRST, *found, *BESIDE]) if path != LIST]
     named = {path: Path(path).parent if Path(path).stem == "README" else Path(path) for path in ordered}
     return {path: place.stem.lower() for path, place in named.items()}
 

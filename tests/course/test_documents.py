@@ -1,0 +1,77 @@
+"""Tests that documents count right, and that each top folder has a short README, which no product contains."""
+
+import re
+
+import pytest
+from conftest import PAGES, ROOT, TOP_FOLDERS
+
+from autograder import handout
+from autograder.new_folder import lay_out
+from autograder.spec.course import exercises, is_companion, notebooks, questions
+from tools import dist
+from tools.website import guides
+
+WORDS = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen"),
+]
+COUNT = re.compile(
+    rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|companion|exercise|question)s\b",
+    re.IGNORECASE,
+)
+COUNTS = {
+    "exercise": {len(exercises()), len([one for one in exercises() if one.ban])},
+    "question": {len(questions())},
+    "notebook": {len(notebooks()), len([name for name in notebooks() if not is_companion(name)])},
+    "optional notebook": {len([name for name in notebooks() if is_companion(name)])},
+    "companion": {len([name for name in notebooks() if is_companion(name)])},
+}
+
+
+def wrong_counts(text: str) -> list[str]:
+    """Return the counts of exercises, questions and notebooks in a text that are none of the course's."""
+    found = ((match[0], match[1].lower(), match[2].lower()) for match in COUNT.finditer(" ".join(text.split())))
+    numbers = ((said, WORDS.index(word) if word in WORDS else int(word), what) for said, word, what in found)
+    return [said for said, number, what in numbers if number not in COUNTS[what]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_count_exercises_and_notebooks_right(page):
+    assert wrong_counts(page.read_text("utf-8")) == []
+
+
+def test_a_wrong_count_is_found():
+    assert wrong_counts("Three exercises have bans, of 82 exercises in 12\nnotebooks.") == ["Three exercises"]
+    assert wrong_counts("There are 3 optional notebooks.") == ["3 optional notebooks"]
+
+
+@pytest.mark.parametrize("folder", TOP_FOLDERS)
+def test_each_top_folder_has_a_short_readme(folder):
+    assert 10 <= len((ROOT / folder / "README.md").read_text("utf-8").splitlines()) <= 20
+
+
+def test_every_top_folder_of_the_repository_is_among_these():
+    about = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `([\w.]+)/` \|", about, re.MULTILINE)) == set(TOP_FOLDERS)
+
+
+def test_no_wheel_contains_the_readme_of_a_folder(tmp_path):
+    dist.stage_engine(ROOT, tmp_path / "engine")
+    dist.stage_course(ROOT, tmp_path / "course")
+    staged = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("README.md")}
+    card = "10-hugging-face-gpt2/gpt2-stories/README.md"  # belongs to a model
+    assert staged == {"engine/README.md", f"course/solutions/{card}", f"course/course/{card}"}
+
+
+def test_init_writes_no_readme_of_a_folder(tmp_path):
+    lay_out(tmp_path / "term")
+    written = {path.parent.name for path in (tmp_path / "term").rglob("README.md")}
+    assert written == {"gpt2-stories"}
+    assert (tmp_path / "term" / "course" / "START.md").is_file()
+
+
+def test_students_and_website_get_no_readme_of_a_folder():
+    assert {name for name in handout.contents(ROOT) if name.endswith("README.md")} == {
+        "course/10-hugging-face-gpt2/gpt2-stories/README.md"
+    }
+    assert "docs/README.md" not in guides.pages(ROOT)
