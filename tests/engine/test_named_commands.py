@@ -1,6 +1,7 @@
-"""Tests that every command, option, package and setting that a message or a guide names exists."""
+"""Tests that every command, option, package, setting and file that a message or a guide names exists."""
 
 import ast
+import functools
 import importlib
 import importlib.util
 import re
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import ROOT
+from conftest import PAGES, ROOT, TOP_FOLDERS
+from jupyterlab.labapp import LabApp
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -20,12 +22,9 @@ from autograder.cli import app
 from autograder.cluster.pool import DASK
 
 PACKAGES = ("autograder", "transformer_exercises", "tools")
+CONFTESTS = [ROOT / folder / "conftest.py" for folder in ("tests", "solutions")]
 SOURCES = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
-PAGES = [
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
-    *(path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.j2"))),
-]
+TEMPLATES = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.j2"))]
 PLUGINS = [  # with settings of their own
     *(
         f"autograder.nbgrader_plugin.{name}"
@@ -39,6 +38,10 @@ AFTER_COLON = re.compile(r": ((?:autograder|nbgrader) [a-z]+(?:[_-][a-z_-]+|(?= 
 PIP = re.compile(r"(?:^|[:`]) ?pip install ([^`\n#;]+)", re.MULTILINE)
 MODULE = re.compile(r"python3? -m ([\w.]+\w)")
 SETTING = re.compile(r"(?:\bc\.|--)([A-Z]\w+)\.([a-z_]+)\b")
+MORE_SETTINGS = re.compile(r"`c\.([A-Z]\w+)\.[a-z_]+`((?:, `[a-z_]+`)+)")  # of the same class
+OPTION = re.compile(r"(--[a-z][a-z-]+)(?:[= ].*)?")
+FILE = re.compile(r"[\w*-][\w.*-]*(?:/[\w.*-]+)*/?|\.(?:ci|github)/[\w./-]*")
+PLACEHOLDER = re.compile(r"NN-name|\b[A-Z]{4,}\b")
 FILLED_IN = "NAME"  # in an f-string
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)
@@ -59,6 +62,14 @@ BESIDES = {
     "ngshare_exchange",
 }  # for one option, or one step of a guide
 ELSEWHERE = {"JupyterHub"}  # its settings, where it is not installed
+THEIRS = {"late.py", "answer.py", "run_clm.py", "train.py"}  # a reader's own files, or another repository's
+OTHERS_OPTIONS = {
+    "--keep-id",
+    "--keep-output",
+    "--update",
+    "--user",
+    "--nthreads",
+}  # of nbstripout, jupytext, jupyter, dask
 
 
 def strings(source: str) -> Iterator[str]:
@@ -104,6 +115,46 @@ def wrong_in(text: str) -> Iterator[str]:
             trait in one.class_traits(config=True) for one in configurables(name)
         ):
             yield f"{name}.{trait}"
+
+
+def wrong_in_page(text: str, folder: Path) -> Iterator[str]:
+    """Yield what a page in `folder` names and is not there: as in a message, and options by themselves and files."""
+    yield from wrong_in(text)
+    for name, more in MORE_SETTINGS.findall(text):
+        yield from wrong_in(" ".join(f"c.{name}.{trait}" for trait in re.findall(r"\w+", more)))
+    rest = FENCE.sub("", text)
+    pieces = [" ".join(piece.split()) for piece in INLINE.findall(rest)]
+    yield from sorted({found[1] for piece in pieces if (found := OPTION.fullmatch(piece))} - known_options())
+    fenced = [word for block in FENCE.findall(text) for word in block.split() if word.endswith(".py")]
+    for name in dict.fromkeys([*pieces, *fenced]):
+        if FILE.fullmatch(name) and is_ours(name) and not there(name, folder):
+            yield name
+
+
+def is_ours(name: str) -> bool:
+    """Return True if a name must be that of a file or folder of the repository: by its first folder, or a module's."""
+    first, _, rest = name.partition("/")
+    return (bool(rest) and first in {*TOP_FOLDERS, ".github"}) or (name.endswith(".py") and name not in THEIRS)
+
+
+def there(name: str, folder: Path) -> bool:
+    """Return True if the repository has such a file or folder: in itself, in a page's folder, or below a package."""
+    pattern = PLACEHOLDER.sub("*", name).rstrip("/")
+    below = [ROOT / package for package in (*PACKAGES, "tests")]
+    return any(any(place.glob(pattern)) for place in (ROOT, folder)) or any(
+        any(place.rglob(pattern)) for place in below if "/" not in pattern or name.endswith(".py")
+    )
+
+
+@functools.cache
+def known_options() -> set[str]:
+    """Return the options of our commands, nbgrader's and JupyterLab's, and those that a source of ours declares."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    known = {option for command in commands for parameter in command.params for option in parameter.opts}
+    declared = (re.findall(r"\"(--[a-z][a-z-]+)\"", path.read_text("utf-8")) for path in [*SOURCES, *CONFTESTS])
+    apps = [LabApp, *(one for one, _ in NbGraderApp.subcommands.values())]
+    flags = {f"--{name}" for application in apps for name in (*application().flags, *application().aliases)}
+    return known.union(*declared) | flags | OTHERS_OPTIONS | {"--help"}
 
 
 def options(words: Iterable[str]) -> set[str]:
@@ -181,14 +232,18 @@ def configurables(name: str) -> Iterator[type[Configurable]]:
             yield one
 
 
-@pytest.mark.parametrize("paths", [SOURCES, PAGES], ids=["messages", "pages"])
-def test_what_a_message_or_a_page_names_exists(paths: list[Path]):
+def test_what_a_message_names_exists():
     missing = []
-    for path in paths:
+    for path in [*SOURCES, *TEMPLATES]:
         text = path.read_text("utf-8")
         texts = strings(text) if path.suffix == ".py" else [text]
         missing += [f"{path.relative_to(ROOT)}: {wrong}" for text in texts for wrong in wrong_in(text)]
     assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_names_exists(page: Path):
+    assert list(wrong_in_page(page.read_text("utf-8"), page.parent)) == []
 
 
 @pytest.mark.parametrize(
@@ -212,6 +267,26 @@ def test_what_a_message_or_a_page_names_exists(paths: list[Path]):
 )
 def test_what_does_not_exist_is_found(text, wrong):
     assert list(wrong_in(text)) == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("limits: `c.Judge.cell_timeout`, `notebok_timeout`", "Judge.notebok_timeout"),
+        ("then say `--anonimous`", "--anonimous"),
+        ("see `autograder/cluster/price.py`", "autograder/cluster/price.py"),
+        ("`docs/prices.md` says so", "docs/prices.md"),
+        (
+            "each in `transformer_exercises/TOPIC/EXERCISE.py`, not `transformer_exercises/TOPIC/EXERCISE.rb`",
+            "transformer_exercises/TOPIC/EXERCISE.rb",
+        ),
+        ("look into `solutions/13-more/`", "solutions/13-more/"),
+        ("`mistake_prices.py` has them", "mistake_prices.py"),
+        ("```\n sandbox/wall.py   locked in\n```", "sandbox/wall.py"),
+    ],
+)
+def test_what_a_page_names_and_does_not_exist_is_found(text, wrong):
+    assert list(wrong_in_page(text, ROOT)) == [wrong]
 
 
 def test_the_package_that_dask_comes_in_is_the_one_that_is_declared():
