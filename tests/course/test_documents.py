@@ -1,4 +1,4 @@
-"""Tests that documents count right, and that each top folder has a short README, which no product contains."""
+"""Tests that documents count right and use the field's words, and that folders have READMEs, for readers only."""
 
 import re
 
@@ -19,6 +19,10 @@ COUNT = re.compile(
     rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|companion|exercise|question)s\b",
     re.IGNORECASE,
 )
+HOUSE_WORDS = re.compile(  # in place of sandbox, fix, optional notebook, submission, available
+    r"\b(un)?cage[ds]?\b|\bmend(ed|ing|s)?\b|\bcompanions?\b|\bhand-ins?\b|\bto be had\b", re.IGNORECASE
+)
+CODE = re.compile(r"^```.*?^```$|`[^`]+`", re.MULTILINE | re.DOTALL)
 COUNTS = {
     "exercise": {len(exercises()), len([one for one in exercises() if one.ban])},
     "question": {len(questions())},
@@ -43,6 +47,11 @@ def test_documents_count_exercises_and_notebooks_right(page):
 def test_a_wrong_count_is_found():
     assert wrong_counts("Three exercises have bans, of 82 exercises in 12\nnotebooks.") == ["Three exercises"]
     assert wrong_counts("There are 3 optional notebooks.") == ["3 optional notebooks"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_use_the_fields_words(page):
+    assert [found[0] for found in HOUSE_WORDS.finditer(CODE.sub("", page.read_text("utf-8")))] == []
 
 
 @pytest.mark.parametrize("folder", TOP_FOLDERS)
