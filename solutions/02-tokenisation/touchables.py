@@ -1,6 +1,6 @@
 """Pictures to touch: merges step by step, hands that turn. Mouse, finger and keyboard.
 
-They need neither a kernel once they are shown, nor a network. Belongs beside the notebook, with touchables.page.
+They need neither a kernel once they are shown, nor a network. Belongs beside the notebook, with its template.
 """
 
 import hashlib
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from IPython.display import display
+from jinja2 import Template
 
-PAGE = Path(__file__).with_suffix(".page")
+TEMPLATE = Path(__file__).with_suffix(".html.j2")
 
 
 def step_merges(merges, cuts, tokens):
@@ -92,10 +93,9 @@ def _show(kind, controls, data, caption, head, rows):
     """Display the page with these data; where no script runs the table stands in its place, and in plain text, too."""
     written = json.dumps({"kind": kind, "controls": controls, "data": data}, ensure_ascii=False, separators=(",", ":"))
     written = written.replace("<", "\\u003c")
-    page = PAGE.read_text("utf-8")
     name = hashlib.sha256(written.encode()).hexdigest()[:12]
-    for place, value in (("@NAME@", name), ("@STILL@", _table(caption, head, rows)), ("@DATA@", written)):
-        page = page.replace(place, value)
+    template = Template(TEMPLATE.read_text("utf-8"), keep_trailing_newline=True)
+    page = template.render(name=name, still=_table(caption, head, rows), data=written)
     plain = "\n".join([caption, *("  ".join(row) for row in [head, *rows])])
     display({"text/html": page, "text/plain": plain}, raw=True)
 

@@ -169,7 +169,7 @@ def test_the_same_data_give_the_same_page_and_others_another(explorer, touchable
 
 @pytest.mark.parametrize("name", SHOWN_IN)
 def test_a_page_asks_nothing_of_a_network(name):
-    page = (BESIDE / f"{name}.page").read_text("utf-8")
+    page = (BESIDE / f"{name}.html.j2").read_text("utf-8")
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert not re.search(r"\bimport\b|\bfetch\b|XMLHttpRequest|innerHTML|<link", page)
 
@@ -180,7 +180,7 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
     source = "\n".join(cell.source for cell in read("solutions", name).cells)
     for picture, notebooks in SHOWN_IN.items():
         assert (f"from {picture} import" in source) == (name in notebooks)
-        files = {f"{picture}.page", f"{picture}.py"} if name in notebooks else set()
+        files = {f"{picture}.html.j2", f"{picture}.py"} if name in notebooks else set()
         for folder in ("solutions", "course"):
             assert {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")} == files
 
@@ -188,7 +188,7 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
 @pytest.mark.parametrize("name", SHOWN_IN["touchables"])
 def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
-    page = (BESIDE / "touchables.page").read_text("utf-8")
+    page = (BESIDE / "touchables.html.j2").read_text("utf-8")
     script = page[page.rindex("<script>") : page.index("  // The same picture")]
     outputs = [out for cell in read("solutions", name).cells for out in cell.get("outputs", [])]
     shown = [html for out in outputs if "data-touchable" in (html := out.get("data", {}).get("text/html", ""))]

@@ -24,7 +24,7 @@ from autograder.cluster.pool import DASK
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}  # students use it without importing it
 RUNS_NOTEBOOKS_AS_TESTS = {"nbval"}  # which marking never does
-BROUGHT = {"IPython", "PIL"}  # by ipykernel and matplotlib
+BROUGHT = {"IPython", "PIL", "jinja2"}  # by ipykernel, matplotlib and torch
 LINUX, MACOS, WINDOWS = (
     dict(zip(("sys_platform", "platform_system", "os_name"), names.split(), strict=True))
     for names in ("linux Linux posix", "darwin Darwin posix", "win32 Windows nt")

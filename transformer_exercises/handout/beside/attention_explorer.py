@@ -1,6 +1,6 @@
 """Attention to touch: a picture of the weights of all layers and heads that answers to mouse, finger and keyboard.
 
-Needs neither a kernel once it is shown, nor a network. Belongs beside the notebook, with attention_explorer.page.
+Needs neither a kernel once it is shown, nor a network. Belongs beside the notebook, with its template.
 """
 
 import base64
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from IPython.display import display
+from jinja2 import Template
 
-PAGE = Path(__file__).with_suffix(".page")
+TEMPLATE = Path(__file__).with_suffix(".html.j2")
 # Every 32nd colour of matplotlib's cividis (Nuñez, Anderton and Renslow 2018), which colour-blind eyes see alike.
 CIVIDIS = ["#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78", "#9b9476", "#bcae6c", "#dec958", "#fee838"]
 
@@ -26,11 +27,10 @@ def explore(weights, looking, looked_at=None, title="Attention", also=None):
     """
     kinds = {title: (weights, looking, looked_at)} | (also or {})
     data = [_kind(name, *given) for name, given in kinds.items()]
-    page = PAGE.read_text("utf-8")
     written = json.dumps({"kinds": data, "colours": CIVIDIS}, ensure_ascii=False).replace("<", "\\u003c")
     name = hashlib.sha256(written.encode()).hexdigest()[:12]
-    for place, value in (("@NAME@", name), ("@STILL@", _still(data[0])), ("@DATA@", written)):
-        page = page.replace(place, value)
+    template = Template(TEMPLATE.read_text("utf-8"), keep_trailing_newline=True)
+    page = template.render(name=name, still=_still(data[0]), data=written)
     said = f"Attention explorer: {', '.join(kinds)}. " + _said(data[0])
     display({"text/html": page, "text/plain": said}, raw=True)
 
