@@ -1,4 +1,4 @@
-"""For authors: runs solution notebooks and saves their outputs, without what differs from machine to machine."""
+"""For authors: run and tidy solution notebooks, and copy the modules that several notebooks share."""
 
 import ast
 import math
@@ -30,6 +30,8 @@ from .workload import RUNNING, opening
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories", "TQDM_DISABLE": "1"}
 TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+SHARED = "shared_modules"  # the folder in the course's package
+COMMENT = {".py": "# {}", ".j2": "{{# {} -#}}"}  # by the suffix of a shared file
 MERGING = "<<<<<<< "  # git's mark between lines of the file, and nbmerge's in a cell or in one of its own
 
 
@@ -149,7 +151,7 @@ class NotReleasable(Exception):
 
 
 def stage(sources: Path, goal: Path, wanted: Sequence[str]) -> list[Path]:
-    """Copy the course's notebooks from `sources` to `goal`; tidy the `wanted` ones there, with the modules beside them.
+    """Copy the course's notebooks from `sources` to `goal`; tidy the `wanted` ones, copy shared modules there.
 
     Return the paths in `goal` of the files that changed. Raise NotReleasable if a merge has conflicts in a notebook, or
     if it was never run.
@@ -171,7 +173,7 @@ def stage(sources: Path, goal: Path, wanted: Sequence[str]) -> list[Path]:
                 f"`autograder run-solutions {name}`, or {checkout}."
             )
         changed += [path] if tidy(path) else []
-        changed += put_beside(path)
+        changed += copy_shared_modules(path)
     return changed
 
 
@@ -189,21 +191,38 @@ def text_of(notebook: NotebookNode) -> bytes:
     return (text.rstrip("\n") + "\n").encode()
 
 
-def put_beside(path: Path) -> list[Path]:
-    """Copy the shared modules that a solution notebook, or a module beside it, imports. Return what changed."""
-    cells = nbformat.read(path, as_version=4).cells
-    sources = [cell.source for cell in cells if cell.cell_type == "code"]
-    sources += [module.read_text("utf-8") for module in sorted(path.parent.glob("*.py"))]
-    changed, others = [], {module.stem: module for module in sorted((home() / "handout" / "beside").glob("*.py"))}
-    while imported := set(others) & set(IMPORTED.findall("\n".join(sources))):
-        for name in sorted(imported):
-            sources.append(others.pop(name).read_text("utf-8"))
-            for file in (home() / "handout" / "beside").glob(f"{name}.*"):
-                goal = path.with_name(file.name)
-                if not goal.exists() or goal.read_bytes() != file.read_bytes():
-                    write_atomically(goal, file.read_bytes())
-                    changed.append(goal)
+def copy_shared_modules(path: Path) -> list[Path]:
+    """Copy the shared modules that a solution notebook needs to its folder. Return the files that changed."""
+    needed = shared_copies(path)
+    changed = [copy for copy, content in needed.items() if not copy.exists() or copy.read_bytes() != content]
+    for copy in changed:
+        write_atomically(copy, needed[copy])
     return changed
+
+
+def shared_copies(path: Path) -> dict[Path, bytes]:
+    """Return the copies of shared modules that a solution notebook needs: their paths and their contents.
+
+    The notebook, a module of its own or a shared module imports them. A template is copied with its module.
+    """
+    cells = nbformat.read(path, as_version=4).cells
+    shared = {module.stem: module for module in sorted((home() / SHARED).glob("*.py"))}
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    sources += [module.read_text("utf-8") for module in path.parent.glob("*.py") if module.stem not in shared]
+    copies = {}
+    while imported := set(shared) & set(IMPORTED.findall("\n".join(sources))):
+        for name in sorted(imported):
+            sources.append(shared.pop(name).read_text("utf-8"))
+            for source in sorted((home() / SHARED).glob(f"{name}.*")):
+                copies[path.with_name(source.name)] = _copy_of(source)
+    return copies
+
+
+def _copy_of(source: Path) -> bytes:
+    """Return a file's content below a first line that says what it is a copy of."""
+    where = source.relative_to(home().parent).as_posix()
+    line = COMMENT[source.suffix].format(f"Copy of {where}: edit that file, then run `autograder release`.")
+    return f"{line}\n".encode() + source.read_bytes()
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:

@@ -44,7 +44,7 @@ WIDER = {  # where one notebook may have more
 UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
 IN_VIEW, GIVEN_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
 ASKED = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
-COMMON = "notebook_tools.py"  # beside every notebook
+COMMON = "notebook_tools.py"  # shared by all notebooks
 IMPORT = re.compile(r"^from \w+_tools import \w+(?:, \w+)*$", re.MULTILINE)
 STOPPING = re.compile(r"\*\*A good place to stop\.\*\* What you have: .+ What comes: .+")
 OBJECTIVES = re.compile(r"\*\*You will be able to\*\*\n+((?:- .*\n?)+)")
@@ -60,7 +60,7 @@ def figures(path: Path) -> dict[str, float]:
     first = next((place for place, cell in enumerate(found, 1) if cell.typed), len(found))
     passive = (place - before for before, place in _passive(found))
     sources = {file.name: file.read_text("utf-8").splitlines() for file in path.parent.glob("*_tools.py")}
-    tools = {name: sum(bool(line.strip()) for line in lines) for name, lines in sources.items()}
+    tools = {name: sum(line.strip()[:1] not in ("", "#") for line in lines) for name, lines in sources.items()}
     values = (
         len(found),
         sum(cell.words for cell in found),

@@ -1,4 +1,5 @@
-"""The figures of notebook 06 and of its companion: drawing that teaches nothing. Belongs beside the notebook."""
+# Copy of transformer_exercises/shared_modules/masking_tools.py: edit that file, then run `autograder release`.
+"""Draw the figures of notebook 06 and of its optional notebook."""
 
 from notebook_tools import BLACK, BLUE, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 

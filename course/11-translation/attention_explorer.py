@@ -1,6 +1,7 @@
-"""Attention to touch: a picture of the weights of all layers and heads that answers to mouse, finger and keyboard.
+# Copy of transformer_exercises/shared_modules/attention_explorer.py: edit that file, then run `autograder release`.
+"""Show the attention weights of all layers and heads in an interactive figure, for mouse, finger and keyboard.
 
-Needs neither a kernel once it is shown, nor a network. Belongs beside the notebook, with its template.
+Once shown, it needs neither a kernel nor a network.
 """
 
 import base64

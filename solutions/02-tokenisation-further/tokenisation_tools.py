@@ -1,4 +1,5 @@
-"""The figures of notebook 02 and its companion: drawing that teaches nothing. This file belongs beside the notebook."""
+# Copy of transformer_exercises/shared_modules/tokenisation_tools.py: edit that file, then run `autograder release`.
+"""Draw the figures of notebook 02 and of its optional notebook."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 

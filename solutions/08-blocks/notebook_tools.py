@@ -1,6 +1,7 @@
-"""What every notebook has beside it: a look at the machine, plain words for errors in tests, and figures with words.
+# Copy of transformer_exercises/shared_modules/notebook_tools.py: edit that file, then run `autograder release`.
+"""Check the machine, explain errors in tests, and show figures with alternative text, in every notebook.
 
-Importing it looks whether everything is here, and lets tests speak plainly. It holds nothing that an answer needs.
+Importing this module does the first two. It holds nothing that an answer needs.
 Libraries are imported where they are used, so that a missing one is named before anything stops.
 """
 

@@ -1,4 +1,5 @@
-"""Steps of a training that can be stopped and goes on later. This file belongs beside the notebook.
+# Copy of transformer_exercises/shared_modules/goes_on.py: edit that file, then run `autograder release`.
+"""Stop a training, and resume it later.
 
     going = goes_on.steps(range(1000), model, optimizer, schedule, generator, losses, desc="training")
     for step in going:

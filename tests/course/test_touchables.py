@@ -12,12 +12,11 @@ import torch
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.authoring import put_beside
 from autograder.nbgrader_plugin.intake import sanitize
 from autograder.spec.course import home, is_companion
 
-BESIDE = home() / "handout" / "beside"
-sys.path.append(str(BESIDE))
+SHARED = home() / "shared_modules"
+sys.path.append(str(SHARED))
 PICTURES = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("02", "04")}
 SHOWN_IN = {  # no companion shows any
     picture: tuple(name for name in NOTEBOOKS if name[:2] in numbers and not is_companion(name))
@@ -169,14 +168,13 @@ def test_the_same_data_give_the_same_page_and_others_another(explorer, touchable
 
 @pytest.mark.parametrize("name", SHOWN_IN)
 def test_a_page_asks_nothing_of_a_network(name):
-    page = (BESIDE / f"{name}.html.j2").read_text("utf-8")
+    page = (SHARED / f"{name}.html.j2").read_text("utf-8")
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert not re.search(r"\bimport\b|\bfetch\b|XMLHttpRequest|innerHTML|<link", page)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
-    assert not put_beside(ROOT / "solutions" / name / f"{name}.ipynb")
     source = "\n".join(cell.source for cell in read("solutions", name).cells)
     for picture, notebooks in SHOWN_IN.items():
         assert (f"from {picture} import" in source) == (name in notebooks)
@@ -188,7 +186,7 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
 @pytest.mark.parametrize("name", SHOWN_IN["touchables"])
 def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
-    page = (BESIDE / "touchables.html.j2").read_text("utf-8")
+    page = (SHARED / "touchables.html.j2").read_text("utf-8")
     script = page[page.rindex("<script>") : page.index("  // The same picture")]
     outputs = [out for cell in read("solutions", name).cells for out in cell.get("outputs", [])]
     shown = [html for out in outputs if "data-touchable" in (html := out.get("data", {}).get("text/html", ""))]

@@ -37,7 +37,7 @@ def released(name):
 
 @pytest.fixture(scope="module")
 def tools():
-    path = home() / "handout" / "beside" / "notebook_tools.py"
+    path = home() / "shared_modules" / "notebook_tools.py"
     specification = importlib.util.spec_from_file_location("notebook_tools", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""The figures of notebook 06 and of its companion: drawing that teaches nothing. Belongs beside the notebook."""
+"""Draw the figures of notebook 06 and of its optional notebook."""
 
 from notebook_tools import BLACK, BLUE, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 02 and its companion: drawing that teaches nothing. This file belongs beside the notebook."""
+"""Draw the figures of notebook 02 and of its optional notebook."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
