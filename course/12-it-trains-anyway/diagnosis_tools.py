@@ -1,4 +1,4 @@
-"""The stories, the models and the figures of notebook 12. Belongs beside the notebook, with `patients.packed`.
+"""The stories, the models and the figures of notebook 12. Belongs beside the notebook, with `broken_models.packed`.
 
 The models lie in that file packed, so that neither this one nor a glance at that one says which model has which bug.
 Who unpacks it finds out what experiments would have told. What is marked is `diagnose`, on other models.
@@ -37,7 +37,7 @@ def read_stories():
     return train, new, V, lines, tokenizer
 
 
-def patients(group, name, V, T=33):
+def broken_models(group, name, V, T=33):
     """Return the models of "suspects" or of "ward", untrained: {letter: (model, learning rate)}, and `right`.
 
     Their order depends on your name, and is drawn anew each time if you give none. `right(found)` says how many
@@ -53,7 +53,8 @@ def patients(group, name, V, T=33):
     import torch
     from torch import nn
 
-    kept = json.loads(zlib.decompress(base64.b85decode(Path("patients.packed").read_text("ascii").replace("\n", ""))))
+    packed = Path("broken_models.packed").read_text("ascii").replace("\n", "")
+    kept = json.loads(zlib.decompress(base64.b85decode(packed)))
     order = [finding for finding in kept[group] if finding != "sound"]  # as they lie in the file
     random.Random(f"{name}: {group}" if name else None).shuffle(order)
     lying = dict(zip(GROUPS[group], order, strict=True))
@@ -61,7 +62,7 @@ def patients(group, name, V, T=33):
     for letter, finding in (({"sound": "sound"} if group == "suspects" else {}) | lying).items():
         source, rate = kept[group][finding]
         names: dict = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}
-        exec(compile(source, "<patient>", "exec"), names)
+        exec(compile(source, "<broken model>", "exec"), names)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(7)
             made[letter] = names["Patient"](V, 48, 4, 2, T), rate

@@ -12,7 +12,7 @@ import torch
 from conftest import ROOT, read
 
 from autograder.spec.course import questions
-from tools.training.patients import PACKED, SUSPECTS, WARD, models
+from tools.training.broken_models import PACKED, SUSPECTS, WARD, models
 from transformer_exercises.it_trains_anyway.diagnose import MODELS, WORDS
 
 NAME = "12-it-trains-anyway"
@@ -26,7 +26,7 @@ def patients(monkeypatch):
     """The function that builds the models, as it lies beside the released notebook."""
     monkeypatch.chdir(ROOT / "course" / NAME)
     monkeypatch.syspath_prepend(str(ROOT / "course" / NAME))
-    return __import__("diagnosis_tools").patients
+    return __import__("diagnosis_tools").broken_models
 
 
 def orders(patients, group, names):

@@ -67,7 +67,7 @@ class Notebook:
 
 @pytest.fixture
 def notebook():
-    return Notebook(runpy.run_path(str(home() / "shared_modules" / "goes_on.py"))["steps"])
+    return Notebook(runpy.run_path(str(home() / "shared_modules" / "resumable.py"))["steps"])
 
 
 def state(run):

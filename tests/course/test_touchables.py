@@ -17,7 +17,7 @@ from autograder.spec.course import home, is_companion
 
 SHARED = home() / "shared_modules"
 sys.path.append(str(SHARED))
-PICTURES = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("02", "04")}
+PICTURES = {"attention_explorer": ("05", "07", "10", "11"), "interactive_figures": ("02", "04")}
 SHOWN_IN = {  # no companion shows any
     picture: tuple(name for name in NOTEBOOKS if name[:2] in numbers and not is_companion(name))
     for picture, numbers in PICTURES.items()
@@ -52,7 +52,7 @@ def explorer(monkeypatch):
 
 @pytest.fixture
 def touchables(monkeypatch):
-    return module("touchables", monkeypatch)
+    return module("interactive_figures", monkeypatch)
 
 
 def show_all(touchables):
@@ -183,11 +183,12 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
             assert {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")} == files
 
 
-@pytest.mark.parametrize("name", SHOWN_IN["touchables"])
+@pytest.mark.parametrize("name", SHOWN_IN["interactive_figures"])
 def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
-    page = (SHARED / "touchables.html.j2").read_text("utf-8")
+    page = (SHARED / "interactive_figures.html.j2").read_text("utf-8")
     script = page[page.rindex("<script>") : page.index("  // The same picture")]
     outputs = [out for cell in read("solutions", name).cells for out in cell.get("outputs", [])]
-    shown = [html for out in outputs if "data-touchable" in (html := out.get("data", {}).get("text/html", ""))]
+    pages = [out.get("data", {}).get("text/html", "") for out in outputs]
+    shown = [html for html in pages if "data-interactive-figure" in html]
     assert [script in one for one in shown] == [True] * len(shown) != []

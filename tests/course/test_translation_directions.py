@@ -47,7 +47,7 @@ def ran(request):
         if cell.id in ("setup", "stand-ins"):  # which import what draws
             for name in ("draw_machine", "draw_masks", "draw_lines", "explore"):
                 defined[name] = lambda *args, name=name, **options: drawn.setdefault(name, []).append((args, options))
-            patch.setattr(sys.modules["goes_on"], "redraw", lambda live, draw, *args, **options: draw(*args, **options))
+            patch.setattr("resumable.redraw", lambda live, draw, *args, **options: draw(*args, **options))
             defined["display"] = lambda *_, **__: None
     yield SimpleNamespace(**defined, printed="\n".join(printed), drawn=drawn)
     patch.undo()

@@ -32,7 +32,7 @@ def look(sentence):
 view = interact(look, sentence=Combobox(value="one two", continuous_update=False))
 """
 TOUCH = """
-from touchables import turn
+from interactive_figures import turn
 turn({"position": [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]}, [1.5708])
 """
 SAVE = """async ([path, content]) => {
@@ -326,11 +326,11 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
 
 
 def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
-    show(page, "touchables", test_touchables.show_all, tmp_path / "touchables.html")
-    assert page.locator(".touchable .still").count() == 0, "the table for where no script runs gives way"
-    merges, clocks, _ = page.locator(".touchable").all()
-    said = page.locator(".touchable figcaption").all()
-    merge, clock, _, key, both = page.locator(".touchable").get_by_role("slider").all()
+    show(page, "interactive_figures", test_touchables.show_all, tmp_path / "interactive_figures.html")
+    assert page.locator(".interactive-figure .still").count() == 0, "the table for where no script runs gives way"
+    merges, clocks, _ = page.locator(".interactive-figure").all()
+    said = page.locator(".interactive-figure figcaption").all()
+    merge, clock, _, key, both = page.locator(".interactive-figure").get_by_role("slider").all()
     score = f"Score, turned: {test_touchables.SCORES['turned'][6, 4]:+.2f}"
     expect(said[0]).to_contain_text("No merge yet")
     for name, words in (
@@ -379,7 +379,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
         ("05-attention/typed", ".explorer .head", {"ArrowDown": "new looks at a 0.25"}),
         (
             "04-positional-encoding/touch",
-            ".touchable input",
+            ".interactive-figure input",
             {"Home": "Position 0:", "ArrowUp": "Position 1: (0.00, 1.00)."},
         ),
     ],

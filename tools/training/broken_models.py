@@ -1,6 +1,6 @@
 """Packs the broken models of notebook 12, which students find out about by experiments.
 
-    python -m tools.training.patients
+    python -m tools.training.broken_models
 
 The file beside the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
 """
@@ -12,9 +12,10 @@ import textwrap
 import zlib
 from pathlib import Path
 
-PACKED = Path(__file__).resolve().parents[2] / "solutions" / "12-it-trains-anyway" / "patients.packed"
+PACKED = Path(__file__).resolve().parents[2] / "solutions" / "12-it-trains-anyway" / "broken_models.packed"
 
-# All patients are this class. Between @ stand the places at which they differ.
+# All models are this class. Between @ stand the places at which they differ. Any other change of the text, the class's
+# name included, changes the order of the packed models, and with it whose letter is which in the saved outputs.
 TEXT = '''
 class Patient(nn.Module):
     """A small GPT: (ids [B, T], real [B, T], True = no padding) -> logits [B, T, V] and the loss of its team."""

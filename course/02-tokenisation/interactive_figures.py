@@ -1,4 +1,4 @@
-# Copy of transformer_exercises/shared_modules/touchables.py: edit that file, then run `autograder release`.
+# Copy of transformer_exercises/shared_modules/interactive_figures.py: edit that file, then run `autograder release`.
 """Show interactive figures, for mouse, finger and keyboard: merges step by step, hands that turn.
 
 Once shown, they need neither a kernel nor a network.
