@@ -252,6 +252,11 @@ def test_two_wheels_of_one_version_carry_both_licences_and_what_is_theirs(wheels
     assert {name for name in names[COURSE] if name.endswith(".ipynb")} >= notebooks > set()
 
 
+def test_the_wheel_of_the_course_carries_the_sources_of_shared_modules(wheels):
+    sources = {f"{COURSE}/{path.relative_to(home())}" for path in (home() / "shared_modules").glob("*.*")}
+    assert set(zipfile.ZipFile(wheels[COURSE]).namelist()) >= sources > set()
+
+
 # --- a class ----------------------------------------------------------------------------------------------------------
 
 
