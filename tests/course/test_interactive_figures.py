@@ -1,4 +1,4 @@
-"""Tests of the pictures that one can touch: rejected input, what stands where no script runs, and no other hosts."""
+"""Tests of interactive figures: rejected input, what stands where no script runs, and no other hosts."""
 
 import base64
 import json
@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import ROOT, read
 
 from autograder.nbgrader_plugin.intake import sanitize
-from autograder.spec.course import home, is_companion
+from autograder.spec.course import home
 
 SHARED = home() / "shared_modules"
 sys.path.append(str(SHARED))
-PICTURES = {"attention_explorer": ("05", "07", "10", "11"), "interactive_figures": ("02", "04")}
-SHOWN_IN = {  # no companion shows any
-    picture: tuple(name for name in NOTEBOOKS if name[:2] in numbers and not is_companion(name))
-    for picture, numbers in PICTURES.items()
-}
+FIGURES = ("attention_explorer", "interactive_figures")
+SHOWN_IN = sorted(path.parent.name for path in ROOT.glob("solutions/*/interactive_figures.py"))
 WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
@@ -51,14 +48,14 @@ def explorer(monkeypatch):
 
 
 @pytest.fixture
-def touchables(monkeypatch):
+def figures(monkeypatch):
     return module("interactive_figures", monkeypatch)
 
 
-def show_all(touchables):
-    touchables.step_merges(MERGES, CUTS, TOKENS)
-    touchables.turn({"position": HANDS["key"]}, SPEEDS)
-    touchables.turn(HANDS, SPEEDS, SCORES)
+def show_all(figures):
+    figures.step_merges(MERGES, CUTS, TOKENS)
+    figures.turn({"position": HANDS["key"]}, SPEEDS)
+    figures.turn(HANDS, SPEEDS, SCORES)
 
 
 def soup(bundle):
@@ -107,24 +104,24 @@ def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, 
         explorer[0].explore(given, looking, looked_at)
 
 
-def test_where_no_script_runs_a_table_says_it_and_feedback_keeps_no_more(touchables):
-    show_all(touchables[0])
-    merges, clocks, dials = map(still, touchables[1])
+def test_where_no_script_runs_a_table_says_it_and_feedback_keeps_no_more(figures):
+    show_all(figures[0])
+    merges, clocks, dials = map(still, figures[1])
     assert ["the", "t | h | e", "the"] in merges
     assert merges[-1] == ["tokens of the text", "9", "6"]
     assert clocks[1] == ["0", "(0.50, 0.50)", "(1.00, 0.00)"]
     assert ["3 and 1", f"{SCORES['turned'][3, 1]:.2f}", "1.54"] in dials
-    assert "(0.50, 0.50)" in touchables[1][1]["text/plain"]
-    for bundle in touchables[1]:
+    assert "(0.50, 0.50)" in figures[1][1]["text/plain"]
+    for bundle in figures[1]:
         kept = BeautifulSoup(sanitize.html(bundle["text/html"]), "html.parser")
         assert not kept.find_all(["script", "style", "svg"])
         assert len(kept.select("table tbody tr")) == len(still(bundle)) - 1
         assert '"kind"' not in kept.get_text(), "the data stand there as text"
 
 
-def test_only_the_merges_that_change_a_word_are_written_down(touchables):
-    touchables[0].step_merges(MERGES, CUTS, TOKENS)
-    the, other = data(touchables[1][0])["data"]["words"]
+def test_only_the_merges_that_change_a_word_are_written_down(figures):
+    figures[0].step_merges(MERGES, CUTS, TOKENS)
+    the, other = data(figures[1][0])["data"]["words"]
     assert the["changes"] == [[0, ["t", "h", "e"]], [1, ["th", "e"]], [2, ["the"]]]
     assert other["changes"] == [[0, ["<", "b", ">"]]]
 
@@ -142,49 +139,39 @@ def test_only_the_merges_that_change_a_word_are_written_down(touchables):
         (lambda t: t.turn(HANDS, SPEEDS, {"turned": SCORES["turned"].T + 1}), "dot products of the two vectors"),
     ],
 )
-def test_what_does_not_fit_together_is_refused_in_a_sentence(touchables, call, said):
+def test_what_does_not_fit_together_is_refused_in_a_sentence(figures, call, said):
     with pytest.raises(ValueError, match=said):
-        call(touchables[0])
+        call(figures[0])
 
 
-def test_words_are_no_markup(explorer, touchables):
+def test_words_are_no_markup(explorer, figures):
     explorer[0].explore(torch.eye(2), ["</script><b>", "<!--"], ["a", '"'], title="</figure>")
-    touchables[0].step_merges([], {"</script><b>": [["</script><b>"]]}, [1])
-    for bundle in explorer[1] + touchables[1]:
+    figures[0].step_merges([], {"</script><b>": [["</script><b>"]]}, [1])
+    for bundle in explorer[1] + figures[1]:
         assert soup(bundle).find("b") is None
         assert len(soup(bundle).find_all("script")) == 2
     assert data(explorer[1][0])["kinds"][0]["looking"] == ["</script><b>", "<!--"]
-    assert data(touchables[1][0])["data"]["words"][0]["word"] == "</script><b>"
+    assert data(figures[1][0])["data"]["words"][0]["word"] == "</script><b>"
 
 
-def test_the_same_data_give_the_same_page_and_others_another(explorer, touchables):
+def test_the_same_data_give_the_same_page_and_others_another(explorer, figures):
     for other in (0, 0, 1):
         explorer[0].explore(torch.eye(2) if other else torch.full((2, 2), 0.5), ["a", "b"])
-        touchables[0].step_merges(MERGES, CUTS, [9, 7 + other, 6])
-    for shown in (explorer[1], touchables[1]):
+        figures[0].step_merges(MERGES, CUTS, [9, 7 + other, 6])
+    for shown in (explorer[1], figures[1]):
         first, again, changed = (bundle["text/html"] for bundle in shown)
         assert first == again != changed
 
 
-@pytest.mark.parametrize("name", SHOWN_IN)
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_page_asks_nothing_of_a_network(name):
     page = (SHARED / f"{name}.html.j2").read_text("utf-8")
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert not re.search(r"\bimport\b|\bfetch\b|XMLHttpRequest|innerHTML|<link", page)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
-    source = "\n".join(cell.source for cell in read("solutions", name).cells)
-    for picture, notebooks in SHOWN_IN.items():
-        assert (f"from {picture} import" in source) == (name in notebooks)
-        files = {f"{picture}.html.j2", f"{picture}.py"} if name in notebooks else set()
-        for folder in ("solutions", "course"):
-            assert {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")} == files
-
-
-@pytest.mark.parametrize("name", SHOWN_IN["interactive_figures"])
-def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
+@pytest.mark.parametrize("name", SHOWN_IN)
+def test_a_notebook_shows_figures_made_by_the_present_template(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
     page = (SHARED / "interactive_figures.html.j2").read_text("utf-8")
     script = page[page.rindex("<script>") : page.index("  // The same picture")]

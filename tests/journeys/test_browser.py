@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import test_touchables
+import test_interactive_figures
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT, read, wait_for
@@ -288,7 +288,7 @@ def explorer_page(explorer) -> None:
 def show(page: Page, name: str, make: Callable, path: Path) -> None:
     """Open a page with the pictures that a module beside the notebooks shows."""
     with pytest.MonkeyPatch.context() as patch:
-        module, made = test_touchables.module(name, patch)
+        module, made = test_interactive_figures.module(name, patch)
         make(module)
     head = "<!doctype html><html lang=en><meta charset=utf-8><title>x</title>"
     path.write_text(f"{head}<main>{''.join(one['text/html'] for one in made)}</main>", "utf-8")
@@ -326,12 +326,12 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
 
 
 def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
-    show(page, "interactive_figures", test_touchables.show_all, tmp_path / "interactive_figures.html")
+    show(page, "interactive_figures", test_interactive_figures.show_all, tmp_path / "interactive_figures.html")
     assert page.locator(".interactive-figure .still").count() == 0, "the table for where no script runs gives way"
     merges, clocks, _ = page.locator(".interactive-figure").all()
     said = page.locator(".interactive-figure figcaption").all()
     merge, clock, _, key, both = page.locator(".interactive-figure").get_by_role("slider").all()
-    score = f"Score, turned: {test_touchables.SCORES['turned'][6, 4]:+.2f}"
+    score = f"Score, turned: {test_interactive_figures.SCORES['turned'][6, 4]:+.2f}"
     expect(said[0]).to_contain_text("No merge yet")
     for name, words in (
         ("next change", "Merge 1 joins “t” and “h”, 2 times in the text. Now “the” is th | e."),
