@@ -1,4 +1,4 @@
-"""The figures of notebook 03: drawing that teaches nothing. Belongs beside the notebook."""
+"""Draw the figures of notebook 03."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, heat_map, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 05, and its stopwatch. It belongs beside the notebook: it draws, and teaches nothing."""
+"""Draw the figures of notebook 05, and measure times."""
 
 from notebook_tools import BLUE, GREEN, GREY, ORANGE, RED, heat_map, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 07. It belongs beside the notebook: it draws, and teaches nothing."""
+"""Draw the figures of notebook 07."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, heat_map, show, subplots
 

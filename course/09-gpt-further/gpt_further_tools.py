@@ -1,4 +1,4 @@
-"""The figures and tables of notebook 09-gpt-further, and its fits. It belongs beside the notebook."""
+"""Draw the figures and tables of notebook 09-gpt-further, and fit its curves."""
 
 from notebook_tools import BLUE, GREEN, ORANGE, RED, SKY, show, subplots
 

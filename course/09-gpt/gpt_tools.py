@@ -1,4 +1,4 @@
-"""The figures of notebook 09, and stand-ins for what is not answered yet. It belongs beside the notebook."""
+"""Draw the figures of notebook 09, and stand in for answers that are not written yet."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, show, subplots
 

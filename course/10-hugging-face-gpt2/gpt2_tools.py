@@ -1,4 +1,4 @@
-"""What notebook 10 needs beside its experiments: the model, your own GPT, and figures. Belongs beside the notebook."""
+"""Load the models of notebook 10, and draw its figures."""
 
 from notebook_tools import GREY, RED, SKY, heat_map, show, subplots
 

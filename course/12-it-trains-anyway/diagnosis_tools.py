@@ -1,7 +1,7 @@
-"""The stories, the models and the figures of notebook 12. Belongs beside the notebook, with `broken_models.packed`.
+"""Load the stories and the models of notebook 12, and draw its figures.
 
-The models lie in that file packed, so that neither this one nor a glance at that one says which model has which bug.
-Who unpacks it finds out what experiments would have told. What is marked is `diagnose`, on other models.
+The models are packed in `broken_models.packed`, so that a glance at neither file tells which model has which bug. Who
+unpacks them finds out what experiments would have told. What is marked is `diagnose`, on other models.
 """
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, show, subplots

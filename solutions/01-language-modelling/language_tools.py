@@ -1,4 +1,4 @@
-"""The figures of notebook 01, drawing that teaches nothing, and `works`. Belongs beside the notebook."""
+"""Draw the figures of notebook 01, and test whether answers work."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 04: drawing that teaches nothing. Belongs beside the notebook."""
+"""Draw the figures of notebook 04."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, heat_map, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 08-blocks-further. It belongs beside the notebook: it draws, and teaches nothing."""
+"""Draw the figures of notebook 08-blocks-further."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, show, subplots
 

@@ -1,4 +1,4 @@
-"""The figures of notebook 08, and a trace of attention. Drawing that teaches nothing. Belongs beside the notebook."""
+"""Draw the figures of notebook 08, and trace attention."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 

@@ -1,4 +1,4 @@
-"""Texts, figures and stand-ins of notebook 11. Nothing here teaches. Belongs beside the notebook."""
+"""Prepare the texts of notebook 11, draw its figures, and stand in for answers that are not written yet."""
 
 from notebook_tools import BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
