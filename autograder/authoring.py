@@ -1,13 +1,11 @@
 """For authors: run and tidy solution notebooks, and copy the modules that several notebooks share."""
 
-import ast
 import math
 import os
 import re
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -17,9 +15,7 @@ from jupyter_client.client import KernelClient
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from tqdm.auto import tqdm
 
-from .cell_counts import CLAIM
 from .files import LEFT, write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import home, notebooks
@@ -72,78 +68,22 @@ def run(path: Path) -> float:
     try:
         client.execute(env=os.environ | OFFLINE)
     except CellExecutionError as error:
-        stopped = next(cell for cell in notebook.cells if _results(cell, "error"))
+        stopped = next(cell for cell in notebook.cells if results(cell, "error"))
         raise ValueError(f"{error.ename}: {error.evalue}, in this cell:\n{stopped.source}") from error
     seconds = time.monotonic() - started
     notebook.metadata[RUNNING] = round(seconds)
     write_atomically(path, text_of(tidied(notebook)))
     for cell in notebook.cells:
         points = float(cell.metadata.get("nbgrader", {}).get("points") or 0)
-        for result in _results(cell, "execute_result") if "check(" in cell.source else ():
+        for result in results(cell, "execute_result") if "check(" in cell.source else ():
             if result.data["text/plain"] not in (str(points), str(int(points))):
                 raise ValueError(f"{grade_id(cell)}: {result.data['text/plain']} of {points:g} points; see its output.")
     return seconds
 
 
-def _results(cell: NotebookNode, kind: str) -> list[NotebookNode]:
+def results(cell: NotebookNode, kind: str) -> list[NotebookNode]:
+    """Return a cell's outputs of a kind, such as `error`."""
     return [output for output in cell.get("outputs", []) if output.output_type == kind]
-
-
-@dataclass(frozen=True)
-class Claims:
-    """The results of a notebook's `claim` cells, which assert what its text claims. Cells are named by their ids."""
-
-    held: list[str]
-    failed: dict[str, str]  # with the assertion's message
-    stopped: dict[str, str]  # other cells that ended in an error: later results are not reliable
-    notebook: NotebookNode  # with its outputs
-
-
-def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
-    """Execute a solution notebook without its tests and past errors; return its claims. The file is not written."""
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells = [cell for cell in notebook.cells if not (grade_id(cell) or "").startswith("test_")]
-    client = Client(notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}})
-    code = sum(cell.cell_type == "code" for cell in notebook.cells)
-    with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
-        client.on_cell_complete = lambda cell, cell_index: bar.update()
-        client.execute(env=os.environ | environment)
-    claims = Claims([], {}, {}, notebook)
-    for cell in notebook.cells:
-        errors = _results(cell, "error")
-        claim = CLAIM in cell.metadata.get("tags", [])
-        if errors:
-            said = f"{errors[0].ename}: {errors[0].evalue}".strip(": ")
-            of_claim = claim and errors[0].ename == "AssertionError"
-            (claims.failed if of_claim else claims.stopped)[cell.id] = said
-        elif claim:
-            claims.held.append(cell.id)
-    return claims
-
-
-class NotDownloaded(Exception):
-    """Raised when a model cannot be downloaded. The message says why and what to do."""
-
-
-def fetch(model: str, path: Path) -> Path:
-    """Download into the cache the files of a model that the notebook at `path` needs. Return their folder.
-
-    Raise NotDownloaded where the library that downloads is missing, or cannot download.
-    """
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
-    except ImportError:
-        raise NotDownloaded(f"Downloading {model} needs huggingface_hub: pip install huggingface_hub") from None
-    sources = [file.read_text("utf-8") for file in path.parent.glob("*_tools.py")]
-    [wanted] = [found[1] for text in sources if (found := re.search(r"^FILES = (\(.*\))$", text, re.MULTILINE))]
-    try:
-        return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
-    except (LocalEntryNotFoundError, HfHubHTTPError, OfflineModeIsEnabled) as error:
-        raise NotDownloaded(
-            f"{model} is not in the cache and cannot be fetched: {error}\n"
-            "HTTPS_PROXY, HF_ENDPOINT and HF_HOME say by which way, from where, and where it is kept."
-        ) from None
 
 
 class NotReleasable(Exception):

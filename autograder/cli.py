@@ -497,32 +497,6 @@ def run_solutions(wanted: Notebooks = None) -> None:
 
 
 @app.command()
-def check_gpt2(
-    model: Annotated[str, typer.Option(help="The model's name on the hub, or a folder with its files")] = "gpt2",
-) -> None:
-    """Run notebook 10 with the published model and report which claims hold. The first run downloads 0.5 GB."""
-    from .authoring import NotDownloaded, check_claims, fetch
-
-    path = next((course.notebook_path(name) for name in course.notebooks() if name.endswith("gpt2")), None)
-    if path is None:
-        raise typer.BadParameter("this course has no notebook about the published GPT-2, whose name would end in gpt2")
-    if not Path(model).is_dir():
-        try:
-            fetch(model, path)
-        except NotDownloaded as reason:
-            _print(str(reason), style="bold red")
-            raise typer.Exit(2) from None
-    wanted = str(Path(model).resolve()) if Path(model).is_dir() else model
-    claims = check_claims(path, {"COURSE_GPT2": wanted, "HF_HUB_OFFLINE": "1"})
-    for name, said in (claims.failed | claims.stopped).items():
-        what = "does not hold" if name in claims.failed else "stopped"
-        console.print(f"[red]{name} {what}:[/] {escape(said)}", highlight=False, soft_wrap=True)
-    _print(f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}")
-    if claims.failed or claims.stopped:
-        raise typer.Exit(1)
-
-
-@app.command()
 def release(
     wanted: Notebooks = None,
     overwrite: Annotated[

@@ -23,11 +23,9 @@ from conftest import ROOT, read
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
-from typer.testing import CliRunner
 
-from autograder.authoring import check_claims
-from autograder.cli import app
 from autograder.spec.course import given, reference, without_markers
+from tools import check_gpt2
 
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME
@@ -218,7 +216,7 @@ def paragraphs(notebook) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def with_the_stand_in(stand_in):
     """The notebook as it runs with the stand-in, once."""
-    return check_claims(FOLDER / f"{NAME}.ipynb", {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"})
+    return check_gpt2.check_claims(FOLDER / f"{NAME}.ipynb", {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"})
 
 
 @pytest.mark.slow
@@ -243,20 +241,21 @@ def test_what_is_claimed_of_the_published_model_is_asked_of_it(with_the_stand_in
 
 
 @pytest.mark.slow
-def test_the_command_names_each_claim_that_does_not_hold(stand_in, with_the_stand_in, monkeypatch):
+def test_the_command_names_each_claim_that_does_not_hold(stand_in, with_the_stand_in, monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr("autograder.authoring.check_claims", lambda *given: asked.append(given) or with_the_stand_in)
-    result = CliRunner().invoke(app, ["check-gpt2", "--model", str(stand_in)])
+    monkeypatch.setattr(check_gpt2, "check_claims", lambda *given: asked.append(given) or with_the_stand_in)
+    status = check_gpt2.main(["--model", str(stand_in)])
+    printed = capsys.readouterr().out
     assert asked == [(FOLDER / f"{NAME}.ipynb", {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"})]
-    assert result.exit_code == 1
-    assert "sheet-claims does not hold" in result.output
+    assert status == 1
+    assert "sheet-claims does not hold" in printed
     total = len(with_the_stand_in.held) + len(with_the_stand_in.failed)
-    assert f"{len(with_the_stand_in.held)} of {total} cells of claims hold" in result.output
+    assert f"{len(with_the_stand_in.held)} of {total} cells of claims hold" in printed
 
 
 def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
     environment = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "autograder.cli", "check-gpt2"]
+    command = [sys.executable, "-m", "tools.check_gpt2"]
     result = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert result.returncode == 2
     assert "HF_ENDPOINT" in result.stdout
