@@ -18,12 +18,10 @@ from nbformat import NotebookNode
 
 from .files import LEFT, write_atomically
 from .nbgrader_plugin.intake.repair import grade_id
-from .spec.course import home, notebooks
+from .spec.course import NO_COURSE, course, home, notebooks, package
 from .workload import RUNNING, opening
 
-# Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one. Progress
-# bars say how fast a machine is.
-OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories", "TQDM_DISABLE": "1"}
+QUIET = {"TQDM_DISABLE": "1"}  # progress bars tell how fast a machine is
 TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 SHARED = "shared_modules"  # the folder in the course's package
@@ -57,6 +55,15 @@ def looking_again(
     return get_message
 
 
+def environment() -> dict[str, str]:
+    """Return the environment variables with which solutions are run, so that their outputs are the same anywhere.
+
+    A course may add some of its own: the dictionary ENVIRONMENT in its package.
+    """
+    own: dict[str, str] = {} if course() is NO_COURSE else getattr(package(), "ENVIRONMENT", {})
+    return QUIET | own
+
+
 def run(path: Path) -> float:
     """Execute a solution notebook in a fresh kernel and write it back. Return the seconds it took.
 
@@ -66,7 +73,7 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     try:
-        client.execute(env=os.environ | OFFLINE)
+        client.execute(env=os.environ | environment())
     except CellExecutionError as error:
         stopped = next(cell for cell in notebook.cells if results(cell, "error"))
         raise ValueError(f"{error.ename}: {error.evalue}, in this cell:\n{stopped.source}") from error

@@ -15,7 +15,7 @@ import pytest
 ROOT = str(Path(__file__).resolve().parents[1])
 sys.path.insert(0, ROOT)
 
-from autograder.authoring import OFFLINE  # noqa: E402
+from autograder.authoring import environment  # noqa: E402
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,6 +25,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Set the environment of the kernels, which are separate processes: the package's path and the offline settings."""
     if not config.getoption("--online"):
-        os.environ.update(OFFLINE)
+        os.environ.update(environment())
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # another order of summation would change the last digits

@@ -16,7 +16,7 @@ import nbgrader.api
 import pytest
 import torch
 
-from autograder.authoring import OFFLINE
+from autograder import authoring
 from autograder.nbgrader_plugin.hidden_tests import HIDDEN
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sandbox.session import SandboxError, Template
@@ -24,7 +24,7 @@ from autograder.spec.course import course
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for small tensors a second thread only costs time,
 torch.set_num_threads(1)  # and another order of summation would change the last digits
-os.environ.update(OFFLINE)  # for the notebooks that nbval and tests run
+os.environ.update(authoring.environment())  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))

@@ -1,5 +1,5 @@
 """The exercises of this course: a folder for each topic, a module for each exercise."""
 
-from .syllabus import COURSE
+from .syllabus import COURSE, ENVIRONMENT
 
-__all__ = ["COURSE"]
+__all__ = ["COURSE", "ENVIRONMENT"]

@@ -6,7 +6,8 @@ from queue import Empty
 import nbformat
 import pytest
 
-from autograder.authoring import looking_again, run
+from autograder.authoring import environment, looking_again, run
+from autograder.spec.course import package
 
 
 class Asleep:
@@ -54,3 +55,10 @@ def test_a_solution_that_stops_or_earns_less_is_named(tmp_path, last, said):
         return
     with pytest.raises(ValueError, match=said):
         run(path)
+
+
+def test_solutions_run_with_the_variables_that_their_course_names(monkeypatch):
+    monkeypatch.setattr(package(), "ENVIRONMENT", {"SMALL_MODEL": "1"})
+    assert environment() == {"TQDM_DISABLE": "1", "SMALL_MODEL": "1"}
+    monkeypatch.delattr(package(), "ENVIRONMENT")
+    assert environment() == {"TQDM_DISABLE": "1"}
