@@ -1,8 +1,8 @@
 """Records of marked submissions in `marked/<assignment>/`, written last: a second run marks only what has changed."""
 
+import contextlib
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 import platform
@@ -27,7 +27,7 @@ FOLDER = "marked"
 HISTORY = "history.jsonl"
 ENGINE = Path(__file__).parents[1]
 MAX_NAME = 255 - len(".4194304.part")  # bytes of a student's file without its suffix, of which this is the longest
-LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
+LIBRARIES = ("torch", "numpy", "nbgrader", "nbconvert", "nbformat")  # of any course; `Course.preload` names its own
 
 
 def lock(classroom: Path, name: str) -> filelock.FileLock:
@@ -75,9 +75,17 @@ def environment_of(assignment: str) -> str:
     for path in sorted([path for place in places for path in files(place, frozenset())] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
-    versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES if importlib.util.find_spec(name)]
-    found.update("\n".join([f"python {platform.python_version()}", *versions]).encode())
+    found.update("\n".join([f"python {platform.python_version()}", *_library_versions()]).encode())
     return found.hexdigest()
+
+
+def _library_versions() -> list[str]:
+    """Return the versions of the installed libraries that marks depend on, found by the names of their modules."""
+    versions = []
+    for name in sorted({*LIBRARIES, *(module.partition(".")[0] for module in course().preload)}):
+        with contextlib.suppress(metadata.PackageNotFoundError):  # not installed, or a module of Python's own
+            versions.append(f"{name} {metadata.version(name)}")
+    return versions
 
 
 @dataclass
