@@ -27,11 +27,11 @@ RELEASE = f"{CLASSROOM}/course"
 MARK = "made-by-demo.json"  # manifest of the released and submitted files
 WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
 MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", SECRET, MARK)
-WORTH_A_LOOK = (
-    ("mistaken", "05-attention", "mistakes called by their names"),
-    ("crashing", "06-masking", "a cell that ends Python costs that cell"),
-    ("test-cell-deleted", "08-blocks", "a deleted test cell is put back"),
-)
+WORTH_A_LOOK = {  # pages by their students, and what they show
+    "mistaken": "mistakes called by their names",
+    "crashing": "a cell that ends Python costs that cell",
+    "test-cell-deleted": "a deleted test cell is put back",
+}
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
@@ -50,10 +50,11 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         wrong = sum(mark_sample_class(marking, notebook, bar) for notebook in course.course().notebooks)
     pages = sorted(classroom.glob("feedback/*/*/*.html"))
     console.print(f"{len(pages)} feedback pages are in {CLASSROOM}/feedback/. Look at these first:")
-    for student, notebook, why in WORTH_A_LOOK:
-        page = classroom / "feedback" / student / notebook / f"{notebook}.html"
+    first, *_ = course.course().notebooks
+    for student, shown in WORTH_A_LOOK.items():
+        page = classroom / "feedback" / student / first / f"{first}.html"
         if page in pages:
-            console.print(f"  {page.relative_to(root)}  ({why})", highlight=False, soft_wrap=True)
+            console.print(f"  {page.relative_to(root)}  ({shown})", highlight=False, soft_wrap=True)
     return not wrong
 
 
