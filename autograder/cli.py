@@ -158,7 +158,7 @@ def unknown_answers(
 
 @app.command()
 def grade(
-    wanted: Annotated[list[str] | None, typer.Argument(help="Assignments, for example 05-attention")] = None,
+    wanted: Annotated[list[str] | None, typer.Argument(help="Assignments by name")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All notebooks that somebody has handed in")] = False,
     student: Annotated[str, typer.Option(help="One student only")] = "*",
     force: Annotated[bool, typer.Option("--force", help="Mark again what has not changed")] = False,
@@ -281,7 +281,7 @@ def _said_plainly() -> Iterator[None]:
 
 @app.command("try")
 def try_answer(
-    name: Annotated[str, typer.Argument(help="An exercise or a question, for example softmax or q5_1")],
+    name: Annotated[str, typer.Argument(help="The name of an exercise or a question")],
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
     no_sandbox: Uncaged = False,
 ) -> None:
@@ -346,7 +346,7 @@ def plan(wanted: Notebooks = None) -> None:
 
 @app.command()
 def mistakes(
-    name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
+    name: Annotated[str | None, typer.Argument(help="The name of an exercise")] = None,
     costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its checks alone and as marked")] = False,
 ) -> None:
     """List an exercise's catalogued mistakes: each one's name, number of versions, and feedback.

@@ -20,7 +20,7 @@ class Answer:
     """An answer that is marked: what a notebook says of it."""
 
     points: float
-    title: str  # "Exercise: softmax"
+    title: str  # "Exercise: NAME"
     section: str  # "2. A weighted sum"
     cell: str  # the id of the text cell above it
     hints: list[str]  # in Markdown

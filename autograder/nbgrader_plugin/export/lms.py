@@ -144,7 +144,7 @@ class LmsExport(MarksExport):
 
     roster = Unicode(help="The system's own table, as downloaded: its rows are kept and filled in").tag(config=True)
     titles = Dict(
-        help="What the system calls assignments, if not as nbgrader does: {'05-attention': 'Attention (4711)'}"
+        help="What the system calls assignments, if not as nbgrader does: {'ps1': 'Problem set 1 (4711)'}"
     ).tag(config=True)
     missing_as_zero = Bool(False, help="Write 0 for those who handed in nothing; else they stay as they are").tag(
         config=True

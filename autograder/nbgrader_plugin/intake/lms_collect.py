@@ -3,9 +3,9 @@
 The systems name the files in their archives like this (github.com/instructure/canvas-lms, lib/content_zipper.rb;
 github.com/moodle/moodle, mod/assign/classes/downloader.php):
 
-    garcíajosé_LATE_4711_90210_05-attention-1.ipynb                         Canvas: name, user, upload, file
-    José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
-    José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
+    garcíajosé_LATE_4711_90210_ps1-1.ipynb                                  Canvas: name, user, upload, file
+    José García_657737_assignsubmission_file/ps1.ipynb                      Moodle: name, participant; a folder each
+    José García_657737_assignsubmission_file_ps1.ipynb                      Moodle, without folders
 
 Students choose how their file is called, and often their own name, so either may hold what looks like a number. Moodle
 takes the underscores out of names: the first number is the participant's. Canvas leaves letters, digits and underscores

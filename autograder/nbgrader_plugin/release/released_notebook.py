@@ -15,7 +15,7 @@ IN_BRACKETS = re.compile(r" \(\d[^()]*\)$")  # "(1 point)", "(3 points, about 10
 
 @dataclass(frozen=True)
 class Spot:  # the headings above an answer, in Markdown
-    title: str  # "Exercise: softmax"
+    title: str  # "Exercise: NAME"
     section: str  # "2. A weighted sum"
 
 
