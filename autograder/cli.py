@@ -340,7 +340,7 @@ def plan(wanted: Notebooks = None) -> None:
     """Print the expected minutes and the points of all notebooks, or of those that are named and of their exercises."""
     from .workload import answers_table, notebook, notebooks_table
 
-    found = [notebook(_notebook(name)) for name in wanted or course.notebooks()]
+    found = [notebook(name) for name in _notebooks(wanted)]
     _print("\n\n".join([notebooks_table(found), *(answers_table(one) for one in found if wanted)]))
 
 
@@ -358,6 +358,7 @@ def mistakes(
             raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
         from .judge.cost_table import markdown
 
+        course.package()  # raises NoCourse where there is none
         _print(markdown(course.course().commonest))
         return
     declared = _exercise(name)
@@ -439,6 +440,13 @@ def _summary(trial: "Trial") -> str:
     )
 
 
+def _notebooks(names: list[str] | None) -> list[str]:
+    """Return the named notebooks of the course, all if none is named. Raise NoCourse where there is no course."""
+    if not names:
+        course.package()
+    return [_notebook(name) for name in names or course.notebooks()]
+
+
 def _notebook(name: str) -> str:
     if course.course() is course.NO_COURSE:
         raise typer.BadParameter(
@@ -453,7 +461,7 @@ def _notebook(name: str) -> str:
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
-    there = course.notebooks()
+    there = _notebooks(None)
     groups = [_exercises(name) if name in there else [_exercise(name)] for name in names or there]
     known = {asked.name: asked.notebook for group in groups for asked in group}
     homes = [home for home in there if home in known.values()]
@@ -461,7 +469,7 @@ def _chosen(names: list[str] | None) -> list[Exercise]:
 
 
 def _exercise(name: str) -> Exercise:
-    for home in course.notebooks():
+    for home in _notebooks(None):
         if name in course.names_in(home):
             return next(asked for asked in _exercises(home) if asked.name == name)
     hint = did_you_mean(name, course.names())
@@ -490,7 +498,7 @@ def run_solutions(wanted: Notebooks = None) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
 
-    for notebook in map(_notebook, wanted or course.notebooks()):
+    for notebook in _notebooks(wanted):
         with _stopping(ValueError):
             seconds = run(course.notebook_path(notebook))
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
@@ -518,7 +526,7 @@ def release(
     from .workload import Unannounced
 
     refuse_elsewhere()
-    chosen = list(map(_notebook, wanted or course.notebooks()))
+    chosen = _notebooks(wanted)
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     nbgrader = settings(place)
     nbgrader.config.ReleaseExporter.overwrite, nbgrader.config.ReleaseExporter.new_ids = overwrite, new_ids
@@ -595,6 +603,7 @@ def demo(no_sandbox: Uncaged = False) -> None:
     from .nbgrader_plugin.converters import refuse_elsewhere
 
     refuse_elsewhere()
+    course.package()  # raises NoCourse where there is none
     with _said_plainly(), _stopping(WouldOverwrite):
         right = run(console, no_sandbox)
     if not right:
