@@ -20,7 +20,7 @@ def aliases_in(sources: Iterable[str]) -> Aliases:
 
 
 def resolve(node: ast.AST, aliases: Aliases) -> str:
-    """Return the dotted name of an expression such as `lib.softmax`; "" if it is no name or attribute."""
+    """Return the dotted name of an expression such as `lib.zeros`; "" if it is no name or attribute."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
