@@ -10,8 +10,8 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz learn teach hub hub-clean dist students mistakes notebooks corpus model translate \
-    say grow release site format lint clean empty-classroom
+.PHONY: help demo test test-all test-engine test-course test-journeys check bench fuzz learn teach hub hub-clean dist \
+    students mistakes notebooks corpus model translate say grow release site format lint clean empty-classroom
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,7 +25,9 @@ $(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
 demo: $(READY) ## release the course, mark a made-up class, write feedback, print the marks, all in classroom/demo (two minutes)
 	$(BIN)/autograder demo
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+WORKERS ?= 2
+OPTIONS :=
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
 test: $(READY) ## test one version of every mistake, every right answer, release, marking, cheats; run solutions by nbval
@@ -35,6 +37,10 @@ test: $(READY) ## test one version of every mistake, every right answer, release
 test-all: $(READY) ## test the rest too: every version of every mistake, browser, hub, database, kills, trainings, companions
 	$(PYTEST) --all tests
 	$(NBVAL) solutions
+
+# A part of the tests, for CI: make test-engine OPTIONS=--all
+test-engine test-course test-journeys: test-%: $(READY)
+	$(PYTEST) $(OPTIONS) tests/$*
 
 check: lint ## check format, style, types and imports, and run the tests that are not slow (two minutes)
 	$(PYTEST) -m "not slow" tests/engine tests/course
@@ -142,7 +148,7 @@ lint: $(READY) ## check format, style, types and imports
 	$(BIN)/lint-imports
 
 clean: ## remove what can be made again: environments, caches, the built website
-	rm -rf $(VENV) $(SITE) website/build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* website/build .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./classroom -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 empty-classroom: ## remove a term's work in classroom/ (submissions, gradebook, feedback), after asking
