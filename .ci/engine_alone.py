@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-OF_THE_COURSE = ("transformer_exercises", "torch", "tokenizers", "transformers", "huggingface_hub", "ipywidgets")
+OF_THE_COURSE = ("transformer_exercises", "torch", "tokenizers", "transformers", "huggingface_hub")
 NO_COURSE = "No course is installed"
 COMMANDS = (  # in this order: what is typed, the exit status, and what is printed
     ("--help", 0, "Marks the exercises"),
