@@ -15,7 +15,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
-from tqdm.auto import tqdm
 
 from . import __version__
 from .close_names import did_you_mean
@@ -388,6 +387,8 @@ def try_mistakes(
     If so, keep in the course what each version answers. Exercises of the same notebooks for which that is out of date
     are tried as well.
     """
+    from rich.progress import track
+
     from .cluster.pool import TaskQueue, pool
     from .judge.diagnosis.signature_store import compute_missing, keep, unkept
     from .judge.try_mistakes import try_exercise
@@ -404,7 +405,8 @@ def try_mistakes(
         for asked in chosen:
             queue.put(asked.name, asked.name)
         count, what = len(chosen), "trying what is catalogued"
-        for name, found in tqdm(queue, what, count, leave=False, unit=" exercises", disable=None):
+        hidden = not console.is_terminal
+        for name, found in track(queue, what, count, console=console, transient=True, disable=hidden):
             if isinstance(found, BaseException):
                 raise RuntimeError(f"{name} could not be tried: {found}") from found
             trials[name] = found

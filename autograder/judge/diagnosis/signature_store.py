@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import filelock
-from tqdm.auto import tqdm
 
 from ...spec.course import exercise, uses_torch
 from . import keys, signatures
@@ -83,6 +82,10 @@ def keep(names: Iterable[str]) -> list[Path]:
 
 def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int) -> None:
     """Compute these rows of these exercises, and add an exercise to the cache as soon as it is complete."""
+    from rich.console import Console  # by whoever computes; most processes only look up
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
     idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
     def ask(request: tuple[str, list[int]]) -> Signatures:
@@ -94,7 +97,8 @@ def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int
 
     title = "learning what each mistake answers"
     with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(tqdm(total=total, desc=title, unit=" versions", disable=None, leave=False))
+        bar = stack.enter_context(Progress(console=console, transient=True, disable=not console.is_terminal))
+        task = bar.add_task(title, total=total)
         for _ in range(min(workers, len(requests))):
             idle.put(stack.enter_context(Worker()))
         pool = ThreadPoolExecutor(workers)
@@ -105,7 +109,7 @@ def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int
                 found = Signatures.empty(len(exercise(name).checks))
                 for (_, wanted), part in parts:
                     found = found.joined(part)
-                    bar.update(len(wanted))
+                    bar.advance(task, len(wanted))
                 with filelock.FileLock(signatures.lock_of(name)):
                     _add(name, found)
         except Exception as error:
