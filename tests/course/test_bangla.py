@@ -77,7 +77,7 @@ def material(tmp_path_factory) -> texts.TrainingText:
     return texts.stories(tmp_path_factory.mktemp("material"), 32_100, 128, characters=300_000, language="bangla")
 
 
-def test_each_word_is_one_token_and_stays_one_when_the_tokenizer_is_read_again(material, tmp_path):
+def test_each_word_is_one_token_also_after_the_tokenizer_is_saved(material, tmp_path):
     material.tokenizer.save_pretrained(tmp_path)
     again = AutoTokenizer.from_pretrained(tmp_path)
     line = bangla.sample(stories=1, seed=8).strip()
@@ -97,12 +97,18 @@ def test_the_floor_of_the_held_back_stories_is_exact(material):
     assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
 
 
-def test_what_is_kept_of_the_experiment_is_what_sizes_grammar_and_guide_say():
+def test_the_released_experiment_is_the_kept_one():
     assert (ROOT / "course" / "09-gpt-further" / "bangla.json").read_bytes() == experiment.KEPT.read_bytes()
+
+
+def test_the_kept_experiment_agrees_with_the_grammar():
     for row in KEPT["at_the_verb"]:
         right = bangla.continuations(f"{row['prefix']} ", [f"{form}।" for form in KEPT["forms"]])
         assert row["grammar"] == pytest.approx(list(right.values()))
         assert all(0 <= sum(row[name]) <= 1 + 1e-6 for name in KEPT["models"])
+
+
+def test_the_kept_experiment_agrees_with_sizes_and_guide():
     guide = (ROOT / "docs" / "growing.md").read_text(encoding="utf-8")
     for name, one in KEPT["models"].items():
         size, written = sizes.size_named(name), one["written"]

@@ -55,7 +55,7 @@ def test_the_packed_file_holds_the_models_and_python_3_11_can_read_them():
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name)
-def test_no_released_file_names_a_finding_or_shows_how_a_broken_model_differs(path):
+def test_no_released_file_reveals_what_is_wrong_with_a_model(path):
     edits = [code for group in GROUPS.values() for ways, _ in group.values() for code in ways.values()]
     hidden = [code for _, ways, _ in MODELS.values() for code in ways.values()]
     for code in (*edits, *hidden):
@@ -85,7 +85,7 @@ def test_no_cell_and_no_stored_output_says_who_has_what(kind):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_order_follows_from_the_name_and_any_finding_may_have_any_letter(patients, group):
+def test_the_name_decides_which_finding_each_letter_has(patients, group):
     found = orders(patients, group, NAMES)
     assert found == orders(patients, group, NAMES)
     findings = {*GROUPS[group]} - {"sound"}
@@ -100,7 +100,7 @@ def test_without_a_name_the_order_is_drawn_anew(patients, group):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_model_tells_nothing_by_its_class_its_source_or_the_names_of_its_parts(patients, group):
+def test_a_models_class_source_and_part_names_reveal_nothing(patients, group):
     made, _ = patients(group, "Ada", V=31)
     all_models = [model for model, _ in made.values()]
     assert len({repr(model) for model in all_models}) == 1

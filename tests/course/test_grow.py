@@ -53,11 +53,16 @@ def refused(*arguments: object) -> str:
 
 
 @pytest.mark.long
-def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(undisturbed, diary, tmp_path):
-    folder, printed = undisturbed
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+def test_the_saved_tokenizer_restores_a_text(undisturbed, diary):
+    tokenizer = AutoTokenizer.from_pretrained(undisturbed[0])
     text = diary.read_text(encoding="utf-8")[:500]
     assert tokenizer.decode(tokenizer(text).input_ids) == text
+
+
+@pytest.mark.long
+def test_the_saved_model_is_the_best_one_seen(undisturbed, diary, tmp_path):
+    folder, printed = undisturbed
+    model = AutoModelForCausalLM.from_pretrained(folder)
     points = [float(point["validation"]) for point in curve(folder)]
     assert len(points) == 20
     assert points[-1] < points[0] - 0.3
@@ -66,10 +71,22 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
         total = gpt2.loss_of(model, material.validation.inputs, material.validation.targets, "sum").item()
     loss = total / int((material.validation.targets != gpt2.IGNORED).sum())
     assert loss == pytest.approx(min(points), abs=1e-5)
-    cost = f"{6 * model.num_parameters() * STEPS * 8 * 96:.2e}"
-    for said in (f"{loss:.4f} nats per token", f"{model.num_parameters():,}", f"{cost} FLOP", "tokens per second"):
+    assert f"{loss:.4f} nats per token" in printed
+
+
+@pytest.mark.long
+def test_a_run_says_how_much_it_computed(undisturbed):
+    folder, printed = undisturbed
+    size = AutoModelForCausalLM.from_pretrained(folder).num_parameters()
+    cost = f"{6 * size * STEPS * 8 * 96:.2e}"
+    for said in (f"{size:,}", f"{cost} FLOP", "tokens per second"):
         assert said in printed
     assert f"6ND | {cost}" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_a_run_leaves_a_curve_and_samples_and_no_unfinished_file(undisturbed):
+    folder, _ = undisturbed
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "samples.txt").read_text(encoding="utf-8").count("--- ") == 20
     assert not {*folder.glob("*.bin"), *folder.glob(checkpoints.UNFINISHED)}, "only what was grown is left"

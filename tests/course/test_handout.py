@@ -158,7 +158,7 @@ def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
     assert all((ROOT / "course" / place).is_file() for place in places)
 
 
-def test_the_start_page_says_the_minutes_of_each_sitting_and_what_a_notebook_builds_on(course):
+def test_the_start_page_shows_sitting_minutes_and_prerequisites(course):
     start, path = course / "course" / "START.md", course / "solutions" / "06-masking" / "06-masking.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].source = re.sub(r"\*\*You need\*\*.*?\.", "**You need** courage; and more.", opening(notebook))

@@ -81,7 +81,7 @@ def test_weights_come_back_out_of_the_page(explorer, shape):
     np.testing.assert_allclose(numbers, given.flatten(), atol=0.5 / 255 + 1e-6)
 
 
-def test_where_no_script_runs_there_is_a_picture_of_attention_with_a_description(explorer):
+def test_without_scripts_attention_is_a_described_picture(explorer):
     explorer[0].explore(torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6]]), ["it", "was"], ["dog", "sea", "sun"])
     picture = soup(explorer[1][0]).select_one(".still svg")
     assert len(picture.find_all("rect")) == 6

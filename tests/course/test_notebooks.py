@@ -90,7 +90,7 @@ def test_every_cell_of_the_contract_is_there(solution):
     assert promised <= {one.name for one in in_notebook(solution.metadata.name)} | written(solution)
 
 
-def test_every_answer_has_its_test_cell_and_every_test_cell_something_to_mark(solution):
+def test_every_declared_answer_has_a_solution_cell_and_a_test_cell(solution):
     found = by_grade_id(solution)
     declared = [one.name for one in in_notebook(solution.metadata.name)]
     for name in declared:
@@ -124,7 +124,7 @@ def test_a_test_cell_has_visible_tests_with_messages_and_one_hidden_line(solutio
             assert code == ["from autograder import check", CHECK.search(hidden).group(0)]
 
 
-def test_a_question_is_numbered_by_its_notebook_and_place_and_its_options_are_in_the_text(solution):
+def test_questions_are_numbered_in_order_and_show_their_options(solution):
     name = solution.metadata.name
     asked, found, above = {question.name: question for question in questions(name)}, [], ""
     for cell in solution.cells:
@@ -220,7 +220,7 @@ def test_cells_are_short(solution):
 
 
 @pytest.mark.slow
-def test_the_visible_tests_accept_every_right_answer_and_catch_most_mistakes(solution):
+def test_visible_tests_accept_right_answers_and_catch_most_mistakes(solution):
     """What is shown may not be stricter than what is marked, and common mistakes should not wait for hidden checks."""
     found = by_grade_id(solution)
     for exercise in exercises(solution.metadata.name):

@@ -130,7 +130,7 @@ def hold(cells, stand_in, published) -> Callable[..., None]:
     return ask
 
 
-def test_what_10_claims_of_the_published_model_holds_of_the_published_facts(hold):
+def test_claims_of_notebook_10_agree_with_the_published_facts(hold):
     hold(TABLE)
 
 
@@ -168,7 +168,7 @@ def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
 TWO = cells_of("02-tokenisation-further")
 
 
-def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(files_of_gpt2):
+def test_notebook_02_quotes_the_published_merges_that_its_texts_need(files_of_gpt2):
     merges = files_of_gpt2[1]
     quoted = defined_by(TWO, "gpt2-published")["PUBLISHED"].split(";")
     quoted = {int(rank): tuple(pair) for rank, *pair in map(str.split, quoted)}
@@ -194,7 +194,7 @@ def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(files_of_gpt2):
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_a_gpt_of_09_of_the_published_sizes_has_the_published_number_of_parameters(name):
+def test_the_gpt_of_09_has_the_published_number_of_parameters(name):
     common, size = TABLE["sizes"]["all"], TABLE["sizes"]["models"][name]
     shape = {"n_layer": size["layers"], "n_head": size["heads"], "n_embd": size["d_model"]}
     config = given("GPTConfig", "09-gpt")(common["vocab_size"], common["context"], **shape)
@@ -271,9 +271,7 @@ def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
     ],
     ids=str,
 )
-def test_without_a_hub_the_notebook_takes_a_folder_or_the_small_model_and_says_so(
-    cells, stand_in, tmp_path, told, model, says
-):
+def test_without_a_hub_the_notebook_says_which_model_it_loads(cells, stand_in, tmp_path, told, model, says):
     """It runs in a process of its own that knows only this environment."""
     bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
     bare |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "MPLBACKEND": "agg"}

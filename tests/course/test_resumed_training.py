@@ -74,7 +74,7 @@ def state(run):
     return torch.cat([p.flatten() for part in (run.model, run.mean) for p in part.parameters()]).tolist()
 
 
-def test_a_stopped_run_ends_after_one_more_step_and_goes_on_to_the_same_numbers(notebook, capsys):
+def test_an_interrupted_training_stops_after_one_more_step(notebook, capsys):
     whole = notebook.train()
     assert whole.last == [(step, step == 12) for step in range(1, 13)]
     assert capsys.readouterr().out == ""
@@ -82,6 +82,10 @@ def test_a_stopped_run_ends_after_one_more_step_and_goes_on_to_the_same_numbers(
     assert first.last == [(1, False), (2, False), (3, False), (4, False), (5, True)]
     assert first.losses == whole.losses[:5], "after its end it begins anew"
     assert "Stopped after step 5 of 12" in capsys.readouterr().out
+
+
+def test_a_stopped_training_resumes_to_the_same_numbers(notebook, capsys):
+    whole, first = notebook.train(), notebook.train(4)
     first.model.eval()
     nn.init.zeros_(first.model.weight)  # what is done with the model meanwhile does not matter
     torch.rand(3)
@@ -93,7 +97,11 @@ def test_a_stopped_run_ends_after_one_more_step_and_goes_on_to_the_same_numbers(
     assert third.last == [(11, False), (12, True)]
     assert third.losses == whole.losses
     assert state(third) == state(whole)
-    assert notebook.train().last[0][0] == 1, "it came to its end: nothing is left to go on with"
+
+
+def test_a_finished_training_begins_anew(notebook):
+    notebook.train()
+    assert notebook.train().last[0][0] == 1
 
 
 def test_a_second_press_ends_it_at_once_and_what_was_kept_before_stays(notebook):

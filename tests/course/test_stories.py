@@ -117,7 +117,7 @@ def test_sampling_is_the_same_in_every_process():
     assert there.strip() == ascii(sample("igbo", stories=9) + str(parallel(9)))
 
 
-def test_the_english_files_are_whole_stories_without_repeats_of_few_symbols_and_words():
+def test_english_files_consist_of_whole_stories_without_repeats():
     text = write.text("english", "train", 300_000)
     assert text.endswith("\n")
     assert 300_000 <= len(text) < 301_000
@@ -125,9 +125,16 @@ def test_the_english_files_are_whole_stories_without_repeats_of_few_symbols_and_
     assert 150 < len(text) / len(lines) < 300
     assert len(set(lines)) == len(lines)
     assert not set(lines) & set(write.text("english", "validation", 30_000).splitlines())
+
+
+def test_english_files_use_few_symbols_and_words():
+    text = write.text("english", "train", 300_000)
     assert text.isascii()
     assert 50 <= len(set(text)) <= 60
     assert len(set(re.findall(r"[a-z]+", text.lower()))) < 420
+
+
+def test_a_sample_needs_a_number_of_stories_or_characters():
     with pytest.raises(ValueError, match="either stories"):
         sample(seed=1)
 

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,21 +19,44 @@ from transformer_exercises.stories import parallel
 ROWS = [(english, igbo) for english, igbo, _ in parallel(60)]
 
 
-@pytest.mark.long
-def test_the_same_command_makes_the_same_model_which_loads_and_whose_card_says_its_loss(tmp_path, monkeypatch):
+@pytest.fixture
+def small(monkeypatch):
+    """Make `stories_gpt2` train a tiny model for three steps."""
     for name, few in {"STEPS": 3, "LAYERS": 1, "HEADS": 2, "WIDTH": 16, "BATCH": 2, "CHARACTERS": 20_000}.items():
         monkeypatch.setattr(stories_gpt2, name, few)
-    folders, weights = [tmp_path / "one", tmp_path / "two"], []
-    for folder in folders:
-        result = CliRunner().invoke(stories_gpt2.app, ["--out", str(folder)])
-        assert result.exit_code == 0, result.output
-        model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-        ids = tokenizer("The dog drank the water.", return_tensors="pt").input_ids
-        assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
-        weights.append(model.state_dict())
+
+
+def trained_on_stories(folder: Path) -> str:
+    """Train a model into this folder; return what the command printed."""
+    result = CliRunner().invoke(stories_gpt2.app, ["--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.long
+def test_the_same_command_trains_the_same_model(small, tmp_path):
+    weights = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        trained_on_stories(folder)
+        weights.append(AutoModelForCausalLM.from_pretrained(folder).state_dict())
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+@pytest.mark.long
+def test_a_trained_model_can_be_loaded(small, tmp_path):
+    trained_on_stories(tmp_path / "model")
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    ids = tokenizer("The dog drank the water.", return_tensors="pt").input_ids
+    assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
+
+
+@pytest.mark.long
+def test_the_models_card_states_its_loss(small, tmp_path):
+    folder = tmp_path / "model"
+    printed = trained_on_stories(folder)
     card = (folder / "README.md").read_text(encoding="utf-8")
-    loss, floor = re.findall(r"validation ([\d.]+), floor ([\d.]+)", result.output)[-1]  # those before are the bar's
+    loss, floor = re.findall(r"validation ([\d.]+), floor ([\d.]+)", printed)[-1]  # those before are the bar's
     assert f"| loss on validation stories | {loss} nats" in card
     assert f"| floor | {floor} nats" in card
     assert str(folder) not in card
@@ -63,7 +87,7 @@ def train(pairs, folder, **settings):
     translate.run(translate.Corpus.of(pairs, **languages, generator=random.Random(11)), recipe, folder)
 
 
-def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_said(tsv, monkeypatch):
+def test_own_sentences_get_settings_of_their_own_by_default(tsv, monkeypatch):
     """With those of the stories, a model of real sentences never looks at the source (docs/translating.md)."""
     recipes: list[translate.Recipe] = []
     monkeypatch.setattr(translate, "run", lambda _, recipe, out: recipes.append(recipe))
@@ -170,7 +194,7 @@ def test_two_files_that_do_not_belong_together_are_refused(opus):
     assert "have 61 and 60 lines" in refused(opus), "of the source and the target"
 
 
-def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(opus):
+def test_an_empty_line_drops_its_pair_and_keeps_the_others_aligned(opus):
     path = opus / "wikimedia.en-ig.ig"
     path.write_text(path.read_text(encoding="utf-8").replace(f"\n{ROWS[7][1]}\n", "\n\n"), encoding="utf-8")
     pairs = translate.read_two_files(opus / "wikimedia.en-ig", "english", "igbo")

@@ -122,7 +122,7 @@ def test_the_lock_pins_all_that_is_needed_and_nothing_else():
     assert set(lock()) == ours.union(*theirs)
 
 
-def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allows():
+def test_every_pinned_package_supports_the_oldest_allowed_python():
     oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
     for name in filter(installed, lock()):
         assert oldest in SpecifierSet(metadata.metadata(name).get("Requires-Python") or ""), name
@@ -149,7 +149,7 @@ def test_conda_installs_for_students_what_pip_does_with_the_same_pythons():
     assert python.removeprefix("python").split(",")[0] == PROJECT["requires-python"]
 
 
-def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
+def test_students_install_exactly_what_their_notebooks_import():
     cells = [cell for name in NOTEBOOKS for cell in read("course", name).cells if cell.cell_type == "code"]
     beside = {path.stem: path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")}
     modules = {module for source in (*(cell.source for cell in cells), *beside.values()) for module in imported(source)}

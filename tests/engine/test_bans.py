@@ -66,7 +66,7 @@ def test_every_ban_has_uses_of_what_is_banned_and_right_answers():
 
 @pytest.mark.parametrize("name", BANS)
 @pytest.mark.parametrize("kind", ["solutions", "course"])
-def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(name, kind):
+def test_the_exercises_box_in_the_notebook_states_its_ban(name, kind):
     asked = exercise(name)
     boxes = [cell.source for cell in read(kind, asked.notebook).cells if f"> **`{name}(" in cell.source]
     assert len(boxes) == 1

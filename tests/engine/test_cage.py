@@ -123,9 +123,12 @@ def test_what_a_template_maps_does_not_count_against_the_notebook(vast):
             assert_works(session, *WORKS[kind])
 
 
-def test_an_endless_cell_is_interrupted_and_the_next_one_runs_and_shows_figures_at_its_end(session):
+def test_an_endless_cell_is_interrupted_and_the_next_one_runs(session):
     assert session.run("kept = 1\nwhile True: pass", limit=0.5).ending == "time"
     assert text(session.run("kept")) == "1"
+
+
+def test_figures_are_shown_at_the_end_of_their_cell(session):
     result = session.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('before')")
     assert [output["output_type"] for output in result.outputs] == ["stream", "display_data"]
     assert "image/png" in result.outputs[1]["data"]
@@ -225,7 +228,7 @@ def test_a_notebook_may_add_as_much_to_every_template_and_no_more(request, which
 
 
 @pytest.mark.parametrize("which", ["template", "vast"])
-def test_processes_are_charged_for_what_they_add_together_and_not_for_the_template(request, which):
+def test_a_notebooks_processes_share_one_memory_limit(request, which):
     template = request.getfixturevalue(which)
     with Session(template, limits=SMALL) as light:
         assert light.run(PROGRAMS["children_hold"].format(10)).ending == "ok"
@@ -259,11 +262,15 @@ def environment():
 
 
 @pytest.mark.slow
-def test_seeded_results_are_those_of_a_cold_process_and_unseeded_ones_differ_from_child_to_child(template):
+def test_seeded_results_equal_those_of_a_new_process(template):
     cold = subprocess.check_output([sys.executable, "-c", PROGRAMS["seeded"]], text=True, env=environment())
     for _ in range(2):
         with Session(template, limits=LIMITS) as warm:
             assert text(warm.run(PROGRAMS["seeded"])) == cold
+
+
+@pytest.mark.slow
+def test_unseeded_results_differ_between_notebooks(template):
     source = "import random, numpy as np, torch\nprint(torch.rand(1).item(), np.random.rand(), random.random())"
     with Session(template, limits=LIMITS) as one, Session(template, limits=LIMITS) as other:
         assert not {*text(one.run(source)).split()} & {*text(other.run(source)).split()}

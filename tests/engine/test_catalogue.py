@@ -49,13 +49,13 @@ def test_an_entry_has_a_name_a_sentence_and_a_version(head, name, sentence):
     assert read(f"{head}\n- x * by => x + by") == [Entry(name, sentence, (changed("x * by", "x + by"),))]
 
 
-def test_the_first_version_of_an_entry_without_a_sentence_may_stand_in_its_line():
+def test_an_entry_without_a_sentence_may_begin_with_its_first_variant():
     [entry] = read("rounded (slip): - x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")
     assert entry == read("rounded (slip):\n- x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")[0]
     assert (entry.name, entry.sentence, entry.grade, len(entry.sources)) == ("rounded", "", "slip", 2)
 
 
-def test_entries_keep_their_order_and_blank_lines_between_them_mean_nothing():
+def test_blank_lines_between_entries_do_not_change_their_order():
     found = read("\n\none: One.\n- x * by => x + by\n\n\ntwo: Two.\n\n- x * by => x - by\n\n")
     assert [(entry.name, entry.sentence) for entry in found] == [("one", "One."), ("two", "Two.")]
     assert read("") == read("\n\n") == []

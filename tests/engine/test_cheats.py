@@ -183,12 +183,15 @@ def test_a_forged_notebook_is_marked_as_if_it_were_not(template, tiny, honest, n
     assert name not in NOTICED or any("release count" in one.what for one in found)
 
 
-def test_no_cheat_leaves_files_for_the_next_student_or_keeps_working_versions_for_a_later_cell(template, tiny):
+def test_no_cheat_leaves_files_for_the_next_student(template, tiny):
     notebook, _, _ = submit(template, tiny, PROGRAMS["files"]["left"])
     assert "wrote" in str([cell.get("outputs") for cell in notebook.cells])
     notebook, marks, _ = submit(template, tiny, PROGRAMS["files"]["found"], answers={})
     assert "False []" in str([cell.get("outputs") for cell in notebook.cells])
     assert set(marks.values()) == {0.0}
+
+
+def test_no_cheat_keeps_a_library_equivalent_for_a_later_cell(template, tiny):
     cheat = dict(PROGRAMS["kept"])
     _, marks, _ = submit(template, tiny, cheat.pop("before"), WRONG | cheat)
     assert marks["simple_attention"] == 0

@@ -261,11 +261,14 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     assert places[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
-def test_every_exercise_of_the_course_has_a_section_to_revisit_which_is_no_comment_in_a_code_block():
+def test_every_exercise_of_the_course_has_a_section_to_revisit():
     for path in ROOT.glob("course/*/*.ipynb"):
         found = sections(nbformat.read(path, as_version=4).cells)
         assert found
         assert all(found.values()), path
+
+
+def test_a_comment_in_a_code_block_is_no_section():
     cell = nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade_id": "f", "solution": True}})
     text = "# Title\n## 1. Of $d_k$\n```\n# a comment\n## another\n```\n"
     assert sections([nbformat.v4.new_markdown_cell(text), cell]) == {"f": "1. Of d_k"}
@@ -388,17 +391,24 @@ def elements(text):
     return names, found
 
 
-def test_hostile_text_stays_text_on_the_page_in_the_terminal_and_in_the_table(hostile, small, tmp_path):
+def test_hostile_text_stays_text_on_the_page(hostile, small):
     data = collected(hostile)
     text = page(data)
     assert text.encode("utf-8")
     assert elements(text)[0].keys() <= elements(page(collected(small)))[0].keys()
     assert not missing(text, "&lt;script&gt;alert(", "{{ 7 * 7 }}")
     assert not set("\x1b\u202e") & set(text)
+
+
+def test_hostile_text_stays_text_in_the_terminal(hostile):
     status, said = report(hostile, "--db-url", url(hostile))
     assert status == 0, said
     assert "[bold red]" in said
     assert not set("\x1b\u202e\ud800") & set(said)
+
+
+def test_hostile_text_stays_text_in_the_table(hostile, tmp_path):
+    data = collected(hostile)
     table = written(data, tmp_path / "all.csv")
     assert {row["student"] for row in table} == {"'=x<i>[red]", "s02"}
     assert not [cell for row in table for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
@@ -410,13 +420,17 @@ def written(data, path):
         return list(csv.DictReader(file))
 
 
-def test_the_page_says_what_the_numbers_are_needs_nothing_else_and_asks_for_nothing(small):
+def test_the_page_shows_the_class_and_its_numbers(small):
     text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
     assert not missing(
         text,
         *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
         *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
     )
+
+
+def test_the_page_loads_nothing_and_links_only_within_itself(small):
+    text = page(collected(small))
     assert not [word for word in ("//", "@import", "url(") if word in text]
     names, found = elements(text)
     assert not {"script", "link", "img", "iframe", "object"} & names.keys()
@@ -450,7 +464,7 @@ def write_history(folder, *lines):
     (folder / "marked" / "history.jsonl").write_text("\n".join(texts))
 
 
-def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed_over(term):
+def test_progress_and_time_are_read_from_a_history_with_broken_lines(term):
     write_history(
         term,
         marking("ben", 9, at="2026-01-03T10:00:00+00:00"),
@@ -467,8 +481,14 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     assert again.gain == pytest.approx(0.6)
     spent = time_spent(data, data.assignments[0])
     assert (spent.markings, spent.seconds, spent.median, spent.longest) == (3, 7.0, 1.5, 4.0)
-    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
     assert not missing(page(data), "+60", "7.0 s")
+
+
+def test_durations_are_given_in_readable_units():
+    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
+
+
+def test_a_history_without_markings_of_the_class_is_reported(term):
     write_history(term)
     assert "The history holds no marking of these assignments." in page(collected(term))
 
@@ -490,15 +510,15 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
     assert (dan["kind"], dan["passed"], dan["needs_person"]) == ("written", "", "true")
 
 
-def test_parquet_has_the_same_rows_and_types_and_without_pyarrow_it_is_said_what_to_install(
-    small, tmp_path, monkeypatch
-):
-    data = collected(small)
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "pyarrow", None)
-        status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+def test_without_pyarrow_the_report_says_what_to_install(small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
     assert status == 2
     assert "pip install pyarrow" in said
+
+
+def test_parquet_has_the_same_rows_and_types(small, tmp_path):
+    data = collected(small)
     parquet = pytest.importorskip("pyarrow.parquet")
     count = write_parquet(data, tmp_path / "all.parquet")
     found = parquet.read_table(tmp_path / "all.parquet").to_pylist()
@@ -515,7 +535,7 @@ def test_waiting_answers_are_counted_alike_in_terminal_and_page(small):
     assert sorted(table.columns[-1].cells) == ["", "", "", "1"]
 
 
-def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_made(small, tmp_path):
+def test_a_folder_without_a_marked_class_is_refused_and_stays_empty(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
     for place, names, sentence in (
         (folder, (), "nothing has been marked in .*; run `autograder grade NOTEBOOK` first"),
@@ -529,13 +549,22 @@ def test_what_holds_no_marked_class_is_refused_with_a_sentence_and_nothing_is_ma
     assert status == 2
     assert "there is no folder" in said
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_file_that_is_no_gradebook_is_refused_and_kept(tmp_path):
     for content, sentence in (("", "holds no gradebook"), ("no database, longer than a header", "cannot be opened")):
         (tmp_path / "gradebook.db").write_text(content)
         with pytest.raises(NoClass, match=sentence):
             read_marks(url(tmp_path))
         assert (tmp_path / "gradebook.db").read_text() == content
+
+
+def test_a_folder_without_a_configuration_has_its_own_gradebook(tmp_path):
     for place in (tmp_path, ROOT / "classroom"):  # the configuration names the database
         assert folders(place, None).db_url == f"sqlite:///{place}/gradebook.db?timeout=60"
+
+
+def test_a_wrong_database_address_is_refused_without_its_password():
     with pytest.raises(NoClass, match="is no database's URL"):
         read_marks("grades")
     with pytest.raises(NoClass) as refused:
@@ -667,7 +696,7 @@ def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
     assert like == [True, True, False]
 
 
-def test_verdicts_of_an_older_version_have_no_behaviour_and_are_read_all_the_same(tmp_path):
+def test_older_verdicts_without_a_behaviour_can_be_read(tmp_path):
     place = make_class(tmp_path / "term", {"ada": Student({"causal_mask": wrong("causal_mask")})})
     path = place / "autograded" / "ada" / NAME / f"{NAME}.ipynb"
     notebook = json.loads(path.read_text())

@@ -35,9 +35,12 @@ def found(folder, asked, *names, settings=""):
     return done.stdout.strip()
 
 
-def test_without_a_course_nothing_is_an_exercise_and_who_needs_one_is_told_how_to_get_it(tmp_path):
+def test_without_a_course_there_are_no_exercises(tmp_path):
     assert found(tmp_path, "len(course.names()), course.notebooks(), course.uses_torch()") == "0 () False"
     assert found(tmp_path, "course.root()") == str(tmp_path.resolve())
+
+
+def test_whoever_needs_a_course_is_told_that_none_is_installed(tmp_path):
     assert found(tmp_path, "course.home()").startswith("NoCourse: No course is installed")
 
 
@@ -67,7 +70,7 @@ SMALL = Course(title="", package="", notebooks=("01-a", "02-b"), topics=(), impo
 OPTIONAL = "06-masking"  # in these tests
 
 
-def test_the_start_page_lists_what_is_optional_apart_and_does_not_count_its_hours():
+def test_the_start_page_keeps_optional_notebooks_and_hours_separate():
     required, _, further = (ROOT / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
     cores = [chapter for chapter in handout.chapters(ROOT) if not course.is_companion(chapter.name)]
     assert required.count(".ipynb)") == len(cores)

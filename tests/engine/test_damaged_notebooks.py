@@ -176,7 +176,7 @@ def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
 
 @SOME
 @given(damage.markup(), damage.OUTPUTS)
-def test_whatever_a_notebook_shows_a_feedback_page_holds_nothing_off_the_list(text, output):
+def test_any_notebooks_feedback_page_holds_only_permitted_elements(text, output):
     cells = cells_with(text, output)
     with bounded(12 * len(text)):
         made = page(whole(cells))
@@ -301,7 +301,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 
 @FEW
 @given(damage.notebooks())
-def test_whatever_is_handed_in_every_exercise_has_a_mark_and_the_next_student_theirs(damaged: Damaged):
+def test_a_damaged_notebook_is_marked_and_does_not_affect_the_next(damaged: Damaged):
     mended = with_hidden_tests(loaded("05-attention", damaged.content))
     mended.cells = [cell for cell in mended.cells if grade_id(cell)]
     verdicts = verdicts_on(mended, template())

@@ -68,17 +68,23 @@ def test_of_two_mistakes_both_are_named_and_never_another(asked, count, both, wr
     assert found["wrong"] <= wrong * found.total(), found
 
 
-def test_what_two_versions_change_stands_in_one_program_unless_it_is_the_same_place():
+def test_changes_of_two_variants_combine_into_one_program():
     other = replaced(SOFTMAX.source, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
     assert composed("softmax", NO_SHIFT, other) == composed("softmax", other, NO_SHIFT) == TWO
     behind = SOFTMAX.source + "print()\n"  # is not a change of the last line
     assert composed("softmax", other, behind) == other + "print()\n"
+
+
+def test_changes_of_the_same_lines_do_not_combine():
     same_place = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores - scores.mean()")
     for other in (same_place, "def softmax(scores, dim=-1):\n    return scores\n", NO_SHIFT):
         assert composed("softmax", NO_SHIFT, other) is None
+
+
+def test_a_generic_mistake_is_made_in_the_program_with_the_other():
     known = signature_store.of("softmax")
     slips = [source for name, source in zip(known.names, known.versions, strict=True) if name == "squeezed"]
-    both = [composed("softmax", NO_SHIFT, slip) for slip in slips]  # made from the program with the other mistake
+    both = [composed("softmax", NO_SHIFT, slip) for slip in slips]
     assert any(source and "amax" not in source and ".squeeze()" in source for source in both)
 
 
@@ -186,7 +192,7 @@ def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
     ("name", "mistake"),
     [("LayerNorm", "eps_outside"), ("scaled_dot_product_attention", "rounded"), ("masked_softmax", "rounded")],
 )
-def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_asked(name, mistake, monkeypatch):
+def test_a_variant_that_explains_everything_is_named_at_once(name, mistake, monkeypatch):
     asked = []
     monkeypatch.setattr(diagnose, "_answers", lambda *about: asked.append(about) or [])
     verdict = verdict_on(source_of(name, mistake), exercise(name))

@@ -214,11 +214,14 @@ def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, deli
     assert read(tmp_path / "out.csv").delimiter == delimiter
 
 
-def test_two_rows_for_one_student_and_two_students_with_one_address_are_left_alone(gradebook, canvas, heard):
+def test_two_rows_for_one_student_are_not_filled_in(canvas, heard):
     _, rows = canvas(canvas_row("One, Amina", "4711"), canvas_row("Two, Amina", "", "amina"))
     assert [row[5] for row in rows] == ["", ""]
     assert "One, Amina: 2 rows mean amina; Two, Amina: 2 rows mean amina" in heard.text
     assert "Amina Bello, PhD (amina): 10" in heard.text  # and who is not in the file is said with the mark
+
+
+def test_two_students_with_one_address_are_not_filled_in(gradebook, canvas, heard):
     gradebook.update_or_create_student("nothing", email="late@example.edu")
     _, [row] = canvas(canvas_row("Somebody", "", "late@example.edu"))
     assert row[5] == ""
@@ -234,9 +237,13 @@ def test_without_a_roster_canvas_gets_a_new_table_in_its_form(gradebook, tmp_pat
     assert len(rows) == 2 + len(SCORES)
 
 
-def test_zeros_and_marks_scaled_to_another_maximum_are_filled_in_for_who_wants_them(canvas, heard):
+def test_a_missing_submission_counts_as_zero_only_on_request(canvas):
     row = canvas_row("Nothing, Nora", "4715", "nothing", "4")
+    assert canvas(row)[1][0][5] == "4"
     assert canvas(row, options={"missing_as_zero": True})[1][0][5] == "0"
+
+
+def test_marks_are_scaled_to_another_maximum_only_on_request(canvas, heard):
     assert canvas(LATE, points="100")[1][0][5] == "6.5"
     assert "Canvas has a maximum of 100 for 05-attention, and the gradebook one of 10" in heard.text
     assert canvas(LATE, points="100", options={"scale": True})[1][0][5] == "65"
@@ -271,7 +278,7 @@ def test_a_roster_that_cannot_be_read_is_refused_and_nothing_is_written(gradeboo
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_moodles_worksheet_comes_back_with_its_grades_filled_in_and_all_else_as_it_was(gradebook, moodle, heard):
+def test_only_the_grades_of_moodles_worksheet_are_filled_in(gradebook, moodle, heard):
     gradebook.add_student("moodle-55")  # whom zip_collect took in under Moodle's number
     gradebook.add_submission(ATTENTION, "moodle-55")
     rows = [
@@ -328,7 +335,7 @@ def test_without_a_roster_moodle_gets_a_new_table(gradebook, tmp_path):
     assert [row[5] for row in rows if row[0] == "formula"] == ["0.3333"]
 
 
-def test_a_formula_in_a_roster_leaves_as_text_and_its_row_is_found_all_the_same(canvas, heard):
+def test_a_formula_in_a_roster_becomes_text_and_its_row_gets_its_mark(canvas, heard):
     dangerous = canvas_row("Late, Lena", "4713", "=cmd|' /C calc'!A0")
     _, [first, second] = canvas(canvas_row("=1+1", "4711", "+amina"), dangerous)
     assert first[:4] == ["'=1+1", "4711", "S4711", "+amina"]  # which cannot do harm, and Canvas looks for it

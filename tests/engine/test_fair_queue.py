@@ -36,7 +36,7 @@ def served(queue, clock, seconds):
     return order
 
 
-def test_of_a_students_submissions_only_the_newest_of_each_assignment_waits():
+def test_only_a_students_newest_submission_of_an_assignment_waits():
     waiting, clock = queue()
     for number in range(100):
         waiting.put("ada", "05", number)
@@ -57,7 +57,7 @@ def test_who_has_used_least_time_comes_first_whoever_came_before():
     assert served(waiting, clock, 0.1) == [("eve", 2), ("bob", 2), ("ada", 2)]
 
 
-def test_what_was_used_is_forgotten_after_an_hour_and_counts_through_a_restart():
+def test_used_time_counts_for_one_hour_even_across_a_restart():
     waiting, clock = queue()
     waiting.charge("ada", 60.0)
     waiting.charge("bob", 700.0, ago=100.0)
@@ -81,7 +81,7 @@ def test_those_over_the_budget_leave_slots_for_who_comes():
 
 
 @pytest.mark.parametrize("comes", ["before", "after"])
-def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_for_it(comes):
+def test_a_newer_submission_replaces_one_that_was_set_aside(comes):
     waiting, clock = queue(quick=1, spare=1)
     for student in ("one", "two"):
         waiting.put(student, NAME, "old")
@@ -167,7 +167,7 @@ def test_slow_ones_never_take_more_than_their_slots_and_nobody_starves(room, act
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 3), st.lists(st.tuples(st.integers(0, 2), st.floats(0.0, 20.0)), min_size=1, max_size=60))
-def test_each_other_student_costs_a_newcomer_one_patience_at_most_whatever_they_hand_in(quick, storm):
+def test_each_other_student_delays_a_newcomer_by_at_most_one_patience(quick, storm):
     room = Room(quick, 1, 600.0, (900.0, 900.0, 900.0, 900.0, 1.0))
     for number, pause in storm:
         room.put(STUDENTS[number], "05")

@@ -144,10 +144,13 @@ def rows(soup):
     return {row.th.get_text(): row for row in soup.select("table.marks tbody tr")}
 
 
-def test_the_top_says_who_and_how_much_and_each_exercise_has_a_row_with_what_to_reread(mistaken):
+def test_the_top_shows_the_title_the_student_and_the_mark(mistaken):
     assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention: every word looks at the others"]
     assert "Ada Lovelace (ada)" in mistaken.header.get_text()
     assert mistaken.select_one("h2").get_text() == "Your mark so far: 17.5 of 28 points"
+
+
+def test_a_row_shows_an_exercises_mark_and_what_to_read_again(mistaken):
     found = rows(mistaken)
     assert list(found) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
     row = found["Exercise: softmax"]
@@ -158,17 +161,23 @@ def test_the_top_says_who_and_how_much_and_each_exercise_has_a_row_with_what_to_
     assert section.get_text() == "2. A weighted sum"
     assert mistaken.find(id=section["href"][1:]).get_text() == "2. A weighted sum"
     assert mistaken.find(id=row.th.a["href"][1:]).select_one("pre.code").get_text().startswith("def softmax")
-    # without a named mistake it says what failed first; what waits for a person is no loss
+
+
+def test_a_row_without_a_named_mistake_says_what_failed_first(mistaken):
+    found = rows(mistaken)
     assert "values: 24 of 24 differ, x." in text_of(found["Exercise: simple attention"])
     [line] = MISTAKEN["q5_2"].lines
     assert line.message.replace("`", "")[:40] in found["Question 5.2"].get_text()
-    row = found["Written answer: scaling"]
+
+
+def test_a_written_answers_row_waits_for_a_person(mistaken):
+    row = rows(mistaken)["Written answer: scaling"]
     assert row["class"] == ["waits"]
     assert "Read by a person" in row.get_text()
     assert mistaken.find(id="answer-written_scaling").find("math") is not None
 
 
-def test_what_to_do_next_begins_with_the_first_mistake_and_names_what_is_not_answered(mistaken):
+def test_the_next_steps_list_mistakes_before_unanswered_exercises(mistaken):
     first, then, unanswered, last = mistaken.select("[aria-labelledby=next] li")
     assert first.a.get_text() == "Exercise: softmax"
     assert "1.75 points" in first.get_text()
@@ -178,7 +187,7 @@ def test_what_to_do_next_begins_with_the_first_mistake_and_names_what_is_not_ans
     assert "Next in the course: 06-masking" in text_of(soup_of(marked({}, written="Because.")))
 
 
-def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
+def test_unjudged_lines_and_unknown_fields_are_tolerated():
     notebook = marked({"softmax": Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])})
     [data] = [o.data for o in cell_of(notebook, "test_softmax").outputs if "data" in o and len(o.data) > 1]
     [kind] = [kind for kind in data if "autograder" in kind]
@@ -202,12 +211,15 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     assert re.match(r"\d+ of the course’s own cells", own.get_text())
 
 
-def test_a_notice_stands_at_the_top_and_who_handed_in_nothing_readable_is_told_nothing_else():
+def test_a_notice_stands_at_the_top():
     notebook = marked({})
     notebook.cells.insert(0, new_markdown_cell("### About\n\n- It was named “x.ipynb”.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
     assert "“x.ipynb”" in soup.select_one("[aria-labelledby=mark]").get_text()
     assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
+
+
+def test_an_unreadable_submission_gets_only_its_notice():
     notebook = marked({}, written="Because.")
     notebook.cells.insert(0, new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"}))
     soup = soup_of(notebook)
@@ -215,10 +227,13 @@ def test_a_notice_stands_at_the_top_and_who_handed_in_nothing_readable_is_told_n
     assert not soup.select("table, pre")
 
 
-def test_a_comment_and_a_late_penalty_are_said_but_not_nbgraders_own_comment():
+def test_a_comment_and_a_late_penalty_are_shown():
     said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
     assert not missing(said, "Well done, <em>Ada</em>.", "Handed in late")
     assert "Well done, Ada." in rows(BeautifulSoup(said, "html.parser"))["Written answer: scaling"].get_text()
+
+
+def test_nbgraders_own_comment_is_not_shown():
     said = page(marked({}, comment="No response."), HANDED_OUT)
     assert not [words for words in ("Your instructor says", "Handed in late") if words in said]
 
@@ -238,7 +253,7 @@ def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(said, written):
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked(name):
+def test_every_answer_of_the_course_has_a_title_and_a_linked_section(name):
     handed_out = released_notebook.read(ROOT / "course" / name / f"{name}.ipynb")
     texts = [cell for cell in read("course", name).cells if cell.cell_type == "markdown"]
     made = page(whole(texts), handed_out, assignment=name)
@@ -251,12 +266,15 @@ def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked
         assert found[section], spot
 
 
-def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
+def test_provided_text_is_folded_and_answers_are_open(mistaken):
     assert mistaken.find(id="answer-softmax").find_parent("details") is None
     for folded in ("torch.manual_seed", "you watch it being learnt"):
         places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert places
         assert all(place.find_parent("details") for place in places)
+
+
+def test_a_students_note_in_a_provided_cell_is_open():
     notebook = marked({})
     [cell] = [cell for cell in notebook.cells if cell.source.startswith("## 2.")]
     cell.source += "\n\nMy note."
@@ -276,16 +294,22 @@ def test_headings_are_in_order_whatever_a_student_writes():
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_a_page_says_its_language_has_its_landmarks_once_links_within_itself_and_loads_nothing(mistaken):
+def test_a_page_declares_its_language_and_landmarks(mistaken):
     assert mistaken.html["lang"] == "en"
     assert [len(mistaken.select(mark)) for mark in ("header", "main", "footer")] == [1, 1, 1]
     labels = [section["aria-labelledby"] for section in mistaken.select("section")]
     assert all(mistaken.find(id=label).name == "h2" for label in labels)
+
+
+def test_links_within_a_page_lead_to_its_unique_ids(mistaken):
     names = [element["id"] for element in mistaken.select("[id]")]
     places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
     assert len(places) > 20
     assert set(places) <= set(names)
     assert len(names) == len(set(names))
+
+
+def test_a_page_loads_nothing(mistaken):
     assert mistaken.select_one("meta[http-equiv]")["content"] == POLICY
     assert POLICY.startswith("default-src 'none'")
     assert "script-src" not in POLICY
@@ -377,13 +401,16 @@ def dangers(markup):
     return found
 
 
-def test_nothing_of_a_students_runs_or_loads_anything_on_a_page_or_in_formgrader():
+def test_student_text_runs_and_loads_nothing_on_a_page():
     for text in EVIL:
         markup = shown([cell for cell in everywhere(text) if cell.cell_type != "raw"])
         assert set(dangers(markup)) <= {f"alt={text}"}, "no more than a picture described by it, word for word"
         assert 'class="panel' not in markup
         assert markup.count('id="notebook"') == 1
         assert 'name="top"' not in markup
+
+
+def test_student_text_runs_and_loads_nothing_in_formgrader():
     made = in_formgrader(map(new_markdown_cell, [*EVIL, "```python\nfor x in y:\n    pass\n```"]))
     assert dangers(made) == []
     assert '<span class="k">for</span>' in made
@@ -469,7 +496,7 @@ def page_within(notebook, seconds, size=2**25):
     return made.from_notebook_node(notebook, {"nbgrader": ABOUT})[0]
 
 
-def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so():
+def test_content_beyond_the_time_budget_is_shown_as_plain_text():
     cells = [new_markdown_cell("*first*"), new_code_cell("x = 1", outputs=[new_output("stream", text="a < b")])]
     made = page_within(whole([*cells, *marked(MISTAKEN).cells]), seconds=0)
     assert "took longer than the 0 seconds" in text_of(made)
@@ -479,7 +506,7 @@ def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nested divisions", "tables"])
-def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
+def test_a_costly_notebook_is_plain_text_once_the_budget_is_spent(kind):
     text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
     texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
     with ends():

@@ -231,7 +231,7 @@ def test_who_has_no_name_is_listed_by_id_and_others_by_name(server, classroom, a
     assert not alone.errors
 
 
-def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(server, classroom, alone):
+def test_rubric_and_sample_answers_appear_beside_a_written_answer(server, classroom, alone):
     alone.set_viewport_size({"width": 1300, "height": 1000})
     alone.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
     answer = alone.locator(".nbgrader_cell", has=alone.locator("#written_scaling"))
@@ -265,7 +265,7 @@ def watched(page):  # noqa: F811
     return lambda: page.evaluate("[...states]")
 
 
-def test_marking_is_seen_by_whoever_opens_the_list_and_a_mark_and_a_comment_stay(server, classroom, page):  # noqa: F811
+def test_marking_shows_its_progress_and_keeps_marks_and_comments(server, classroom, page):  # noqa: F811
     with gradebook(classroom) as book:
         grade = book.find_grade("written_scaling", NAME, NAME, "raw")
         grade.manual_score, grade.needs_manual_grade = 1.5, False
@@ -303,7 +303,7 @@ def test_marking_is_seen_by_whoever_opens_the_list_and_a_mark_and_a_comment_stay
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
+def test_every_written_answer_has_a_rubric_and_three_sample_answers(name):
     found = rubrics(ROOT / "solutions" / name / f"{name}.ipynb")
     released = (ROOT / "course" / name / f"{name}.ipynb").read_text("utf-8")
     assert set(found) == {grade_id(cell) for cell in read("course", name).cells if "written_" in (grade_id(cell) or "")}
@@ -321,9 +321,7 @@ def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_level
             assert sample.answer.strip().splitlines()[0] not in released, "it is handed out"
 
 
-def test_a_file_that_was_handed_in_runs_nothing_where_the_server_shows_it_nor_as_a_configuration(
-    server, classroom, alone
-):
+def test_a_submitted_file_runs_neither_as_a_page_nor_as_a_configuration(server, classroom, alone):
     where = f"/formgrader/submissions/{sheet(classroom, 'eve')}/evil.html"
     status, headers = answer(server, where)
     assert (status, headers[HEADER]) == (200, FILES_POLICY)
@@ -337,7 +335,7 @@ def test_a_file_that_was_handed_in_runs_nothing_where_the_server_shows_it_nor_as
     assert asked not in html(f"<img src='{asked}'><a href='{asked}'>x</a><img src='../../../formgrader?path=x'>")
 
 
-def test_an_address_leads_beside_the_notebook_and_to_no_other_part_of_a_server():
+def test_relative_addresses_cannot_leave_the_notebooks_folder():
     for address in ("/x", "\\x", "//x", "../x", "a/%2e%2e/../x", "%2E%2e/x", " /x", "a\t/../x", ".\t./x"):
         assert "src" not in html(f'<img src="{address}">')
         assert "href" not in html(f'<a href="{address}">x</a>')

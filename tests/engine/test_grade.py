@@ -183,7 +183,7 @@ def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, ma
         assert "Seen in my office." in (marked / "feedback" / student / NAME / f"{NAME}.html").read_text("utf-8")
 
 
-def test_a_change_during_a_run_costs_nobody_else_a_mark_and_its_key_is_recorded(course, fresh):
+def test_a_change_during_a_run_costs_no_other_student_a_mark(course, fresh):
     for student in ("anew", "no-file", "no-folder", "twin", "twin-too"):
         put(fresh, student, notebook())
     put(fresh, "blank", notebook({}))
@@ -204,7 +204,7 @@ def test_a_fault_with_one_student_ends_no_run(course, fresh):
     assert "2 marked, 1 unchanged, 0 failed" in run(course, fresh, *OURS)
 
 
-def test_students_with_names_too_long_for_a_file_have_records_and_logs_of_their_own(tmp_path):
+def test_students_with_very_long_names_have_separate_records(tmp_path):
     records = Ledger(tmp_path, NAME)
     students = ["a" * 242, "a" * 243, *(last.rjust(127, "я") for last in "abc")]
     for student in students:

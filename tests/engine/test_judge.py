@@ -61,29 +61,41 @@ def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     assert verdict.remark or any(line.message for line in verdict.lines)
 
 
-def test_the_source_is_followed_through_helpers_but_not_through_local_names():
+def test_the_source_is_followed_through_helpers():
     cells = ["def helper(x):\n    return x", "scores = 5", "def f(scores):\n    return helper(scores)"]
     assert len(reachable("f", cells)) == 2
+
+
+def test_cells_that_are_no_python_are_skipped():
     assert reachable("f", ["%%html\n<p>", "def f(:", "def f():\n    pass"]), "what is no Python is passed over"
+
+
+def test_a_parameters_name_is_not_followed_to_a_cell():
     assert verdict_on("scores = torch.softmax(torch.zeros(3), 0)\n" + SOFTMAX.source).full, "a parameter's name"
 
 
-def test_the_rubric_shows_no_answer_key_and_shortens_and_escapes_what_student_code_says():
+def test_the_rubric_shows_no_answer_key():
     for name in ("q5_1", "q6_1"):
         question = question_or_exercise(name)
         for letter in set(question.explanations) - {question.key}:
             verdict = mark(name, in_process({name: letter}))
             others = set(question.explanations.values()) - {question.explanations[letter]}
             assert not any(text in html(verdict) + plain(verdict) for text in others)
+
+
+def test_the_rubric_shortens_and_escapes_what_student_code_says():
     said = "'<script>alert(1)</script>' + 'x' * 5000 + '\\n' + str(scores)"
     verdict = verdict_on(f"def softmax(scores, dim=-1):\n    raise ValueError({said})")
     assert "<script>" not in html(verdict)
     assert "ValueError" in plain(verdict)
     assert max(len(line.message) for line in verdict.lines) < 500
+
+
+def test_a_passed_check_takes_one_line_of_the_rubric():
     assert len(plain(verdict_on(SOFTMAX.source)).splitlines()) == 1 + len(SOFTMAX.checks), "a right line says no more"
 
 
-def test_an_error_that_pytorch_calls_not_implemented_is_not_an_unanswered_exercise():
+def test_a_partial_not_implemented_error_does_not_mean_unanswered():
     refuses = "    if scores.dtype == torch.float64:\n        raise NotImplementedError\n    shifted"
     verdict = verdict_on(SOFTMAX.source.replace("    shifted", refuses, 1))
     assert len(verdict.lines) == len(SOFTMAX.checks)
@@ -398,18 +410,27 @@ def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
     assert raised.value.error == "ZeroDivisionError"
 
 
-def test_of_a_module_gradients_have_our_names_an_outline_none_and_what_is_off_the_record_is_not_on_it():
-    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
+def test_gradients_of_a_module_can_be_noted_under_other_names():
+    student = asked(Linear=torch.nn.Linear)
     module = student.build("Linear", 3, 2)
     answer = student.call(module, [torch.ones(3)], upstream=[torch.ones(2)])
     student.note_gradients({"table": answer["gradients"]["parameters"]["weight"]})
     assert list(student.last["gradients"]["parameters"]) == ["table"]
     assert len(student.last["gradients"]["inputs"]) == 1
+
+
+def test_calls_without_a_record_leave_none():
+    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
+    module = student.build("Linear", 3, 2)
     before = len(student.answers)
     assert student.state(module, record=False)["parameters"]["weight"].shape == (2, 3)
     assert student.call("double", [2], record=False)["value"] == 4
     assert len(student.answers) == before
-    outline(student, module, 0)
+
+
+def test_the_outline_of_a_module_has_no_names_of_parameters():
+    student = asked(Linear=torch.nn.Linear)
+    outline(student, student.build("Linear", 3, 2), 0)
     assert student.last["value"] == [["", [2], True, False], ["", [2, 3], True, False]]
 
 

@@ -171,7 +171,7 @@ def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(place)
     assert "Python ended" not in again
 
 
-def test_a_notebook_that_somebody_works_in_stays_and_the_new_one_lies_beside_it(place, tmp_path, monkeypatch):
+def test_an_edited_notebook_is_kept_and_the_new_one_put_beside_it(place, tmp_path, monkeypatch):
     mine = notebook_in(place)
     notebook = json.loads(mine.read_text("utf-8"))
     notebook["cells"][0]["source"] = "my notes"
@@ -278,11 +278,14 @@ def test_a_notebook_is_known_by_its_folder_whatever_its_version(tmp_path):
     assert Copy(tmp_path).notebook_in(tmp_path / "start") == ""
 
 
-def test_a_folder_with_something_else_is_refused_and_what_was_answered_is_kept(place, tmp_path):
+def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").touch()
     with pytest.raises(WouldOverwrite, match="photos"):
         lay_out(tmp_path / "photos")
+
+
+def test_progress_is_kept_where_the_list_of_files_is_damaged(place):
     Copy(place).remember("softmax", State(tries=2, earned=3.25))
     (place / ".learning" / "course.json").write_text('{"laid": ')  # cut off
     lay_out(place)

@@ -183,7 +183,7 @@ def test_moodles_download_comes_in(course, folders):
     assert owners == {student: {FILE: student} for student in ("amina", "jgarcia", "twin1", "twin2")}
 
 
-def test_without_the_worksheet_moodles_students_go_by_names_that_nobody_shares_and_no_timestamp_is_theirs(course):
+def test_without_a_worksheet_only_unique_names_identify_moodles_students(course):
     names = ("José García Pérez_1", "Kim Lee_2", "Amina Bello_3")  # Amina's number is known, and it is not this one
     names += ("NGOZI OKAFOR_4", "Ngozi Okafor_5")  # two call themselves the same
     sent = [(name, FILE, book()) for name in names] + [(names[0], "timestamp.txt", "1999-01-01 UTC")]
@@ -194,7 +194,7 @@ def test_without_the_worksheet_moodles_students_go_by_names_that_nobody_shares_a
     assert set(found["jgarcia"]) == {FILE, "timestamp (2).txt"}
 
 
-def test_what_was_collected_under_a_number_is_reported_once_its_student_is_known(course, caplog):
+def test_a_submission_under_a_number_is_reported_once_its_owner_is_known(course, caplog):
     download = {"s.zip": packed({f"leekim_4713_902_{FILE}": book()})}
     assert set(collect(course, download)) == {"canvas-4713"}
     shutil.rmtree(course / "classroom" / "downloaded" / NAME / "extracted")
@@ -210,7 +210,7 @@ def test_what_was_collected_under_a_number_is_reported_once_its_student_is_known
     assert "twin2" in collect(course, download, roster=str(roster))
 
 
-def test_loose_files_come_in_and_what_has_another_name_stays_and_is_reported(course, caplog):
+def test_loose_files_are_collected_and_other_names_are_reported(course, caplog):
     downloads = {
         f"submissions/belloamina_4711_900_{FILE}": book(),
         f"strangersam_9999_901_{FILE}": book(),
@@ -227,7 +227,7 @@ def test_loose_files_come_in_and_what_has_another_name_stays_and_is_reported(cou
     assert "s/who-knows.ipynb" in caplog.text
 
 
-def test_a_students_archive_is_unpacked_and_nothing_in_it_is_somebody_elses(course):
+def test_everything_in_a_students_archive_is_that_students(course):
     inner = packed({f"hw/{FILE}": book("amina"), f"okaforngozi_4714_999_{FILE}": book("forged"), "hw/fig.png": b"png"})
     inner_tar = io.BytesIO()
     with tarfile.open(fileobj=inner_tar, mode="w:gz") as archive:
@@ -273,7 +273,7 @@ def test_links_are_not_followed_and_not_made(course, caplog):
     assert b"the answers" not in b"".join(found["amina"].values())
 
 
-def test_too_many_files_too_large_ones_and_too_long_names_are_cut_off_and_the_class_comes_in(course, caplog, tmp_path):
+def test_too_many_files_and_too_long_names_do_not_stop_collection(course, caplog):
     many = packed({FILE: book("amina")} | {f"{n}.txt": "" for n in range(5_000)})
     long = {f"okaforngozi_4714_901_{'x' * 300}.ipynb": book(), f"leekim_4713_901_{'ọ' * 100}.ipynb": book()}
     found = collect(course, {"s.zip": packed({"belloamina_4711_900_hw.zip": many} | long)})
@@ -281,6 +281,9 @@ def test_too_many_files_too_large_ones_and_too_long_names_are_cut_off_and_the_cl
     assert "files were not unpacked (4501; more than 500 files)" in caplog.text
     assert len(found["amina"]) == 501  # the archive itself is there too
     assert [[name[-6:] for name in found[student]] for student in ("ngozi", "canvas-4713")] == [[".ipynb"]] * 2
+
+
+def test_a_file_that_is_too_large_is_not_unpacked(caplog, tmp_path):
     (tmp_path / "in").mkdir()
     bomb = packed({"zeros.bin": b"\0" * 5_000_000, FILE: book()})
     (tmp_path / "in" / "s.zip").write_bytes(packed({"a_1_2_hw.zip": bomb}))

@@ -90,7 +90,7 @@ def test_an_unchanged_answer_keeps_its_mark_and_does_not_ask_again(mark):
     assert scores(mark) == {"written_scaling": 1.5, "test_softmax": 3.0}
 
 
-def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark):
+def test_a_changed_answer_keeps_its_mark_and_waits_for_a_person(mark):
     mark()
     by_hand(mark)
     for _ in range(2):  # the second time nobody has looked yet
@@ -100,15 +100,25 @@ def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark
     by_hand(mark, 2.0)
     assert mark(written="Because of the variance!") == set()
     assert scores(mark)["written_scaling"] == 2.0
+
+
+def test_without_digests_a_marked_answer_waits_for_a_person(mark):
+    mark()
+    by_hand(mark)
     with Gradebook(mark.url, "transformers") as book:
         book.db.connection().exec_driver_sql("DROP TABLE mark_given_for")
         book.db.commit()
-    assert mark(written="Because of the variance!") == {"written_scaling"}, "without digests it may have changed"
+    assert mark() == {"written_scaling"}, "it may have changed"
+
+
+def test_a_notebook_that_cannot_be_saved_changes_no_mark(mark):
+    mark()
+    by_hand(mark)
     strange = notebook(points=3.0)
     strange.cells[2].metadata.nbgrader["grade_id"] = "not_in_the_gradebook"
     with pytest.raises(MissingEntry):
         mark(strange)
-    assert scores(mark)["test_softmax"] == 2.0, "of a notebook that cannot be saved nothing is"
+    assert scores(mark)["test_softmax"] == 2.0
 
 
 @pytest.mark.parametrize(
@@ -116,14 +126,14 @@ def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark
     [({}, False), ({"written": "Else."}, False), ({"code": "return 9"}, True), ({"points": 3.0}, True)],
     ids=["nothing", "another answer", "the code", "what the judge gives"],
 )
-def test_a_mark_that_stands_above_the_judges_asks_again_when_what_it_was_given_for_changed(mark, change, asks):
+def test_a_raised_mark_waits_for_a_person_when_its_answer_changed(mark, change, asks):
     mark()
     by_hand(mark, 4.0, "test_softmax")
     assert ("test_softmax" in mark(**change)) == asks
     assert scores(mark)["test_softmax"] == 4.0
 
 
-def test_a_test_cell_asks_again_when_the_answer_changed_that_its_hidden_line_names(mark):
+def test_a_mark_waits_for_a_person_when_the_answer_it_names_changed(mark):
     def another(**changes):
         given = notebook(**changes)
         given.cells[1].source = '### BEGIN HIDDEN TESTS\ncheck("written_scaling")\n### END HIDDEN TESTS'

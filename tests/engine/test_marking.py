@@ -45,7 +45,7 @@ IN_ANSWERS = {
 EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
 
-def test_right_answers_get_full_marks_though_they_warn_print_errors_and_raise_thread_counts(template, short):
+def test_right_answers_that_warn_and_print_get_full_marks(template, short):
     noisy = "import sys, warnings\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)\n"
     said = "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
     softmax = noisy + ANSWERS["softmax"].replace("    shifted", said)
@@ -93,7 +93,7 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
     assert marks["softmax"] < 1
 
 
-def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
+def test_a_mistake_that_a_later_answer_makes_up_for_costs_marks_once(template, short):
     parts = "return weights @ V, weights"
     swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
     call = "scaled_dot_product_attention(Q, K, V, mask)"
@@ -131,14 +131,20 @@ def test_what_became_of_an_answers_cell_is_said_where_its_name_is_missing(templa
         assert verdicts[name].remark == f"`{name}` is not defined: {what}"
 
 
-def test_of_a_cell_that_ends_the_process_the_outputs_are_kept_and_of_the_judges_questions_no_trace(template, short):
+def test_a_notebook_shows_no_trace_of_the_judges_calls(template, short):
     counting = "calls = []\n" + ANSWERS["softmax"].replace("    shifted", "    calls.append(scores)\n    shifted")
-    extra = {"scaled_dot_product_attention": "len(calls)", "SelfAttention": "print('so far')\nimport os\nos._exit(0)"}
+    extra = {"scaled_dot_product_attention": "len(calls)"}
     notebook, verdicts = mark(template, short, ANSWERS | {"softmax": counting}, extra=extra)
     assert verdicts["softmax"].full
-    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
-    assert outputs["len(calls)"][0].data["text/plain"] == "0"
-    assert "ended the Python process" in "".join(output.get("text", "") for output in outputs[extra["SelfAttention"]])
+    [cell] = [cell for cell in notebook.cells if cell.source == "len(calls)"]
+    assert cell.outputs[0].data["text/plain"] == "0"
+
+
+def test_a_cell_that_ends_the_process_says_so(template, short):
+    ending = "import os\nos._exit(0)"
+    notebook, _ = mark(template, short, ANSWERS, extra={"SelfAttention": ending})
+    [cell] = [cell for cell in notebook.cells if cell.source == ending]
+    assert "ended the Python process" in "".join(output.get("text", "") for output in cell.outputs)
 
 
 @pytest.mark.long
@@ -150,7 +156,7 @@ def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, 
     assert "used up" in str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
 
 
-def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exercises(template, monkeypatch):
+def test_a_new_template_has_neither_the_environment_nor_the_exercises(template, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "do not tell")
     template._running()
     template._process.kill()  # it is started again
@@ -231,7 +237,7 @@ def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(templa
     assert earned(verdicts) == POINTS
 
 
-def test_given_cells_that_nothing_depends_on_are_passed_over_and_those_of_a_student_are_run(template, short):
+def test_unneeded_provided_cells_are_skipped_and_changed_ones_run(template, short):
     def change(notebook):
         [cell] = [cell for cell in notebook.cells if cell.source == "given = 1"]
         cell.source = "given = 2"

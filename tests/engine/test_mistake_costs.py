@@ -165,17 +165,23 @@ def test_two_named_mistakes_cost_both_and_never_less_than_one():
         assert together <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
 
 
-def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_count():
+def test_two_mistakes_in_one_answer_cost_the_failed_lines():
     last = "return exps / exps.sum(dim=dim, keepdim=True)"
     single = (last, last.replace("return ", "return (") + ").float()")
     both = verdict_on(SOFTMAX, changed(NO_SHIFT, single))
     assert {one.mistake for one in both.diagnoses} == {"no_shift", "single_precision"}
     assert not both.reckoning
+
+
+def test_an_answer_with_an_unexplained_rest_costs_the_failed_lines():
     source = changed(NO_SCALE, ("return weights @ V, weights", "return weights @ V * 1.001, weights"))
     verdict = verdict_on(ATTENTION, source)
     assert not verdict.reckoning
     assert verdict.earned == of_its_lines(ATTENTION, verdict)
-    # The type of an error alone is soon met; so what it says must be the same.
+
+
+def test_another_error_message_costs_the_failed_lines():
+    """The type of an error alone is soon met; so its message must be the same."""
     [mistake] = [one for one in ATTENTION.mistakes if one.name == "mask_as_condition"]
     assert verdict_on(ATTENTION, mistake.source).reckoning
     raises = "if mask is not None and mask.numel() > 1:\n        raise RuntimeError('no')\n    if mask:"

@@ -99,11 +99,17 @@ def feedback(course, student):
     return (course / "classroom" / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf8")
 
 
-def test_everybody_gets_the_mark_they_deserve_and_nothing_of_theirs_is_changed(course):
+def test_every_student_gets_the_deserved_mark(course):
     assert marks(course / "classroom") == DESERVED
+
+
+def test_submissions_are_not_changed(course):
     submitted = course / "classroom" / "submitted"
     assert (submitted / "not-json" / NAME / f"{NAME}.ipynb").read_bytes() == b"this is my homework"
     assert sorted(path.name for path in (submitted / "renamed" / NAME).iterdir()) == ["my homework.ipynb"]
+
+
+def test_warnings_escape_control_characters(course):
     said = (course / "said.txt").read_text("utf8")
     assert "\x1b" not in said
     warnings = [line for line in said.splitlines() if "WARNING" in line]
@@ -111,7 +117,7 @@ def test_everybody_gets_the_mark_they_deserve_and_nothing_of_theirs_is_changed(c
     assert not [line for line in warnings if "has changed" in line or "/perfect/" in line or "/blank/" in line]
 
 
-def test_the_feedback_says_in_plain_words_what_happened_and_no_hidden_test_key_or_reference(course):
+def test_feedback_is_plain_and_reveals_neither_tests_nor_reference(course):
     for student, words in SAID.items():
         page = feedback(course, student)
         assert words in page, student
@@ -129,7 +135,7 @@ def test_a_resubmission_that_breaks_does_not_keep_the_older_mark(course):
         assert marks(course / "classroom")["perfect"] == points
 
 
-def test_a_marking_that_was_interrupted_is_taken_up_again_and_a_new_term_marks_at_once(course):
+def test_an_interrupted_marking_is_completed_by_the_next(course):
     """Sanitised but not judged, as when the grader is killed in between."""
     path = course / "classroom" / "autograded" / "perfect" / NAME / f"{NAME}.ipynb"
     half = notebook()
@@ -139,6 +145,9 @@ def test_a_marking_that_was_interrupted_is_taken_up_again_and_a_new_term_marks_a
     run(course, course / "classroom", "nbgrader", "autograde", NAME, "--student", "perfect")
     assert "autograder" not in nbformat.read(path, as_version=4).metadata
     assert marks(course / "classroom")["perfect"] == FULL
+
+
+def test_a_new_term_can_be_marked_at_once(course):
     put(course / "next-term", "ada", notebook(BEST))  # marks at once: its gradebook knows no assignment yet
     run(course, course / "next-term", "nbgrader", "autograde", NAME)
     assert marks(course / "next-term") == {"ada": FULL}

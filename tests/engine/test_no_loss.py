@@ -98,7 +98,7 @@ def generate(root: Path, status: int, *options: str) -> str:
     return done.stderr
 
 
-def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(course):
+def test_a_release_overwrites_somebodys_work_only_with_a_copy(course):
     own, changed = course / "course" / NAME / "notes" / "mine.txt", course / "course" / NAME / "attention_explorer.py"
     own.parent.mkdir()
     own.write_text("what I understood")
@@ -121,7 +121,7 @@ def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(cou
     assert copy.read_bytes() == before
 
 
-def test_what_an_author_changed_is_released_over_a_notebook_that_was_only_run(course):
+def test_a_release_replaces_a_notebook_that_was_only_run(course):
     solution = course / "solutions" / NAME / f"{NAME}.ipynb"
     notebook = nbformat.read(solution, as_version=4)
     notebook.cells[0].source += "\n\nAnother sentence."
@@ -142,17 +142,24 @@ def test_what_an_author_changed_is_released_over_a_notebook_that_was_only_run(co
     (course / "solutions" / NAME / "table.csv").unlink()
     generate(course, 0)
     assert not (course / "course" / NAME / "table.csv").exists()
+
+
+def test_without_a_manifest_an_answer_still_stops_a_release(course):
     shutil.rmtree(course / "course" / files.MANIFESTS)  # without a manifest it is compared with the new release
     answer(notebook_of(course))
     assert "(softmax)" in generate(course, 1)
     assert "two evenings" in notebook_of(course).read_text()
+
+
+def test_a_check_that_names_no_exercise_stops_a_release(course):
+    solution = course / "solutions" / NAME / f"{NAME}.ipynb"
     text = solution.read_text()
     assert text.count('check(\\"softmax\\")') == 1
     solution.write_text(text.replace('check(\\"softmax\\")', 'check(\\"sofmax\\")'))
     assert "the hidden tests of “test_softmax” say check('sofmax')" in generate(course, 1)
 
 
-def test_neither_formgraders_button_nor_a_gradebook_that_learns_its_assignments_overrules_an_answer(course):
+def test_formgraders_button_overwrites_no_answer(course):
     answer(notebook_of(course))
     before = notebook_of(course).read_bytes()
     (course / "button.py").write_text(PROGRAM)
@@ -190,7 +197,7 @@ def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, the
     assert "made-by-demo.json" in done.stderr
 
 
-def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrote(tmp_path):
+def test_start_page_and_settings_are_replaced_only_where_nobody_wrote(tmp_path):
     root = tmp_path / "checkout"
     for name in ("solutions", "course"):
         shutil.copytree(ROOT / name, root / name)
@@ -206,11 +213,14 @@ def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrot
     assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
 
 
-def test_neither_a_report_nor_students_zip_nor_an_export_is_written_over_another_file(tmp_path, theirs):
+def test_a_report_is_not_written_over_another_file(tmp_path, theirs):
     for option in ("--html", "--csv", "--parquet"):
         done = CliRunner().invoke(app, ["report", option, str(theirs(tmp_path / "thesis.html"))])
         assert done.exit_code == 2
         assert "no report of ours" in plain(done.output)
+
+
+def test_students_zip_is_not_written_over_another_file(tmp_path):
     goal = tmp_path / "students.zip"
     with zipfile.ZipFile(goal, "w") as archive:
         archive.writestr("course/START.md", "Everybody's submissions of last year")
@@ -220,6 +230,9 @@ def test_neither_a_report_nor_students_zip_nor_an_export_is_written_over_another
     assert goal.read_bytes() == before
     goal.unlink()
     assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
+
+
+def test_an_export_is_not_written_over_another_file(tmp_path, theirs):
     table = Table(["Student", "ID"], [["Ada", "1"]])
     roster = theirs(tmp_path / "canvas.csv", "Student,ID\nAda,1\n")
     other = theirs(tmp_path / "addresses.csv", "name,street\n")
@@ -289,7 +302,7 @@ def test_a_solution_that_is_tidied_in_vain_stays_whole(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-def test_make_removes_what_can_be_made_again_and_a_classroom_only_for_who_says_so(tmp_path):
+def test_make_removes_a_classroom_only_after_confirmation(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     work = [tmp_path / name for name in ("course/05/answer.ipynb", "solutions/05/05.ipynb")]
     book = tmp_path / "classroom/gradebook.db"

@@ -297,7 +297,7 @@ def test_formgrader_shows_the_sample_answer_where_there_is_no_course(monkeypatch
     assert "Because case says where a word stands" in panel
 
 
-def test_a_loop_is_paid_once_and_a_number_counts_behind_some_outputs_and_not_behind_too_many(template):
+def test_an_endless_answer_uses_the_whole_time_limit_only_once(template):
     source = (
         "import time\ndef loops():\n    time.sleep(600)\ndef fine():\n    return 1\ndef calls():\n    return loops()"
     )
@@ -314,6 +314,9 @@ def test_a_loop_is_paid_once_and_a_number_counts_behind_some_outputs_and_not_beh
         "in test_0, line 1: assert loops()",
         "in answer, line 3: time.sleep(600)",
     ]
+
+
+def test_points_after_too_many_outputs_do_not_count(template):
     tests = [f"for n in range({many}):\n    display(n)\n0.25" for many in (400, 1500)]
     tests.append(f"import sys\nprint(1, file=sys.stderr)\n{tests[0]}")
     notebook = new_notebook(cells=[graded(f"test_{number}", test, 1) for number, test in enumerate(tests)])

@@ -88,7 +88,7 @@ def fork(*tests):
     )
 
 
-def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(template):
+def test_several_test_cells_may_mark_one_exercise(template):
     tests = fork(
         graded("test_softmax", "1" + check("softmax"), POINTS),
         graded("test_encode", OWN_TEST.replace("98, 99", "97, 98"), 4),
@@ -143,11 +143,14 @@ def test_a_cell_without_a_hidden_line_marks_no_exercise(source):
     assert exercise_of(graded("test_softmax", source, 4)) is None
 
 
-def test_a_hidden_line_that_names_nothing_of_the_course_is_refused_and_nobody_gets_zero():
+def test_a_check_that_names_no_exercise_is_refused():
     cells = fork(graded("test_encode", "1" + check("encod"), 4)).cells
     with pytest.raises(ValueError, match=r"^05/05\.ipynb: .*“test_encode” say check\('encod'\).* again\.$"):
         refuse_unknown_names(cells, "05/05.ipynb")
     refuse_unknown_names(OTHER_COURSE.cells, "05/05.ipynb")
+
+
+def test_a_question_of_another_notebook_is_refused_with_its_notebook():
     cells = fork(graded("test_q6_1", "1" + check("q6_1"), 1)).cells  # of a class when questions had other numbers
     with pytest.raises(ValueError, match=r"that question is in 06-masking.* its marks stay as they are"):
         refuse_unknown_names(cells, "05-attention/05-attention.ipynb")

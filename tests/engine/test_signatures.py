@@ -92,9 +92,7 @@ def test_signatures_say_what_each_version_answers(nothing_kept, five_versions, m
     assert_equal(again(), found)
 
 
-def test_what_is_known_is_not_computed_again_and_a_version_added_later_is_computed_alone(
-    nothing_kept, five_versions, asked
-):
+def test_only_variants_that_are_not_stored_are_computed(nothing_kept, five_versions, asked):
     first = signature_store.of(NAME)
     assert_equal(again(), first)
     assert asked == [[0, 1, 2, 3, 4]]
@@ -195,7 +193,7 @@ def test_two_processes_that_need_the_same_compute_it_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp_path):
+def test_a_computation_that_was_killed_is_completed_by_the_next(tmp_path):
     slow = FILL.replace("    return compute(", "    import time; time.sleep(60)\n    return compute(")
     killed = start(slow, tmp_path)
     assert killed.stdout.readline() == "8\n"  # it has begun, and holds the lock

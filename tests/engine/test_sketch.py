@@ -185,11 +185,14 @@ def test_what_has_thousands_of_levels_is_read_to_an_end():
     assert not agree(deep, deep), "so deep that nobody compares it"
 
 
-def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_are_not_seen():
+def test_the_sign_of_nan_does_not_change_a_hash():
     nans = torch.tensor([0x7FC00000, 0x7FC00000 - 2**31], dtype=torch.int64).to(torch.int32).view(torch.float32)
     assert nans.isnan().all()
     assert sketch(crossed(nans[:1])).digest == sketch(crossed(nans[1:])).digest
     assert compared([NAN], [-NAN]) is True
+
+
+def test_the_order_of_a_set_does_not_change_its_hash():
     words = [f"w{number}" for number in range(50)]
     one, other = frozenset(words), frozenset(reversed(words))
     assert list(one) != list(other)
@@ -224,7 +227,7 @@ def words(problem: dict) -> int:
     return sketch([problem]).words
 
 
-def test_an_error_of_a_librarys_own_type_counts_as_the_built_in_one_that_it_is():
+def test_a_librarys_own_error_type_counts_as_its_built_in_base():
     """`re.error` is called `PatternError` since Python 3.13."""
     found = raised("def f(): return re.compile('*')")
     assert found["base"] == "Exception"
@@ -254,16 +257,22 @@ def test_whether_a_program_words_its_error_itself_is_seen(body, own):
     assert raised(f"def f():\n    {body}")["own"] is own
 
 
-def test_of_its_own_messages_all_but_floats_tells_and_of_others_names_and_whole_numbers():
+def test_an_error_hash_depends_on_names_and_integers_in_the_message():
     for one, other in (("1 + None", "'a' + None"), ("torch.ones(2) @ torch.ones(3)", "torch.ones(2) @ torch.ones(4)")):
         assert words(raised(f"def f(): return {one}")) != words(raised(f"def f(): return {other}"))
+
+
+def test_an_error_hash_ignores_floats_in_the_message():
     own = [words(raised(f"def f(): raise ValueError({text!r})")) for text in ("a 1.5", "a 1.6", "b 1.5")]
     assert own[0] == own[1] != own[2]
+
+
+def test_a_forged_record_has_no_error_hash():
     assert sketch([{"problem": "no"}, 5]).words == sketch([]).words, "a forged record has no words"
 
 
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "numpy.random.randint(10**9)"])
-def test_who_draws_from_elsewhere_answers_the_same_in_every_process_and_otherwise_each_time(draw):
+def test_draws_of_other_libraries_repeat_in_each_process(draw):
     source = f"def f():\n    import random, numpy\n    return {draw}"
     draws = [[student.value("f") for _ in range(3)] for student in (in_process(defined(source)) for _ in range(2))]
     assert draws[0] == draws[1]

@@ -131,7 +131,7 @@ def test_a_time_stamp_that_is_none_is_left_out_and_said(folder, content):
 
 
 @pytest.mark.parametrize("path", ["timestamp.txt/x", "tools.py/x", "data/table.csv/x/y", "data"])
-def test_a_folder_in_the_place_of_a_file_or_a_file_in_that_of_a_folder_is_left_out_and_said(folder, path):
+def test_a_folder_in_place_of_a_file_or_the_reverse_is_left_out(folder, path):
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text("1")
     found = student_folder.inspect_folder("ada", folder, {"tools.py", "data/table.csv"})

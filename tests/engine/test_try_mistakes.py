@@ -19,7 +19,7 @@ from autograder.spec.exercise import Entry, Mistake
 NAME = "causal_mask"  # the quickest to ask
 
 
-def test_all_exercises_are_tried_unless_exercises_or_whole_notebooks_are_named():
+def test_all_exercises_are_tried_unless_some_are_named():
     assert _chosen(None) == exercises()
     chosen = [exercise.name for exercise in _chosen(["perplexity", "08-blocks"])]
     assert chosen[0] == "perplexity"
@@ -28,7 +28,7 @@ def test_all_exercises_are_tried_unless_exercises_or_whole_notebooks_are_named()
         _chosen(["perplexity", "sofmax"])
 
 
-def test_a_catalogue_that_cannot_be_read_is_refused_with_its_file_and_the_reason(monkeypatch):
+def test_an_unreadable_catalogue_is_refused_with_file_and_reason(monkeypatch):
     declared = exercise(NAME)
     monkeypatch.delitem(declared.__dict__, "mistakes", raising=False)
     listed = catalogue.answers("near: The next token is open.\n- diagonal=7 => diagonal=2\n")
@@ -62,7 +62,7 @@ def tried(tmp_path, monkeypatch):
     signature_store.of.cache_clear()
 
 
-def test_a_version_that_the_checks_accept_is_said_and_a_redundant_one_is_no_fault(tried):
+def test_an_accepted_variant_is_a_fault_and_a_redundant_one_is_not(tried):
     found = tried(blocked=("diagonal=0", "diagonal=2 - 1"), ahead=("diagonal=2", "diagonal=3", "diagonal=1 + 1"))
     [fault] = found.faults
     assert fault.startswith("causal_mask, blocked: version 2 of 2 keeps all points")
@@ -87,7 +87,7 @@ def test_versions_that_answer_like_another_mistakes_are_said_with_its_name(tried
     assert [one.apart for one in found.mistakes] == [1, 1, 0]
 
 
-def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tried, monkeypatch):
+def test_a_right_answer_that_loses_marks_is_reported_with_its_line(tried, monkeypatch):
     source = replaced(exercise(NAME).source, "dtype=torch.bool", "dtype=torch.uint8")
     monkeypatch.setitem(exercise(NAME).__dict__, "alternatives", [Entry("in bytes", "", (source,))])
     [fault] = tried(blocked=("diagonal=0",)).faults
@@ -108,13 +108,18 @@ def copy(tmp_path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_mistake_is_added_by_one_entry_and_one_command_unless_it_answers_like_another(copy):
+def test_a_mistake_that_answers_like_another_is_refused(copy):
     file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
     before = file.read_bytes()
     status, said = tried_with(copy, "ahead: The next token is open.\n- diagonal=1 => diagonal=1 + 1\n")
     assert status == 1
     assert "causal_mask, ahead: version 1 of 1 answers every check as one_step_ahead does" in said
     assert file.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_mistake_is_added_by_one_entry_and_one_command(copy):
+    file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
     status, said = tried_with(copy, "near_future_open: Only far tokens are blocked.\n- diagonal=1 => diagonal=T // 2\n")
     assert status == 0, said
     [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]

@@ -44,7 +44,7 @@ def seen(folders, now, seconds=inbox.SETTLED_AFTER + 0.01):
     return [(student, assignment) for student, assignment, _ in folders.arrivals()]
 
 
-def test_a_submission_is_told_of_once_when_it_rests_and_again_when_it_changes(clocked):
+def test_a_submission_is_announced_once_and_again_after_each_change(clocked):
     folders, classroom, now = clocked
     assert seen(folders, now) == []
     put(classroom, "ada", b"{}")
@@ -56,13 +56,18 @@ def test_a_submission_is_told_of_once_when_it_rests_and_again_when_it_changes(cl
     assert [seen(folders, now) for _ in range(3)] == [[], [("ada", NAME)], []]
 
 
-def test_what_never_becomes_a_notebook_is_told_of_all_the_same_and_what_is_no_submission_is_not(clocked):
+def test_hidden_and_linked_folders_are_not_announced(clocked):
     folders, classroom, now = clocked
     for student in (".hidden", "left-out"):
         put(classroom, student, b"{}")
     (classroom / "elsewhere" / NAME).mkdir(parents=True)
     (classroom / "submitted").mkdir(exist_ok=True)
     (classroom / "submitted" / "link").symlink_to(classroom / "elsewhere")
+    assert [seen(folders, now, inbox.STALLED_AFTER / 2) for _ in range(4)] == [[]] * 4
+
+
+def test_a_file_that_is_no_notebook_is_announced_all_the_same(clocked):
+    folders, classroom, now = clocked
     put(classroom, "ada", b"this is my homework")
     assert [seen(folders, now, inbox.STALLED_AFTER / 2) for _ in range(4)] == [[], [], [("ada", NAME)], []]
 
@@ -147,12 +152,16 @@ def test_the_newest_is_known_by_its_zone_where_that_is_clear(inbound, first, las
     assert collect() == []
 
 
-def test_what_is_still_being_handed_in_is_not_collected_and_another_name_is_reported(inbound):
-    place, collect, said = inbound
+def test_an_incomplete_submission_is_not_collected(inbound):
+    place, collect, _ = inbound
     folder = hand_in(place, "ada", 1, secret="")
     assert collect() == []
     (folder / "submission_secret.txt").write_text("secret")
     assert collect() == ["ada"]
+
+
+def test_a_submission_under_another_name_is_reported(inbound):
+    place, collect, said = inbound
     hand_in(place, "somebody-else", 1)  # under another name
     collect()
     assert [line for line in said if "claims to be submitted by somebody-else" in line]
@@ -187,7 +196,7 @@ def chown(folder, account):
         shutil.chown(path, account)
 
 
-def test_neither_what_a_link_points_to_nor_what_has_a_name_that_leads_elsewhere_is_collected(inbound, tmp_path):
+def test_neither_linked_files_nor_folders_with_unsafe_names_are_collected(inbound, tmp_path):
     place, collect, _ = inbound
     for name in ("..", ".hidden", ""):
         hand_in(place, name, 1)
@@ -280,7 +289,7 @@ def scores(classroom):
 
 
 @pytest.mark.long
-def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(watching, course):
+def test_a_restarted_watcher_marks_each_submission_only_once(watching, course):
     watcher = watching()
     classroom = watcher.classroom
     for student, answers in (("ada", BEST), ("bob", WRONG)):

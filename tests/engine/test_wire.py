@@ -283,9 +283,12 @@ def test_a_frame_over_the_limit_is_refused_before_it_is_read(total):
     assert isinstance(received(struct.pack("!II", 4, total), close=False), WireError)
 
 
-def test_whoever_stops_in_the_middle_is_late_and_whoever_goes_without_reading_has_gone():
+def test_an_incomplete_message_times_out_or_ends():
     assert isinstance(received(framed(b"[null, []]")[:-3], close=False), TimeoutError)
     assert isinstance(received(framed(b"[null, []]")[:-3]), EOFError), "it is cut off"
+
+
+def test_a_peer_that_leaves_without_reading_has_gone():
     with sockets() as (mine, theirs):
         mine.sendall(b"a question that nobody reads")
         theirs.close()

@@ -201,7 +201,7 @@ def in_view(page: Page, found: Locator) -> Locator:
     return found.first
 
 
-def test_the_launcher_leads_to_the_start_page_and_opening_a_notebook_changes_nothing(lab, page):
+def test_a_notebook_opened_from_the_start_page_stays_unchanged(lab, page):
     page.goto(f"{lab}/lab?reset")
     page.locator(".jp-LauncherCard", has_text="Start page").click()
     expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
@@ -261,7 +261,7 @@ def test_figures_have_their_description_in_jupyterlab(lab, page):
     assert not ours(page.errors)
 
 
-def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings(page, tmp_path):
+def test_a_feedback_page_is_accessible_and_needs_no_network(page, tmp_path):
     from test_feedback_pages import HANDED_OUT, MISTAKEN, marked
     from test_feedback_pages import page as page_of
 
@@ -384,7 +384,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
         ),
     ],
 )
-def test_in_jupyterlab_a_picture_keeps_the_keys_for_itself_and_shows_what_is_typed(lab, page, notebook, moves, presses):
+def test_a_figure_in_jupyterlab_handles_its_own_keys(lab, page, notebook, moves, presses):
     opened(page, f"{lab}/lab/tree/{notebook}.ipynb")
     run(page, "Run All Cells")
     for field in page.locator(".widget-interact input").all():  # as in notebook 11

@@ -113,7 +113,7 @@ def test_the_minutes_in_the_guides_are_those_of_the_notebooks(page):
     assert text == fill_guides.filled(ROOT / page)
 
 
-def test_the_plan_has_the_minutes_and_points_of_notebooks_and_of_their_answers():
+def test_the_plan_lists_minutes_and_points_of_notebooks_and_answers():
     said = CliRunner().invoke(app, ["plan"]).output.strip()
     assert said == notebooks_table([notebook(name) for name in notebooks()])
     one = notebook("05-attention")
@@ -133,7 +133,7 @@ def test_the_readme_is_read_in_two_minutes():
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_exercise_has_its_points_and_minutes_and_there_is_time_for_all(name):
+def test_a_notebooks_points_and_minutes_are_those_of_its_answers(name):
     found, cells = notebook(name), read("solutions", name).cells
     declared = {exercise.name: exercise.points for exercise in exercises(name)}
     assert {task.name: task.points for task in found.tasks if not task.written} == declared

@@ -223,7 +223,7 @@ def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root makes views of the file system")
-def test_a_course_is_hidden_wherever_it_is_installed_and_a_copy_of_it_is_not(monkeypatch, tmp_path):
+def test_an_installed_course_is_hidden_and_a_copy_of_it_is_not(monkeypatch, tmp_path):
     environment, hub = tmp_path / "environment", tmp_path / "hub"
     installed, copy = environment / "packages" / "other_course", hub / "course"
     for folder in (installed, copy, environment / "packages" / "torch"):
@@ -279,7 +279,7 @@ def test_the_hub_keeps_what_a_teacher_changed_and_updates_the_rest(checkout):
     assert len([*course.glob(f"solutions/{NAME}/*.ipynb*")]) == 1, "nothing beside it that would be released with it"
 
 
-def test_the_hub_keeps_a_students_start_page_and_what_was_handed_out_before_it_kept_manifests(checkout):
+def test_the_hub_keeps_what_students_and_teachers_wrote(checkout):
     _, homes, start = checkout
     mine, first = homes / TEACHER / "course" / "nbgrader_config.py", homes / AMINA / "START.md"
     mine.parent.mkdir()

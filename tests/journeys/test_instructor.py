@@ -56,7 +56,7 @@ def page_of(secret):
     return f"{notebook_hash(secret=secret, notebook_id=NAME)}.html"
 
 
-def test_whoever_handed_in_otherwise_is_named_and_keeps_nobody_from_their_feedback(app, term, caplog):
+def test_a_submission_from_elsewhere_does_not_stop_others_feedback(app, term, caplog):
     write_page(term, "ada", "Ada's page", submission_secret="a", timestamp=WHEN)
     write_page(term, "bob", "Bob's page")  # a file from Moodle, say
     write_page(term, "zoe [x]", "Zoe's page", submission_secret="z")  # the timestamp is lost

@@ -138,7 +138,7 @@ def held(url):
         holder.communicate()
 
 
-def test_one_waits_for_the_other_and_not_for_ever_nor_for_a_process_that_is_gone(database, monkeypatch):
+def test_a_process_waits_for_a_databases_lock_until_a_timeout(database, monkeypatch):
     url = database("turns")
     monkeypatch.setattr(ours, "LOCK_TIMEOUT", 0.5)
     with held(url) as holder:
@@ -149,6 +149,10 @@ def test_one_waits_for_the_other_and_not_for_ever_nor_for_a_process_that_is_gone
         holder.communicate("done\n")
         with ours.locked(url), ours.locked(url):
             pass
+
+
+def test_a_killed_process_frees_its_databases_lock(database, monkeypatch):
+    url = database("killed")
     monkeypatch.setattr(ours, "LOCK_TIMEOUT", 20.0)
     with held(url) as holder:
         holder.kill()
@@ -180,12 +184,16 @@ def scores(url, name):
         return {s.student.id: s.score for s in gradebook.assignment_submissions(name)}
 
 
-def test_two_processes_mark_into_one_database_from_which_pages_and_tables_are_written(marked):
+def test_two_processes_mark_into_one_database(marked):
     folder, url = marked
     assert not list(folder.rglob("gradebook.db*"))
     for name in NAMES:
         full = sum(declared.points for declared in in_notebook(name))
         assert scores(url, name) == {"perfect": full, "José 张": full, "blank": 0.0}
+
+
+def test_pages_and_tables_are_written_from_the_database(marked):
+    folder, _ = marked
     assert len(list(folder.glob("classroom/feedback/*/*/*.html"))) == 3 * len(NAMES)
     run(folder, ["export"])
     with (folder / "classroom" / "grades.csv").open(encoding="utf8") as file:
@@ -193,7 +201,7 @@ def test_two_processes_mark_into_one_database_from_which_pages_and_tables_are_wr
     assert float(rows["06-masking", "perfect"]["score"]) > 0 == float(rows["06-masking", "blank"]["score"])
 
 
-def test_nothing_is_left_to_do_or_left_open_and_marking_anew_changes_nothing(marked):
+def test_upgrading_and_marking_again_change_nothing(marked):
     folder, url = marked
     questions = ("SELECT version_num FROM alembic_version", "SELECT count(*), sum(auto_score) FROM grade")
     before = [ask(url, question) for question in questions]
@@ -201,6 +209,10 @@ def test_nothing_is_left_to_do_or_left_open_and_marking_anew_changes_nothing(mar
     run(folder, ["db", "upgrade"])
     run(folder, ["autograde", "06-masking", "--force"])
     assert [ask(url, question) for question in questions] == before
+
+
+def test_marking_leaves_no_connection_open(marked):
+    _, url = marked
     connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'marks' AND pid <> pg_backend_pid()"
     assert ask(url, connections) == [(0,)]
 

@@ -121,11 +121,14 @@ def test_tests_are_folded_under_their_names(written):
     assert not any("answer" in cell.metadata.tags for cell in folded.values())
 
 
-def test_figures_are_described_and_no_page_links_to_an_address_that_there_is_not(written):
+def test_every_figure_has_a_description(written):
     figures = json.loads((written / sources.ALTS).read_text("utf-8"))
     images = [base64.b64decode(data) for name in NOTEBOOKS for data in images_of(cells_of(written, name))]
     assert {hashlib.sha256(image).hexdigest() for image in images} == set(figures)
     assert all(len(alt) > 40 for alt in figures.values())
+
+
+def test_an_unpublished_site_links_to_neither_colab_nor_binder(written):
     for path in written.glob("*"):
         assert not re.search(r"colab\.research|mybinder\.org", path.read_text("utf-8")), path.name
 
@@ -384,21 +387,31 @@ def opened(page, host):
         *((name, "light") for name in ("index", *NOTEBOOKS, *GUIDES)),
     ],
 )
-def test_pages_have_no_serious_finding_by_day_and_by_night_and_are_no_wider_than_a_phone(opened, name, scheme):
+def test_pages_are_accessible_by_day_and_by_night(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
     # All pages take their colours from the same styles, and to look at every word takes a minute
     without_findings(page, **{"color-contrast": {"enabled": name in ("index", "05-attention", "instructors")}})
+
+
+@seen
+@pytest.mark.parametrize("name", ["index", *NOTEBOOKS, *GUIDES])
+def test_pages_are_no_wider_than_a_phone(opened, name):
     page = opened(f"{name}.html", width=390)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
 
 
 @seen
-def test_the_search_finds_a_word_and_shows_where_it_stands_and_works_without_a_server(opened, built):
-    """From the folder, a browser does not allow to fetch the lines around a word that was found."""
+def test_the_search_shows_a_word_with_its_context(opened):
     page = opened("search.html?q=perplexity")
     page.locator("#search-results li a", has_text="Language modelling").first.wait_for()
     page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
+
+
+@seen
+def test_the_search_works_without_a_server(opened, built):
+    """From the folder, a browser does not allow to fetch the lines around a word that was found."""
+    page = opened("index.html")
     page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
     page.locator("#search-results li a", has_text="Language modelling").first.click()
     page.locator("article h1", has_text="Language modelling").wait_for()

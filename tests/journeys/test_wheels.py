@@ -261,7 +261,7 @@ def test_the_wheel_of_the_course_carries_the_sources_of_shared_modules(wheels):
 
 
 @pytest.mark.long
-def test_a_class_is_marked_with_the_wheels_alone_and_by_nbgraders_own_command_alike(both, term):
+def test_the_wheels_mark_a_class_and_nbgraders_command_agrees(both, term):
     full = sum(POINTS[name] for name in ANSWERS)
     found = marks(both, term)
     assert found["right"] == full

@@ -1,0 +1,15 @@
+"""Tests that the tests keep the rules of CONTRIBUTING.md."""
+
+import ast
+
+from conftest import ROOT
+
+LONGEST = 70  # characters of a test's name
+TESTS = {path: ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "tests").rglob("*.py"))}
+
+
+def test_no_name_of_a_test_is_longer_than_70_characters():
+    functions = [node for tree in TESTS.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    names = [function.name for function in functions if function.name.startswith("test_")]
+    assert names
+    assert [name for name in names if len(name) > LONGEST] == []
