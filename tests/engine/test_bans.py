@@ -1,11 +1,9 @@
 """Tests of bans: what is banned earns nothing under any name, and mentioning its name costs nothing."""
 
-import tomllib
-from typing import Any
-
 import pytest
 import torch
-from conftest import ROOT, missing, read
+from conftest import missing, read
+from programs import FOLDER, cells
 from submissions import LIMITS
 
 from autograder.judge.bans import NAMED, noting_banned, remark
@@ -25,18 +23,15 @@ LEFT_ON = {
 }
 
 
-def whole(ban: dict[str, Any], text: str) -> str:
-    """Return a whole answer of what stands in the file."""
-    start = ban["start"]
-    indent = " " * (8 if start.startswith("class") else 4)
-    return f"{start}{indent}{text}" if text.startswith("return ") else text.replace("START\n", start)
-
-
-BANS = tomllib.loads((ROOT / "tests/bans.toml").read_text("utf-8"))
-USES = {
-    (name, use): (whole(ban, text), word) for name, ban in BANS.items() for use, (word, text) in ban["uses"].items()
-}
-RIGHT = {(name, style): whole(ban, text) for name, ban in BANS.items() for style, text in ban["right"].items()}
+BANS = [path.stem for path in sorted((FOLDER / "bans").glob("*.py"))]
+USES, RIGHT = {}, {}
+for name in BANS:
+    for title, source in cells(f"bans/{name}"):
+        kind, what = title.split(": ", 1)
+        if kind == "right":
+            RIGHT[name, what] = source
+        else:  # which word of the remark names it
+            USES[name, what] = source, kind.removeprefix("banned ")
 SOFTMAX = exercise("softmax")
 
 
@@ -60,8 +55,10 @@ def assert_found(verdict: Verdict, word: str) -> None:
 
 
 def test_every_ban_has_uses_of_what_is_banned_and_right_answers():
-    assert {one.name for one in exercises() if one.ban} == BANS.keys()
-    assert all(len(ban["uses"]) >= 7 and len(ban["right"]) >= 5 for ban in BANS.values())
+    assert {one.name for one in exercises() if one.ban} == set(BANS)
+    for name in BANS:
+        assert sum(banning == name for banning, _ in USES) >= 7
+        assert sum(banning == name for banning, _ in RIGHT) >= 5
 
 
 @pytest.mark.parametrize("name", BANS)

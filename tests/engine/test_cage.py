@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import ROOT, missing, read, skip_without_cage, wait_for, with_hidden_tests
+from programs import cells, program
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
@@ -29,19 +29,34 @@ from autograder.spec.course import exercise
 LIMITS = Limits(cell=10, question=2, grace=1, notebook=60, memory=2 * 2**30, disk=32 * 2**20, processes=40)
 TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
 SMALL, LONGER = replace(LIMITS, memory=2**28), replace(LIMITS, cell=20, notebook=120)
-PROGRAMS = tomllib.loads((ROOT / "tests" / "cage.toml").read_text("utf-8"))
 WORKS, READS, REACHES, CHANGES, BOMBS, FLOODS, LINGERS = (
-    PROGRAMS[kind] for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
+    dict(cells(f"sandbox/{kind}")) for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
 )
+WORKS["commands"] = "!echo hello"
+CHANGES_SETUP, SOCKET = CHANGES.pop("setup"), FLOODS.pop("SOCKET")
+PRINTED = {
+    "its own files": "mine\n['data']",
+    "writing": "done",
+    "a module of its own": "5",
+    "commands": "hello",
+    "Python in a child": "42",
+    "a pool": "6",
+    "data loaders with workers": "28",
+    "temporary files": "3",
+    "threads": "hi",
+    "time zones": "Lagos",
+}
 REFUSALS = ("OSError", "PermissionError", "ProcessLookupError", "CalledProcessError", "ValueError")
-CHANNELS = (  # what the listener does first, what the speaker does, and whether the listener notices
-    {name: ("None", *pair) for name, pair in PROGRAMS["channels"].items()}
-    | PROGRAMS["watched"]
-    | {
-        name: (f"kept.append({value})", does, f"kept[-1] != {value}")
-        for name, (does, value) in PROGRAMS["changed"].items()
-    }
-)
+CHANNELS: dict[
+    str, dict[str, str]
+] = {}  # what the listener does `before`, and the speaker; and what the listener hears
+(_, CHANNELS_SETUP), *steps = cells("sandbox/channels")
+for title, source in steps:
+    name, step = title.split(": ")
+    CHANNELS.setdefault(name, {})[step] = source
+for channel in CHANNELS.values():
+    if value := channel.pop("value", ""):  # it is another one then
+        channel |= {"before": f"kept.append({value})", "hear": f"kept[-1] != {value}"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +73,7 @@ def template():
 def vast(template, tmp_path_factory):
     """Yield a template with more address space than a notebook may add, and more memory than SMALL: as for GPUs."""
     folder = tmp_path_factory.mktemp("vast")
-    (folder / "maps_much.py").write_text(PROGRAMS["maps_much"])
+    (folder / "maps_much.py").write_text(program("sandbox/maps_much"))
     with contextlib.chdir(folder):
         running = Template(preload=["maps_much", "torch"])
         running._running()
@@ -114,13 +129,13 @@ def assert_works(session, source, expected):
 @pytest.mark.parametrize("kind", WORKS)
 def test_what_a_notebook_needs_works(template, files, kind):
     with Session(template, files, LIMITS) as session:  # of its own: some write into their folder
-        assert_works(session, *WORKS[kind])
+        assert_works(session, WORKS[kind], PRINTED[kind])
 
 
 def test_what_a_template_maps_does_not_count_against_the_notebook(vast):
     with Session(vast, limits=LIMITS) as session:
         for kind in ("commands", "Python in a child", "a pool", "data loaders with workers", "threads"):
-            assert_works(session, *WORKS[kind])
+            assert_works(session, WORKS[kind], PRINTED[kind])
 
 
 def test_an_endless_cell_is_interrupted_and_the_next_one_runs(session):
@@ -148,8 +163,8 @@ def secret(tmp_path_factory):
 
 @pytest.mark.parametrize("source", READS.values(), ids=READS)
 def test_nobody_elses_data_can_be_read(session, secret, source):
-    filled = source.format(secret=str(secret), pid=os.getpid(), root=str(ROOT))
-    result = session.run(f"import os, subprocess\nprint([{filled}])")
+    given = f"SECRET, ROOT, PID = {str(secret)!r}, {str(ROOT)!r}, {os.getpid()}"
+    result = session.run(f"import os, subprocess\n{given}\nprint([{source}])")
     shown = text(result)
     assert TOKEN not in shown
     alone = ("all environments", "open descriptors", "everything below the root")  # they find nothing but their own
@@ -176,7 +191,8 @@ def listeners(tmp_path_factory):
 
 @pytest.mark.parametrize("source", REACHES.values(), ids=REACHES)
 def test_nothing_can_be_reached(session, listeners, source):
-    result = session.run("import socket, subprocess, sys\n" + source.format(**listeners))
+    given = "PORT, ABSTRACT, PATH = {port}, {abstract!r}, {path!r}".format(**listeners)
+    result = session.run(f"import socket, subprocess, sys\n{given}\n{source}")
     assert result.ending == "error"
     for server in listeners["servers"]:
         with pytest.raises(BlockingIOError):  # nobody has come
@@ -185,7 +201,7 @@ def test_nothing_can_be_reached(session, listeners, source):
 
 @pytest.mark.parametrize("source", CHANGES.values(), ids=CHANGES)
 def test_nothing_outside_can_be_changed(session, source):
-    result = session.run(PROGRAMS["changing"] + source.format(pid=os.getpid()))
+    result = session.run(f"{CHANGES_SETUP}\nPID = {os.getpid()}\n{source}")
     assert result.ending == "error", source
     assert result.outputs[-1]["ename"] in REFUSALS
 
@@ -231,9 +247,9 @@ def test_a_notebook_may_add_as_much_to_every_template_and_no_more(request, which
 def test_a_notebooks_processes_share_one_memory_limit(request, which):
     template = request.getfixturevalue(which)
     with Session(template, limits=SMALL) as light:
-        assert light.run(PROGRAMS["children_hold"].format(10)).ending == "ok"
+        assert light.run(f"MIB = 10\n{program('sandbox/children_hold')}").ending == "ok"
     with Session(template, limits=SMALL) as heavy:
-        assert heavy.run(PROGRAMS["children_hold"].format(200)).ending == "died"
+        assert heavy.run(f"MIB = 200\n{program('sandbox/children_hold')}").ending == "died"
         assert heavy.reason == "memory"
 
 
@@ -241,7 +257,7 @@ def test_a_notebooks_processes_share_one_memory_limit(request, which):
 def test_a_flood_of_output_does_not_fill_the_grader(template, source):
     before = monitor._kilobytes("/proc/self/status", ("RssAnon:",))
     with Session(template, limits=LIMITS) as flooding:
-        assert flooding.run(source.replace("SOCKET", PROGRAMS["socket"]), limit=2).ending in ("time", "died", "error")
+        assert flooding.run(source.replace("SOCKET", SOCKET), limit=2).ending in ("time", "died", "error")
     assert monitor._kilobytes("/proc/self/status", ("RssAnon:",)) - before < 150 * 1024
 
 
@@ -263,10 +279,10 @@ def environment():
 
 @pytest.mark.slow
 def test_seeded_results_equal_those_of_a_new_process(template):
-    cold = subprocess.check_output([sys.executable, "-c", PROGRAMS["seeded"]], text=True, env=environment())
+    cold = subprocess.check_output([sys.executable, "-c", program("sandbox/seeded")], text=True, env=environment())
     for _ in range(2):
         with Session(template, limits=LIMITS) as warm:
-            assert text(warm.run(PROGRAMS["seeded"])) == cold
+            assert text(warm.run(program("sandbox/seeded"))) == cold
 
 
 @pytest.mark.slow
@@ -330,7 +346,10 @@ def somebody():
     if os.geteuid() != 0:
         pytest.skip("every test here runs as an ordinary user already")
     asked = subprocess.run(
-        [sys.executable, "-c", PROGRAMS["asks_for_namespaces"]], capture_output=True, text=True, env=environment()
+        [sys.executable, "-c", program("sandbox/asks_for_namespaces")],
+        capture_output=True,
+        text=True,
+        env=environment(),
     )
     if "PermissionError" in asked.stderr or "OSError" in asked.stderr:
         pytest.skip(f"the kernel refuses namespaces: {asked.stderr.splitlines()[-1]}")
@@ -340,7 +359,7 @@ def somebody():
         os.chown(folder, 12345, 12345)
         options = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment() | {"TMPDIR": folder}}
         yield lambda *arguments: subprocess.run(
-            [sys.executable, "-c", PROGRAMS["as_somebody"], paths, *arguments],
+            [sys.executable, "-c", program("sandbox/as_somebody"), paths, *arguments],
             **options,
         )
 
@@ -377,7 +396,7 @@ def named(word):
 def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, within):
     seed, word = time.time_ns(), f"no_module_{os.getpid()}_{moment}"
     print(f"{seed=}")
-    code = [sys.executable, "-c", PROGRAMS["grader"], word, moment]
+    code = [sys.executable, "-c", program("sandbox/grader"), word, moment]
     grader = subprocess.Popen(code, stdout=subprocess.PIPE, cwd=ROOT, env=environment())
     try:
         assert grader.stdout.readline() == b"started\n"
@@ -394,7 +413,7 @@ def pair(template):
     """Yield two notebooks that run at the same time. SECURITY.md says what no cage keeps from them, such as timing."""
     with Session(template, limits=LONGER) as one, Session(template, limits=LONGER) as other:
         for session in (one, other):
-            assert session.run(PROGRAMS["prelude"]).ending == "ok"
+            assert session.run(CHANNELS_SETUP).ending == "ok"
         yield one, other
 
 
@@ -404,12 +423,12 @@ def said(session, source):
     return text(done).strip()
 
 
-@pytest.mark.parametrize(("before", "speak", "hear"), CHANNELS.values(), ids=CHANNELS)
-def test_one_notebook_cannot_tell_another_anything(pair, before, speak, hear):
-    speaker, listener = pair
-    said(listener, before)
-    said(speaker, speak)
-    assert said(listener, hear) != "True"
+@pytest.mark.parametrize("name", CHANNELS)
+def test_one_notebook_cannot_tell_another_anything(pair, name):
+    (speaker, listener), channel = pair, CHANNELS[name]
+    said(listener, channel.get("before", "None"))
+    said(speaker, channel.get("speak", "None"))
+    assert said(listener, channel["hear"]) != "True"
 
 
 def test_programs_that_lock_their_own_files_go_on(pair):

@@ -1,11 +1,11 @@
 """Tests that no cheat, each a real notebook, gains a mark over the same answers without it or learns a secret."""
 
 import os
-import tomllib
 
 import nbformat
 import pytest
-from conftest import ROOT, with_hidden_tests
+from conftest import with_hidden_tests
+from programs import cells
 from submissions import ANSWERS, FULL, POINTS, earned, insert_before, verdicts_on
 
 from autograder.judge.formatting import MIME
@@ -34,14 +34,19 @@ UNNOTICED = {
 }
 
 
-def programs(kind):
-    """Return cells by name, each with the answer to softmax that goes with it, if one does."""
-    pairs = {name: [one, ""] if isinstance(one, str) else one for name, one in PROGRAMS[kind].items()}
-    return {name: [source.replace("MIME", MIME) for source in pair] for name, pair in pairs.items()}
-
-
-PROGRAMS = tomllib.loads((ROOT / "tests" / "cheats.toml").read_text("utf-8"))
-CHEATS, SEEKS = programs("cheats"), programs("seeks")
+CHEATS = {}  # cells by name, each with the answer to softmax that goes with it, if one does
+for title, source in cells("cheating/cheats"):
+    name, softmax, _ = title.partition(": softmax")
+    cheat, _ = CHEATS.get(name, ("", ""))
+    source = source.replace("MIME", MIME)
+    CHEATS[name] = (cheat, source) if softmax else (source, "")
+SEEKS = dict(cells("cheating/seeks")) | {  # those with commands of the shell are no Python
+    "the environment": """import os
+print(os.environ, open('/proc/self/environ').read(), open('/proc/1/environ').read())
+!env""",
+    "solutions in the repository": "!find / -name '*.ipynb' -not -path '/proc/*' 2>/dev/null; ls ~ .. ../.. /tmp/*",
+    "other kernels": "!ls ~/.local/share/jupyter/runtime /run /tmp; cat /tmp/*.json",
+}
 
 
 def locked(notebook):
@@ -166,7 +171,7 @@ def test_a_cheat_gains_nothing(template, tiny, honest, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEEKS)
 def test_a_search_finds_nothing(template, tiny, honest, name):
-    notebook, marks, _ = submit(template, tiny, *SEEKS[name][:1])
+    notebook, marks, _ = submit(template, tiny, SEEKS[name])
     assert marks == honest
     assert_nothing_learnt(notebook)
 
@@ -184,22 +189,23 @@ def test_a_forged_notebook_is_marked_as_if_it_were_not(template, tiny, honest, n
 
 
 def test_no_cheat_leaves_files_for_the_next_student(template, tiny):
-    notebook, _, _ = submit(template, tiny, PROGRAMS["files"]["left"])
+    files = dict(cells("cheating/files"))
+    notebook, _, _ = submit(template, tiny, files["left"])
     assert "wrote" in str([cell.get("outputs") for cell in notebook.cells])
-    notebook, marks, _ = submit(template, tiny, PROGRAMS["files"]["found"], answers={})
+    notebook, marks, _ = submit(template, tiny, files["found"], answers={})
     assert "False []" in str([cell.get("outputs") for cell in notebook.cells])
     assert set(marks.values()) == {0.0}
 
 
 def test_no_cheat_keeps_a_library_equivalent_for_a_later_cell(template, tiny):
-    cheat = dict(PROGRAMS["kept"])
+    cheat = dict(cells("cheating/kept"))
     _, marks, _ = submit(template, tiny, cheat.pop("before"), WRONG | cheat)
     assert marks["simple_attention"] == 0
 
 
 @pytest.mark.parametrize("name", [name for name in (*CHEATS, *SEEKS) if name not in UNNOTICED])
 def test_the_instructor_is_told_where_to_look(name):
-    sources = CHEATS.get(name) or SEEKS[name]
+    sources = CHEATS.get(name) or [SEEKS[name]]
     cells = [nbformat.v4.new_code_cell(source) for source in sources if source]
     [first, *_] = find_signs(nbformat.v4.new_notebook(cells=cells))
     assert first.cell >= 1

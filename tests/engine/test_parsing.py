@@ -1,9 +1,8 @@
 """Tests that a strange cell affects only itself, and that a given cell is run if a student's work needs its effects."""
 
-import tomllib
-
 import pytest
-from conftest import ROOT, ends, read
+from conftest import ends, read
+from programs import cells
 from submissions import ANSWERS, POINTS, answers, earned, mark, mended
 
 from autograder.judge.cell_effects import Effects
@@ -94,13 +93,13 @@ def test_every_cell_of_the_course_is_read(solution):
         assert cell.cell_type != "code" or parse_cell(cell.source) is not None
 
 
-PROGRAMS = tomllib.loads((ROOT / "tests" / "cell_effects.toml").read_text("utf-8"))
-NOTEBOOK = PROGRAMS["notebook"]
+(_, NOTEBOOK), *BESIDE = cells("cell_effects")
 
 
-@pytest.mark.parametrize("cell", PROGRAMS["changes"])
-def test_what_a_cell_changes(cell):
-    assert sorted(Effects([NOTEBOOK, cell]).changed_by(cell)) == PROGRAMS["changes"][cell]
+@pytest.mark.parametrize(("title", "cell"), BESIDE, ids=[cell for _, cell in BESIDE])
+def test_what_a_cell_changes(title, cell):
+    changed = Effects([NOTEBOOK, cell]).changed_by(cell)
+    assert title == f"changes {' '.join(sorted(changed)) or 'nothing'}"
 
 
 @pytest.mark.parametrize(
