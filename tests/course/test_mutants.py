@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from test_pasted_answers import patience
+from patience import patience
 
 from autograder.judge.run_check import namespace_with, run_check
 from autograder.judge.student import Student

@@ -10,20 +10,17 @@ import copy
 import functools
 import importlib
 import inspect
-import io
 import re
-import resource
-import signal
 import time
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
-import psutil
 import pytest
 import torch
 from conftest import NOTEBOOKS, ROOT, read
+from patience import patience
 from torch import nn
 
 from autograder.judge import mark as marking
@@ -41,9 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Initializing zero-element tensors"),
 ]
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
-PATIENCE = 2.0  # seconds of computing for a constant of a notebook: what needs more is an experiment
 MARKING = 1.5  # seconds of computing for marking a candidate: an answer has earned something by then
-MEMORY = 2 * 2**30  # bytes more than there are: a table of V × V numbers for a large V is no answer to anything
 EXPERIMENT = re.compile(r"\b(backward|tqdm|race|train)\b")  # no constant: it trains a model, and no answer needs one
 DEFINITION = (ast.FunctionDef, ast.ClassDef)
 
@@ -62,27 +57,6 @@ class Given(NamedTuple):
     definitions: list[CodeType]  # imports, functions and classes
     constants: dict[str, Any]  # what they need besides
     candidates: list[Candidate]
-
-
-@contextlib.contextmanager
-def patience(seconds: float = PATIENCE) -> Iterator[None]:
-    """What is silent, and ends: figures are not shown, and what takes too long or too much memory is stopped."""
-
-    def stop(*_: Any) -> None:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)  # again, should the code have caught the error
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, limits[1]))
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 @functools.cache

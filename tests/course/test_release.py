@@ -11,20 +11,12 @@ import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from nbformat.v4 import new_output
+from short_trainings import SHORTER
 
 from autograder.authoring import Client, tidy
 from autograder.handout import prepare_start
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.preprocessors import STUB
-
-# Trainings that are run in full with the solutions (nbval) need not be run in full a second time.
-SHORTER = {
-    "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 900": "STEPS, BATCH, WARMUP, PEAK = 40"},
-    "11-translation": {
-        "STEPS, WARMUP, EPSILON = 900": "STEPS, WARMUP, EPSILON = 40",
-        "train(narrow, SHORT": "train(narrow, 40",
-    },
-}
 
 
 def test_prose_changed_in_jupyter_needs_no_run(tmp_path):

@@ -1,11 +1,10 @@
 """Tests that the lock pins all versions and that every other list of versions agrees with it."""
 
 import ast
-import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 
 import pytest
@@ -14,6 +13,7 @@ from conftest import NOTEBOOKS, ROOT, read
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from requirements import LINUX, MACOS, WINDOWS, everything_needed, installed, lines, lock, named
 from typer.testing import CliRunner
 
 import autograder
@@ -25,28 +25,6 @@ CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}  # students use it without importing it
 RUNS_NOTEBOOKS_AS_TESTS = {"nbval"}  # which marking never does
 BROUGHT = {"IPython", "PIL", "jinja2"}  # by ipykernel, matplotlib and torch
-LINUX, MACOS, WINDOWS = (
-    dict(zip(("sys_platform", "platform_system", "os_name"), names.split(), strict=True))
-    for names in ("linux Linux posix", "darwin Darwin posix", "win32 Windows nt")
-)
-PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
-
-
-def lines(name: str) -> list[str]:
-    text = (ROOT / name).read_text()
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-def lock() -> dict[str, str]:
-    """The pins that hold with the Python that runs this."""
-    pins = map(Requirement, lines("constraints.txt"))
-    held = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
-    assert all(specifier.operator == "==" for pin in held for specifier in pin.specifier)
-    return {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in held}
-
-
-def named(requirements: list[str]) -> set[str]:
-    return {canonicalize_name(Requirement(text).name) for text in requirements}
 
 
 PROJECT, COURSE = (
@@ -75,30 +53,6 @@ def imported(source: str, at_once: bool = False) -> Iterator[str]:
 def distributions(modules: set[str]) -> set[str]:
     owners = metadata.packages_distributions()
     return {canonicalize_name(owners[module][0]) for module in modules}
-
-
-def installed(name: str) -> str | None:
-    """The version, without the label of a build such as +cpu."""
-    try:
-        return metadata.version(name).partition("+")[0]
-    except metadata.PackageNotFoundError:  # not needed on this system, with this Python
-        return None
-
-
-def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
-    """What requirements pull in on a system with this Python, and what those pull in, to the last."""
-    wanted = [Requirement(text) for text in requirements]
-    found: dict[str, set[str]] = {}
-    while wanted:
-        requirement = wanted.pop()
-        name, extras = canonicalize_name(requirement.name), {"", *requirement.extras}
-        if PLATFORM_EXTRAS.match(name) or extras <= found.get(name, set()):
-            continue
-        found[name] = found.get(name, set()) | extras
-        for need in map(Requirement, (metadata.requires(name) or ()) if installed(name) else ()):
-            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras):
-                wanted.append(need)
-    return set(found)
 
 
 def loads(modules: str, blocked: dict[str, None], then: str) -> str:

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from conftest import NOTEBOOKS, ROOT, cell_of, read
 from nbformat.v4 import new_code_cell
-from test_release import SHORTER
+from short_trainings import SHORTER
 
 from autograder.authoring import Client
 from autograder.cell_counts import CLAIM

@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from test_preflight import course, released, settings  # noqa: F401
+from small_course import course, released, settings  # noqa: F401 (fixtures among them)
 from typer.testing import CliRunner
 
 from autograder import cli

@@ -13,3 +13,12 @@ def test_no_name_of_a_test_is_longer_than_70_characters():
     names = [function.name for function in functions if function.name.startswith("test_")]
     assert names
     assert [name for name in names if len(name) > LONGEST] == []
+
+
+def test_no_test_module_imports_another():
+    """What several modules need is in a helper module, such as `tests/submissions.py`."""
+    for path, tree in TESTS.items():
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [name for name in names if name.startswith("test_")], path

@@ -13,12 +13,12 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import cell_of, graded_only, with_hidden_tests
 from damage import Damaged, bounded
+from feedback_pages import everywhere, in_formgrader, page, whole
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, earned, insert_before, verdicts_on
-from test_feedback_pages import everywhere, in_formgrader, page, whole
-from test_wire import BLOBS, TREES
+from wire_trees import BLOBS, TREES
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark

@@ -14,15 +14,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from browsing import NEEDS_BROWSER, browser, kept, page  # noqa: F401 (fixtures)
 from class_copies import copy_of_the_course, put, run
 from conftest import NOTEBOOKS, ROOT, cell_of, graded_only, read, wait_for
+from feedback_pages import EVIL, PIXEL
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
 from submissions import ANSWERS
-from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
-from test_browser import pytestmark as where_there_is_a_browser
-from test_feedback_pages import EVIL, PIXEL
 
 from autograder.nbgrader_plugin.formgrader.server import FILES_POLICY, HEADER, ON_CLICK
 from autograder.nbgrader_plugin.formgrader.written_answers import rubrics
@@ -30,7 +29,7 @@ from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.intake.sanitize import html
 from autograder.sample_class import filled_in
 
-pytestmark = [*where_there_is_a_browser, pytest.mark.long]
+pytestmark = [*NEEDS_BROWSER, pytest.mark.long]
 NAME = "05-attention"
 DOES = "window.hacked = 1; fetch('/hacked')"
 RUNNING = [

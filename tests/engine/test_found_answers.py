@@ -6,8 +6,8 @@ import json
 import pytest
 from conftest import cell_of, graded_only
 from nbformat.v4 import new_code_cell, new_notebook
+from own_assignments import graded
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, insert_before, verdicts_on
-from test_own_assignments import graded
 
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker

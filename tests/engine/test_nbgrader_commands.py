@@ -6,8 +6,8 @@ import shutil
 import nbformat
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run
+from special_files import KINDS
 from submissions import insert_before
-from test_student_folder import KINDS
 
 from autograder.spec.course import questions
 

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from conftest import cell_of
 from nbgrader.utils import determine_grade
+from own_assignments import graded
 from submissions import LIMITS
-from test_own_assignments import graded
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
 from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, repair

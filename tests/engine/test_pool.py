@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import ROOT
 
 from autograder.cluster.marking import Marker
 from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
@@ -20,9 +21,8 @@ from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 PARENT = """
 import time
 from autograder.cluster.pool import Local, TaskQueue
-from test_pool import square
 if __name__ == "__main__":
-    line = TaskQueue(Local(2), square)
+    line = TaskQueue(Local(2), abs)
     for n in range(2):
         line.put(n, n)
     list(line.done())
@@ -96,8 +96,7 @@ def test_workers_leave_no_folder_behind():
 def test_workers_end_with_their_parent(tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
-    here = Path(__file__).parent
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (here.parents[1], here)))}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment)
     workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
     assert workers

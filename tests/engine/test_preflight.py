@@ -1,19 +1,17 @@
 """What would stop everybody is said in one sentence before the first student, and what was not marked is named."""
 
-import contextlib
+# ruff: noqa: F811
 import errno
 import os
 import re
 import shutil
 import tempfile
-from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_notebook
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
-from test_own_assignments import graded
+from small_course import course, hand_in, released, settings  # noqa: F401 (fixtures among them)
 from typer.testing import CliRunner
 
 from autograder import cli, new_folder
@@ -31,41 +29,6 @@ from autograder.sandbox.limits import SandboxError
 from autograder.spec.course import NoCourse
 
 NO_SANDBOX = "notebooks cannot be run here: do this"
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("once") / "teaching"
-    cells = [
-        graded("total", "### BEGIN SOLUTION\ntotal = 6\n### END SOLUTION", answer=True),
-        graded("test_total", "assert total == 6", 2),
-    ]
-    (folder / "source" / "sums").mkdir(parents=True)
-    nbformat.write(new_notebook(cells=cells), folder / "source" / "sums" / "sums.ipynb")
-    (folder / "nbgrader_config.py").write_text('c = get_config()\nc.CourseDirectory.course_id = "Sums"\n')
-    with contextlib.chdir(folder):
-        converters.register_assignments(settings(), ["sums"])
-    return folder
-
-
-@pytest.fixture
-def course(released, tmp_path, monkeypatch):
-    """Return a folder to teach in, with a small assignment `sums` that amina and bayo have handed in."""
-    folder = tmp_path / "teaching"
-    shutil.copytree(released, folder)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COURSE_CLASSROOM", "classroom")
-    for student in ("amina", "bayo"):
-        hand_in(folder, f"{student}/sums")
-    return folder
-
-
-def hand_in(folder: Path, where: str) -> None:
-    shutil.copytree(folder / "source" / "sums", folder / "submitted" / where)
-
-
-def settings():
-    return converters.settings("classroom")
 
 
 def test_a_name_brings_the_closest_one_to_mind_whatever_its_case():

@@ -2,14 +2,13 @@
 
 import copy
 import json
-import os
 import shutil
-import stat
 
 import nbformat
 import pytest
 from class_copies import BEST, NAME, notebook
 from conftest import ROOT, python, read
+from special_files import KINDS
 
 from autograder.nbgrader_plugin.intake import repair, student_folder
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
@@ -43,14 +42,6 @@ def secret(tmp_path):
     path = tmp_path / "secret.ipynb"
     path.write_text(json.dumps(notebook()))
     return path
-
-
-KINDS = {
-    "a symbolic link": lambda path, secret: path.symlink_to(secret),
-    "a hard link": lambda path, secret: path.hardlink_to(secret),
-    "a named pipe": lambda path, secret: os.mkfifo(path),
-    "a socket": lambda path, secret: os.mknod(path, stat.S_IFSOCK | 0o600),
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_notebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.apps.nbgraderapp import NbGraderApp
-from test_own_assignments import MARKS, PENALTIES, graded, rows, run
+from own_assignments import MARKS, PENALTIES, graded, rows, run
 
 from autograder.nbgrader_plugin.formgrader.server import _handed_in_at
 from autograder.nbgrader_plugin.intake import timestamps

@@ -1,55 +1,15 @@
 """Tests of two nbgrader processes that start at the same time, on a gradebook that does not exist yet."""
 
-import multiprocessing
-import os
 import shutil
-import subprocess
-import sys
 
 import nbgrader.api
 import pytest
 from nbgrader.api import Gradebook
+from two_processes import STUDENTS, both
 
-from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
+from autograder.nbgrader_plugin.gradebook.locking import locked, share_engines
 
 ROUNDS = 30
-STUDENTS = [f"student-{n}" for n in range(5)]
-
-
-def run(folder, *commands):
-    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    programs = [[sys.executable, "-m", "nbgrader", *command] for command in commands]
-    running = [subprocess.Popen(program, cwd=folder, env=environment, **streams) for program in programs]
-    said = [process.communicate(timeout=300)[0] for process in running]
-    assert [process.returncode for process in running] == [0] * len(running), "\n".join(said)
-    return said
-
-
-def take_in(urls, barrier, outcomes):
-    for url in urls:
-        barrier.wait()
-        try:
-            make_ready(url, "transformers", STUDENTS)
-            for student in STUDENTS:
-                with Gradebook(url, "transformers") as gradebook:
-                    gradebook.update_or_create_student(student)
-            outcomes.put("")
-        except Exception as problem:
-            outcomes.put(f"{type(problem).__name__}: {problem}")
-        barrier.wait()
-
-
-def both(urls):
-    context = multiprocessing.get_context("spawn")
-    barrier, outcomes = context.Barrier(2), context.Queue()
-    processes = [context.Process(target=take_in, args=(urls, barrier, outcomes)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    found = [outcomes.get(timeout=120) for _ in range(2 * len(urls))]
-    for process in processes:
-        process.join()
-    return found
 
 
 @pytest.mark.slow

@@ -19,11 +19,12 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from browsing import BROWSER, answered, browser, cell, free_port, opened, ours, page, run  # noqa: F401 (fixtures)
 from conftest import ROOT, wait_for
 from nbgrader.api import Gradebook
+from packaging.utils import canonicalize_name
 from playwright.sync_api import expect
-from test_browser import BROWSER, answered, browser, cell, free_port, opened, ours, page, run  # noqa: F401
-from test_versions import LINUX, canonicalize_name, everything_needed, lines, lock
+from requirements import LINUX, everything_needed, lines, lock
 
 from tools.hub import classroom
 

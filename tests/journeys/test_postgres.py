@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
-from test_two_at_once import STUDENTS, both, run
+from two_processes import STUDENTS, both, run
 
 from autograder.nbgrader_plugin.gradebook import locking as ours
 from autograder.sample_class import filled_in

@@ -20,10 +20,9 @@ from urllib.parse import unquote
 import filelock
 import nbformat
 import pytest
+from browsing import NEEDS_BROWSER, browser, page, without_findings  # noqa: F401 (fixtures among them)
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
-from test_browser import browser, page, without_findings  # noqa: F401 (fixtures among them)
-from test_browser import pytestmark as where_there_is_a_browser
 
 from autograder.files import LEFT
 from autograder.handout import FOLDER
@@ -354,7 +353,7 @@ def test_pictures_have_words_and_formulas_are_set(built, name):
 
 def seen(test):
     """Mark a test that looks at a page in a browser."""
-    return pytest.mark.long(where_there_is_a_browser[1](test))
+    return pytest.mark.long(NEEDS_BROWSER[1](test))
 
 
 @pytest.fixture(scope="module")
