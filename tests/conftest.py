@@ -42,8 +42,16 @@ PAGES = [  # the documents that are written for people
 APART = ("test_release.py", "test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test_notebooks.py")
 # Slow files that run as a whole start first; the tests that can run on any worker fill the gaps at the end
 LONGEST = (
-    *("test_guides.py", "test_hub.py", "test_nbgrader_commands.py", "test_grade.py", "test_published_gpt2.py"),
-    *("test_site.py", "test_formgrader.py", "test_no_loss.py", "test_marking.py", "test_mistake_costs.py"),
+    "test_guides.py",
+    "test_hub.py",
+    "test_nbgrader_commands.py",
+    "test_grade.py",
+    "test_published_gpt2.py",
+    "test_site.py",
+    "test_formgrader.py",
+    "test_no_loss.py",
+    "test_marking.py",
+    "test_mistake_costs.py",
     "test_stories.py",
 )
 

@@ -44,22 +44,22 @@ def bounded(size: int, memory: int = 2**28) -> Iterator[None]:
 
 
 TOKENS = [
-    *("def f(x):\n    ", "class A:\n    ", "lambda x: ", "return ", "yield ", "await ", "async ", "global zq\n", "nonlocal zq\n"),
-    *("if zq: ", "elif zq:", "else:", "for zq in ", "while zq:", "try:\n    ", "except* zq:\n    ", "finally:", "with zq as zr:\n"),
-    *("match zq:\n    case ", "case _ if ", "type Z = ", "import ", "from . import ", " as ", "import math.\\\n", "pass", "del "),
-    *("(", ")", "[", "]", "{", "}", ",", ":", ";", ".", "...", "=", ":=", "==", "<", "->", "@", "*", "**", "~", "-", "not "),
-    *("zq", "zr", "softmax", "torch", "self", "é", "ﬁ", "𝔵", "__debug__", "None", "True", "0", "0x", "1_0", "9" * 30, "1e999", "1j"),
-    *("'", '"', "'''", '"""', "f'", "f'{", "f'{zq!r:{zr}}'", 'f"{f\'{1}\'}"', "f'{'", "}'", "rb'\\", "u'", "t'{zq}'", "\\", "\\N{"),
-    *("\n", "\n    ", "\n\t", "\n        ", "\r", "\r\n", "\x0c", "\x00", "\ufeff", "\u2028", "\x1c", "\ud800", "\u202e", " ", "#", "# -*- coding: utf-7 -*-\n"),
-    *("%time ", "%%bash\n", "%%timeit zq\n", "!ls", "!!ls", "zq = !ls\n", "zq = %pwd\n", "zq?", "??zq", "zq.*?", ",zq ", ";zq ", "/zq ", "%", "%%"),
-    *(">>> ", "... ", "In [1]: ", "In [999999999]:", "$", "`", "?", "!", "<div>", "check('softmax')", "\n### BEGIN HIDDEN TESTS\n"),
-    *("getattr(zq, zr)", "sys.modules", "__import__('os')", "events.register", "zq.events.register()", "global zq; zq = 1"),
+    "def f(x):\n    ", "class A:\n    ", "lambda x: ", "return ", "yield ", "await ", "async ", "global zq\n", "nonlocal zq\n",
+    "if zq: ", "elif zq:", "else:", "for zq in ", "while zq:", "try:\n    ", "except* zq:\n    ", "finally:", "with zq as zr:\n",
+    "match zq:\n    case ", "case _ if ", "type Z = ", "import ", "from . import ", " as ", "import math.\\\n", "pass", "del ",
+    "(", ")", "[", "]", "{", "}", ",", ":", ";", ".", "...", "=", ":=", "==", "<", "->", "@", "*", "**", "~", "-", "not ",
+    "zq", "zr", "softmax", "torch", "self", "é", "ﬁ", "𝔵", "__debug__", "None", "True", "0", "0x", "1_0", "9" * 30, "1e999", "1j",
+    "'", '"', "'''", '"""', "f'", "f'{", "f'{zq!r:{zr}}'", 'f"{f\'{1}\'}"', "f'{'", "}'", "rb'\\", "u'", "t'{zq}'", "\\", "\\N{",
+    "\n", "\n    ", "\n\t", "\n        ", "\r", "\r\n", "\x0c", "\x00", "\ufeff", "\u2028", "\x1c", "\ud800", "\u202e", " ", "#", "# -*- coding: utf-7 -*-\n",
+    "%time ", "%%bash\n", "%%timeit zq\n", "!ls", "!!ls", "zq = !ls\n", "zq = %pwd\n", "zq?", "??zq", "zq.*?", ",zq ", ";zq ", "/zq ", "%", "%%",
+    ">>> ", "... ", "In [1]: ", "In [999999999]:", "$", "`", "?", "!", "<div>", "check('softmax')", "\n### BEGIN HIDDEN TESTS\n",
+    "getattr(zq, zr)", "sys.modules", "__import__('os')", "events.register", "zq.events.register()", "global zq; zq = 1",
 ]  # fmt: skip
 UNITS = [
-    *("(", "[", "{", "f(", "f'{", "x[", "-", "not ", "lambda: ", "lambda x=", "if 1:\n ", "x.", "x()", "x+", "x<", "x,", "x=", "x;"),
-    *("x if x else ", "elif 0: pass\n", "[x for x in ", "@x\n", "with x:\n", "*", "'' ", "f'' ", "'x'", "\n", " ", "\t", "\\\n", "#", "%x\n"),
-    *("!x\n", "x?\n", "def f():\n ", "class A:\n ", "case x:\n", "x: ", "(x:=", "async ", "await ", "yield ", "é", "0", "9", "\r", "\x0c", "'''"),
-    *("x = y\n", "global x\n", "def x(x): x\n", "x.x(x)\n", "for x in x:\n ", "try:\n ", "except: pass\n", "…", "$x$ "),
+    "(", "[", "{", "f(", "f'{", "x[", "-", "not ", "lambda: ", "lambda x=", "if 1:\n ", "x.", "x()", "x+", "x<", "x,", "x=", "x;",
+    "x if x else ", "elif 0: pass\n", "[x for x in ", "@x\n", "with x:\n", "*", "'' ", "f'' ", "'x'", "\n", " ", "\t", "\\\n", "#", "%x\n",
+    "!x\n", "x?\n", "def f():\n ", "class A:\n ", "case x:\n", "x: ", "(x:=", "async ", "await ", "yield ", "é", "0", "9", "\r", "\x0c", "'''",
+    "x = y\n", "global x\n", "def x(x): x\n", "x.x(x)\n", "for x in x:\n ", "try:\n ", "except: pass\n", "…", "$x$ ",
 ]  # fmt: skip
 
 
@@ -243,17 +243,17 @@ def _damage_bytes(draw: st.DrawFn, text: bytes) -> bytes:
 
 
 MARKUP = [
-    *("<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<?", "<!DOCTYPE html>", "&", "&#", "&#x6a;", "&lt;", "&Tab;", "=", "'", '"', "`", " ", "\n", "\n\n"),
-    *("<div>", "</div>", "<p>", "<table><tr><td>", "</table>", "<a href=", "javascript:alert(1)", "data:text/html,", "//evil.example", "<img src=", "x onerror=alert(1)"),
-    *("<svg>", "<svg onload=alert(1)>", "<math>", "<mtext>", "<annotation-xml encoding='text/html'>", "<style>", "</style>", "<script>", "</script>", "<iframe srcdoc='"),
-    *("<noscript>", "<template>", "<textarea>", "<title>", "<xmp>", "<plaintext>", "<select>", "<option>", "<frameset>", "<body onload=alert(1)>", "<base href=//evil.example>"),
-    *("<meta http-equiv=refresh content='0;url=//evil.example'>", "<link rel=stylesheet href=//evil.example>", "<form action=//evil.example>", "<input autofocus onfocus=alert(1)>"),
-    *("style='position:fixed'", "style=\"background:url(//evil.example)\"", "class='panel'", "id=notebook", "name=top", "<details open ontoggle=alert(1)>", "</main>", "</html>"),
-    *("# ", "## ", "- ", "1. ", "> ", "| a | b |\n|---|---|\n| ", "```\n", "```mermaid\n", "~~~", "    ", "***", "**", "_", "`` ", "~~", "==", "^", "[", "](", ")", "![", "][", "]: ", "[^1]", "[^1]: "),
-    *("$", "$$", "\\(", "\\)", "\\[", "\\]", "\\begin{a}", "\\end{a}", "\\begin{align}", "\\end{align}", "\\frac", "\\sqrt[", "{", "}", "^", "_", "&", "\\\\", "\\left(", "\\right)", "\\text{", "\\unicode{x3c}"),
-    *("\\href{javascript:alert(1)}{x}", "\\class{panel}{", "\\style{", "\\color{red", "\\require{html}", "\\def\\a{", "\\newcommand", "\\substack{", "\\hline", "\\mathbb ", "\\limits", "\\middle|", "'"),
-    *("attachment:p.png", "files/x.png", "https://pytorch.org", "http://a b", "<https://x.example>", "www.x.example", "\x00", "\x0c", "\x1b[31m", "\x1b[38;5;", "\x1b[0;", "\x9b", "\ud800", "\u202e", "é", "中"),
-    *("<b", "</b", "<a title=\"", "<x-y>", "<h1>", "</h2>", "<h7>", "<li>", "<pre>\n", "<code>", "<input type=checkbox>", "<span class='k'>", "<td colspan=9999999999>", "<ol start=-9>"),
+    "<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<?", "<!DOCTYPE html>", "&", "&#", "&#x6a;", "&lt;", "&Tab;", "=", "'", '"', "`", " ", "\n", "\n\n",
+    "<div>", "</div>", "<p>", "<table><tr><td>", "</table>", "<a href=", "javascript:alert(1)", "data:text/html,", "//evil.example", "<img src=", "x onerror=alert(1)",
+    "<svg>", "<svg onload=alert(1)>", "<math>", "<mtext>", "<annotation-xml encoding='text/html'>", "<style>", "</style>", "<script>", "</script>", "<iframe srcdoc='",
+    "<noscript>", "<template>", "<textarea>", "<title>", "<xmp>", "<plaintext>", "<select>", "<option>", "<frameset>", "<body onload=alert(1)>", "<base href=//evil.example>",
+    "<meta http-equiv=refresh content='0;url=//evil.example'>", "<link rel=stylesheet href=//evil.example>", "<form action=//evil.example>", "<input autofocus onfocus=alert(1)>",
+    "style='position:fixed'", "style=\"background:url(//evil.example)\"", "class='panel'", "id=notebook", "name=top", "<details open ontoggle=alert(1)>", "</main>", "</html>",
+    "# ", "## ", "- ", "1. ", "> ", "| a | b |\n|---|---|\n| ", "```\n", "```mermaid\n", "~~~", "    ", "***", "**", "_", "`` ", "~~", "==", "^", "[", "](", ")", "![", "][", "]: ", "[^1]", "[^1]: ",
+    "$", "$$", "\\(", "\\)", "\\[", "\\]", "\\begin{a}", "\\end{a}", "\\begin{align}", "\\end{align}", "\\frac", "\\sqrt[", "{", "}", "^", "_", "&", "\\\\", "\\left(", "\\right)", "\\text{", "\\unicode{x3c}",
+    "\\href{javascript:alert(1)}{x}", "\\class{panel}{", "\\style{", "\\color{red", "\\require{html}", "\\def\\a{", "\\newcommand", "\\substack{", "\\hline", "\\mathbb ", "\\limits", "\\middle|", "'",
+    "attachment:p.png", "files/x.png", "https://pytorch.org", "http://a b", "<https://x.example>", "www.x.example", "\x00", "\x0c", "\x1b[31m", "\x1b[38;5;", "\x1b[0;", "\x9b", "\ud800", "\u202e", "é", "中",
+    "<b", "</b", "<a title=\"", "<x-y>", "<h1>", "</h2>", "<h7>", "<li>", "<pre>\n", "<code>", "<input type=checkbox>", "<span class='k'>", "<td colspan=9999999999>", "<ol start=-9>",
 ]  # fmt: skip
 
 

@@ -81,8 +81,11 @@ def everywhere(text):
     ]
     graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
     return [
-        *(new_markdown_cell(text), new_raw_cell(text), new_code_cell(text, outputs=outputs)),
-        *(new_code_cell(text, metadata={"nbgrader": graded}), new_code_cell("y = 2 < 3\n")),
+        new_markdown_cell(text),
+        new_raw_cell(text),
+        new_code_cell(text, outputs=outputs),
+        new_code_cell(text, metadata={"nbgrader": graded}),
+        new_code_cell("y = 2 < 3\n"),
         new_markdown_cell("after <b>it</b>"),
     ]
 

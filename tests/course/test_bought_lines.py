@@ -68,8 +68,12 @@ def {name}(model, *args, **kwargs):
     return result
 """
 NOTED = [
-    *(("generate", "training_mode"), ("generate", "gradients_on"), ("train_step", "eval_mode")),
-    *(("recall_step", "eval_mode"), ("greedy_decode", "graphs_kept"), ("greedy_decode", "never_stops")),
+    ("generate", "training_mode"),
+    ("generate", "gradients_on"),
+    ("train_step", "eval_mode"),
+    ("recall_step", "eval_mode"),
+    ("greedy_decode", "graphs_kept"),
+    ("greedy_decode", "never_stops"),
     ("cached_attention", "computed_again"),
 ]
 

@@ -89,8 +89,14 @@ def test_no_solution_no_hidden_test_and_no_key_is_in_the_zip(name, zipped):
 def test_nothing_is_in_the_zip_but_what_students_need(unpacked):
     assert {path.name for path in unpacked.iterdir()} == {
         *NOTEBOOKS,
-        *("START.md", "start", ".jupyter", "environment.yml", "requirements.txt", "constraints.txt"),
-        *("LICENSE", "LICENSE-CONTENT"),
+        "START.md",
+        "start",
+        ".jupyter",
+        "environment.yml",
+        "requirements.txt",
+        "constraints.txt",
+        "LICENSE",
+        "LICENSE-CONTENT",
     }
     for path in (ROOT / "course").rglob("*"):
         left_out = path.parent.name in (MANIFESTS, "__pycache__") or path == ROOT / "course" / "README.md"

@@ -118,7 +118,9 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
     [
         (LINE * 30, "has no column called igbo. Its first line should name the columns"),
         ("english\n" + "The dog ran.\n" * 30, "has one column. Sentence pairs need two, with a tab between them"),
-        *(("", "is empty"), ("\n \n\n", "is empty"), ("english\tigbo\n", "no line after that holds two sentences")),
+        ("", "is empty"),
+        ("\n \n\n", "is empty"),
+        ("english\tigbo\n", "no line after that holds two sentences"),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),
         (f"english\tigbo\n{LINE}".encode("utf-16"), "is not UTF-8"),
         ("english\tigbo\n" + LINE * 30, "1 different training pairs, and at least 20 are needed"),

@@ -365,8 +365,15 @@ def somebody():
 
 
 SAME_CAGE = (
-    *("can_be_read", "can_be_reached", "can_be_changed", "sees_nobody_else", "every_way_out_closed", "marked_in_it"),
-    *("cannot_tell_another", "and_nothing_is_left and processes", "and_nothing_is_left and children"),
+    "can_be_read",
+    "can_be_reached",
+    "can_be_changed",
+    "sees_nobody_else",
+    "every_way_out_closed",
+    "marked_in_it",
+    "cannot_tell_another",
+    "and_nothing_is_left and processes",
+    "and_nothing_is_left and children",
 )
 
 

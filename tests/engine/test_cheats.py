@@ -27,10 +27,25 @@ WRONG = {
 PARTLY_RIGHT = {"the visible examples": {"softmax": 1.5}, "no gradients come back": {"softmax": 3.5}}
 UNNOTICED = {
     # nothing in their source sets them apart from honest cells
-    *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
-    *("a background thread", "an oversized reply", "an endless reply", "NaN", "meta tensors", "assigned"),
-    *("the visible examples", "a malformed reply", "a forged reply", "a number formatter", "files named like modules"),
-    *("solutions in the repository", "other kernels", "a string that equals every letter"),
+    "shadowed names",
+    "print a mark",
+    "clear the outputs",
+    "show a rubric",
+    "update an earlier display",
+    "a background thread",
+    "an oversized reply",
+    "an endless reply",
+    "NaN",
+    "meta tensors",
+    "assigned",
+    "the visible examples",
+    "a malformed reply",
+    "a forged reply",
+    "a number formatter",
+    "files named like modules",
+    "solutions in the repository",
+    "other kernels",
+    "a string that equals every letter",
 }
 
 

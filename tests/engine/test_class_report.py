@@ -315,9 +315,18 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
 def honest(count):
     """Return answers to the long exercise that have little in common."""
     parts = (
-        *("x = attend(x)", "a @= x.mT", "for b in x:\n        a -= b", "x = x[:, {n}:]", "assert a is not x", "del b"),
-        *("while len(a) < {n}:\n        a = a * x", "a = [b ** {n} for b in a]", "if a.sum() > {n}:\n        x = -x"),
-        *("x = max(a, key=len)", "with torch.no_grad():\n        a = x / {n}", "a = {{x: b | {n}}}"),
+        "x = attend(x)",
+        "a @= x.mT",
+        "for b in x:\n        a -= b",
+        "x = x[:, {n}:]",
+        "assert a is not x",
+        "del b",
+        "while len(a) < {n}:\n        a = a * x",
+        "a = [b ** {n} for b in a]",
+        "if a.sum() > {n}:\n        x = -x",
+        "x = max(a, key=len)",
+        "with torch.no_grad():\n        a = x / {n}",
+        "a = {{x: b | {n}}}",
         "print(a, x, {n})",
     )
     draws = [random.Random(n) for n in range(count)]
@@ -424,8 +433,13 @@ def test_the_page_shows_the_class_and_its_numbers(small):
     text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
     assert not missing(
         text,
-        *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
-        *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
+        "02 January 2026",
+        "Ada Lovelace (ada)",
+        "+ up to 3",
+        "− 1",
+        "diagonal blocked: 2 students",
+        "Revisit: 4. The triangle › Exercise: causal mask",
+        "No history of markings was kept",
     )
 
 
@@ -469,7 +483,10 @@ def test_progress_and_time_are_read_from_a_history_with_broken_lines(term):
         term,
         marking("ben", 9, at="2026-01-03T10:00:00+00:00"),
         marking("ben", 3),
-        *("not JSON", "[]", "7", '{"at": "yesterday"}'),
+        "not JSON",
+        "[]",
+        "7",
+        '{"at": "yesterday"}',
         marking("cleo", 5, seconds=4),
         marking("cleo", float("nan")),
         marking("ada", 8, assignment="05-attention"),
@@ -609,8 +626,14 @@ def test_the_command_prints_and_writes(term, tmp_path):
     assert status == 0, words
     assert not missing(
         words,
-        *("Ada Lovelace (ada)", "not handed in: eve", "who passed which check", "diagonal blocked: 2 students"),
-        *("return ones(T).triu()", "30 % → 90 %", "2 markings took 3.0 s together", "median 82 %"),
+        "Ada Lovelace (ada)",
+        "not handed in: eve",
+        "who passed which check",
+        "diagonal blocked: 2 students",
+        "return ones(T).triu()",
+        "30 % → 90 %",
+        "2 markings took 3.0 s together",
+        "median 82 %",
     )
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "all.csv").is_file()
@@ -718,7 +741,11 @@ def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom, tmp_p
     said = said_of(classroom, NAME)
     for words in (
         "4 wrong answers that nothing catalogued explains, in 3 groups",
-        *("1. causal_mask, 06-masking", "ada, cleo", "ing/causal_mask.answers", "name_of_the_mistake: ", "LookupError"),
+        "1. causal_mask, 06-masking",
+        "ada, cleo",
+        "ing/causal_mask.answers",
+        "name_of_the_mistake: ",
+        "LookupError",
     ):
         assert words in said
     few = said_of(classroom, "--most", "1")

@@ -22,3 +22,10 @@ def test_no_test_module_imports_another():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not [name for name in names if name.startswith("test_")], path
+
+
+def test_no_list_unpacks_a_literal():
+    """A formatter would write each element into a line of its own, and `*(…)` keeps it from doing so."""
+    for path, tree in TESTS.items():
+        unpacked = [node.value for node in ast.walk(tree) if isinstance(node, ast.Starred)]
+        assert not [value.lineno for value in unpacked if isinstance(value, ast.Tuple | ast.List)], path

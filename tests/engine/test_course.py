@@ -56,10 +56,16 @@ def test_of_several_courses_the_configuration_names_one(tmp_path):
 
 def test_pytorch_and_what_is_as_slow_are_imported_when_something_is_marked(tmp_path):
     modules = [
-        *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
-        *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
-        *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
-        *("autograder.nbgrader_plugin.feedback.exporter", "autograder.nbgrader_plugin.gradebook.locking"),
+        "autograder.cli",
+        "autograder.nbgrader_plugin.preprocessors",
+        "autograder.nbgrader_plugin.report.data",
+        "autograder.nbgrader_plugin.marking.notebook_marker",
+        "autograder.judge.diagnosis.signature_store",
+        "autograder.sandbox.session",
+        "autograder.sandbox.template",
+        "autograder.untrusted.warm_up",
+        "autograder.nbgrader_plugin.feedback.exporter",
+        "autograder.nbgrader_plugin.gradebook.locking",
     ]
     slow = {"torch", "transformers", "matplotlib"}
     program = f"import sys\nfor name in {modules}: __import__(name)\nprint({slow} & set(sys.modules))"
@@ -99,8 +105,10 @@ def test_the_plan_sums_up_what_is_optional_apart(one_is_optional):
     found = [workload.notebook(name) for name in ("04-positional-encoding", OPTIONAL)]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in workload.notebooks_table(found).splitlines()]
     assert [row[0] for row in rows[2:]] == [
-        *("`04-positional-encoding`", f"`{OPTIONAL}`, optional"),
-        *("together, about 3 hours", "optional, together, about 3 hours"),
+        "`04-positional-encoding`",
+        f"`{OPTIONAL}`, optional",
+        "together, about 3 hours",
+        "optional, together, about 3 hours",
     ]
     assert [row[1:4] for row in rows[2:4]] == [row[1:4] for row in rows[4:]]
     assert "optional" not in workload.notebooks_table(found[:1])

@@ -32,8 +32,15 @@ STUDENTS = {  # id: first name, last name, email, number in the system
 SCORES = {"amina": 10.0, "jgarcia": 7.5, "late": 9.0, "essay": 4.0, "formula": 1 / 3, "bare": 2.0}  # of 05-attention
 CANVAS_HEADER = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{ATTENTION} (90)", "Project (91)"]
 WORKSHEET_HEADER = [
-    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum grade"),
-    *("Grade can be changed", "Last modified (grade)", "Feedback comments"),
+    "Identifier",
+    "Full name",
+    "Email address",
+    "Status",
+    "Grade",
+    "Maximum grade",
+    "Grade can be changed",
+    "Last modified (grade)",
+    "Feedback comments",
 ]
 
 
@@ -196,7 +203,8 @@ def test_canvas_gets_its_own_table_back_with_the_marks_filled_in(canvas, tmp_pat
         "jose@example.edu is that of jgarcia, whose lms_user_id is 4712",
         "are not in the gradebook and were not filled in (1): Stranger, Sam",
         "Students have no mark for 05-attention and stay as they are (1): Nora Nothing (nothing)",
-        *("enter theirs by hand (3): bare: 2; Fay", "jgarcia): 7.5"),
+        "enter theirs by hand (3): bare: 2; Fay",
+        "jgarcia): 7.5",
         "excused from 05-attention, or not assigned to it, in Canvas, and stay so (1): Emeka Essay (essay): EX",
     )
     assert (tmp_path / "out.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # as it came
@@ -261,7 +269,8 @@ def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas, heard
     ("content", "sentence"),
     [
         (b"Student,ID,Section\n\xe9,1,2\n", "is not UTF-8"),
-        *((b"", "is not a table"), (b"just a line\n", "is not a table")),
+        (b"", "is not a table"),
+        (b"just a line\n", "is not a table"),
         (b"Student,ID,Section\nBello, Amina,4711,1\n", "has 4 cells, and there are 3 columns"),
         (b'Student,ID,Section\n"Bello,4711,1\n', "is not a CSV file"),
         (b"Name,Number\nBello,4711\n", "is not Canvas's gradebook: it has no column Student, ID, Section"),

@@ -370,9 +370,19 @@ def test_what_honest_students_show_is_there():
     markup = shown([new_code_cell("1", outputs=outputs), new_markdown_cell(text)])
     assert not missing(
         markup,
-        *('class="dataframe"', "text-align:right", "<td>2.5</td>", PIXEL, 'width="9"', "data:image/svg+xml;base64,"),
-        *("<mi>x</mi><mo>&lt;</mo><mi>y</mi>", "ansi-red", "&lt;b&gt;", "<em>words</em>", "<mi>a</mi><mo>&lt;</mo>"),
-        *('href="https://pytorch.org"', "<summary>More"),
+        'class="dataframe"',
+        "text-align:right",
+        "<td>2.5</td>",
+        PIXEL,
+        'width="9"',
+        "data:image/svg+xml;base64,",
+        "<mi>x</mi><mo>&lt;</mo><mi>y</mi>",
+        "ansi-red",
+        "&lt;b&gt;",
+        "<em>words</em>",
+        "<mi>a</mi><mo>&lt;</mo>",
+        'href="https://pytorch.org"',
+        "<summary>More",
     )
 
 

@@ -47,7 +47,13 @@ def verdict_on(source):
 @pytest.mark.parametrize(
     "forged",
     [
-        *({}, [], 5, {"list": []}, {"dict": []}, {"dict": [["problem", 1]]}, {"dict": [["value", {"ref": 7}]]}),
+        {},
+        [],
+        5,
+        {"list": []},
+        {"dict": []},
+        {"dict": [["problem", 1]]},
+        {"dict": [["value", {"ref": 7}]]},
         {"dict": [["value", {"tensor": "float32"}]]},
     ],
     ids=repr,
@@ -329,8 +335,12 @@ def test_what_is_kept_is_bounded():
 
 def test_messages_that_differ_are_told_apart():
     for one, other in (
-        *((True, 1), (1, 1.0), ([1], (1,)), ("1", 1)),
-        *((torch.tensor(0.0), torch.tensor(-0.0)), (torch.ones(2, 3), torch.ones(3, 2))),
+        (True, 1),
+        (1, 1.0),
+        ([1], (1,)),
+        ("1", 1),
+        (torch.tensor(0.0), torch.tensor(-0.0)),
+        (torch.ones(2, 3), torch.ones(3, 2)),
         (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32)),
         (torch.ones(2, requires_grad=True), torch.ones(2)),
     ):

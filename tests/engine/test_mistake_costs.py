@@ -236,7 +236,8 @@ def test_the_file_beside_nbgraders_configuration_says_what_mistakes_cost(tmp_pat
     ("text", "said"),
     [
         *((text, "a share of the points above 0") for text in ("slip = 0", "slip = true", "misconception = 1.5")),
-        *(("slip = ", "cannot be read"), ("slip = 0.6", "a slip costs more than a misconception")),
+        ("slip = ", "cannot be read"),
+        ("slip = 0.6", "a slip costs more than a misconception"),
         ("blunder = 0.1", "'blunder' is none of slip, misconception"),
         ("[sofmax]\nno_shift = 0.1", "sofmax"),
         ("[softmax]\nno_shfit = 0.1", "softmax has no catalogued mistake 'no_shfit'"),

@@ -69,8 +69,11 @@ def test_the_groups_rights_are_the_owners_and_others_have_none(tmp_path):
     folder.mkdir()
     file.touch()
     for path, before, group, after in (
-        *((folder, 0o777, False, 0o700), (folder, 0o755, True, 0o2770)),
-        *((file, 0o444, False, 0o400), (file, 0o644, True, 0o660), (file, 0o4755, False, 0o700)),
+        (folder, 0o777, False, 0o700),
+        (folder, 0o755, True, 0o2770),
+        (file, 0o444, False, 0o400),
+        (file, 0o644, True, 0o660),
+        (file, 0o4755, False, 0o700),
     ):
         path.chmod(before)
         files.private(path, group)

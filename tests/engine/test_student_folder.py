@@ -109,8 +109,10 @@ def test_files_themselves_are_taken_up_to_a_bound_and_no_linked_folder(folder, t
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"\xff\xfe\x00", b"2026-01-01" * 1000),
-        *(b"99999999999-01-01 00:00:00 UTC", b"2026-01-01 00:00:00 99999999999999999999"),
+        b"\xff\xfe\x00",
+        b"2026-01-01" * 1000,
+        b"99999999999-01-01 00:00:00 UTC",
+        b"2026-01-01 00:00:00 99999999999999999999",
     ],
     ids=["bytes", "too long", "a year too far", "a zone too far"],
 )

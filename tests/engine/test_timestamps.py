@@ -62,8 +62,18 @@ UNCLEAR = {  # texts, and what is said of them
     "2027-03-28 02:30:00 Europe/Berlin": "twice or never",
 }
 NONE = [
-    *("yesterday", "00:30", "Tue 00:30", "2", f"{DAY} 00:30:00 100", f"{DAY} 00:30:00 -100", f"{DAY} 00:30 CET UTC"),
-    *(f"{DAY} 00:30 CET+1", f"{DAY} 00:30 GMT+130", f"{DAY} 00:30Z+1", "0001-01-01 00:00 +0100", "\x00"),
+    "yesterday",
+    "00:30",
+    "Tue 00:30",
+    "2",
+    f"{DAY} 00:30:00 100",
+    f"{DAY} 00:30:00 -100",
+    f"{DAY} 00:30 CET UTC",
+    f"{DAY} 00:30 CET+1",
+    f"{DAY} 00:30 GMT+130",
+    f"{DAY} 00:30Z+1",
+    "0001-01-01 00:00 +0100",
+    "\x00",
 ]
 
 
