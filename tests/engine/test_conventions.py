@@ -29,3 +29,9 @@ def test_no_list_unpacks_a_literal():
     for path, tree in TESTS.items():
         unpacked = [node.value for node in ast.walk(tree) if isinstance(node, ast.Starred)]
         assert not [value.lineno for value in unpacked if isinstance(value, ast.Tuple | ast.List)], path
+
+
+def test_no_two_test_modules_have_one_name():
+    """Where two have one, pytest refuses to collect both in one run, as `make test` does."""
+    names = [path.name for path in TESTS if path.name.startswith("test_")]
+    assert sorted(names) == sorted(set(names))
