@@ -346,9 +346,11 @@ def plan(wanted: Notebooks = None) -> None:
 @app.command()
 def mistakes(
     name: Annotated[str | None, typer.Argument(help="The name of an exercise")] = None,
+    mistake: Annotated[str | None, typer.Argument(help="One of its mistakes; all if none is named")] = None,
     costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its checks alone and as marked")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Each variant as a diff of the reference")] = False,
 ) -> None:
-    """List an exercise's catalogued mistakes: each one's name, number of versions, and feedback.
+    """List an exercise's catalogued mistakes: each one's name, number of variants, and feedback.
 
     With --costs and no exercise: the points for the course's commonest mistakes, as the table in docs/instructors.md.
     """
@@ -361,19 +363,29 @@ def mistakes(
         _print(markdown(course.course().commonest))
         return
     declared = _exercise(name)
+    known = {one.name: one for one in declared.mistakes}
+    if mistake is not None and mistake not in known:
+        raise typer.BadParameter(f"{name} has no mistake {mistake!r}.{did_you_mean(mistake, known)}")
+    wanted = list(known.values()) if mistake is None else [known[mistake]]
+    if diff:
+        from .judge.mistake_diffs import diffs
+
+        for one in wanted:
+            _print("\n\n".join([f"{one.name} ({one.grade}): {one.sentence}", *diffs(declared, one)]) + "\n")
+        return
     title = f"{name}, notebook {declared.notebook}: what goes wrong"
     if costs:
         from .judge.cost_table import prices, span
 
         title += f", and what it earns of {declared.points:g} points"
         table = _table(title, "mistake", "grade", "by its checks", "marked", text=("mistake", "grade"))
-        for price in prices(name):
+        for price in (price for price in prices(name) if mistake in (None, price.mistake)):
             table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
     else:
         text = ("mistake", "what the feedback says")
-        table = _table(title, "mistake", "versions", "what the feedback says", text=text)
-        for mistake in declared.mistakes:
-            table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
+        table = _table(title, "mistake", "variants", "what the feedback says", text=text)
+        for one in wanted:
+            table.add_row(one.name, str(len(one.sources)), escape(one.sentence))
         _print(f"The reference, which they edit:\n\n{declared.source}")
     console.print(table)
 

@@ -9,7 +9,7 @@ from autograder.judge.diagnosis.signatures import answers_of
 from autograder.judge.diagnosis.sketch import compare, sketch
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
-from autograder.spec.catalogue import replaced
+from autograder.spec.catalogue import Edited, replaced
 from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.spec.exercise import Exercise
 
@@ -48,10 +48,10 @@ def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
 
 
 def _versions(exercise: Exercise) -> Iterator[_Edits]:
-    for draft in exercise.answers.wrong:
-        for version in draft.versions:
-            if not version.base and all(old for old, _ in version.edits):
-                yield _Edits(draft.name, tuple(version.edits))
+    for mistake in exercise.catalogue.wrong:
+        for variant in mistake.expanded():
+            if isinstance(variant, Edited) and variant.base is None:
+                yield _Edits(mistake.name, tuple(variant.edits.items()))
     for name, made in exercise.common.items():
         yield from (_Edits(name, slip=number) for number in range(len(made)))
 

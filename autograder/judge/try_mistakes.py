@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..spec.catalogue import RIGHT
 from ..spec.course import exercise
 from ..spec.exercise import Exercise, Mistake
 from .diagnosis import signature_store
@@ -32,7 +31,7 @@ class Trial:
     exercise: str
     notebook: str
     mistakes: list[Tried] = field(default_factory=list)
-    right: int = 0  # answers that are right: the reference, `working`, and those of its file
+    right: int = 0  # answers that are right: the reference, `working`, and the catalogued ones
     accepted: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -52,7 +51,7 @@ def try_exercise(name: str) -> Trial:
         found.right += 1
         found.accepted += not loss
         if loss:
-            remedy = f"mend the check or the answer; if it is a mistake, put it above `{RIGHT}`"
+            remedy = "mend the check or the answer; if it is a mistake, declare it as one"
             found.faults.append(f"{name}: {title} loses marks ({loss}); {remedy}.")
     return found
 

@@ -1,248 +1,186 @@
-"""Parse the text format in which a file `NAME.answers` lists wrong and right answers to an exercise.
+'''Declare the wrong and right answers to an exercise, each as a class, and make programs of them.
 
-    # Common mistakes (tensor -> number) but rounded, global_generator
-    divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
-    - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
-    - scores.amax => scores.sum
-      keepdim=True => keepdim=False
-    - return exps => assert scores.dim() ¶ … || if scores.dim() == 1: return scores ¶ …
-    - | return scores / scores.sum(dim) || return scores
-    - in einsum: "ij" => "ji"
-    device_not_kept: - device=scores.device =>
-    # Right answers
-    loop:
-    - |
-      several lines that are the function's body, or a whole program that defines it
+They stand beside the exercise's module: `softmax_mistakes.py` beside `softmax.py`. Its docstring shows the reference,
+which is the answer in the solution notebook. The classes edit it:
 
-The common mistakes (`common_mistakes`) can be made in any exercise. In the first line stand the kinds of its first
-argument and of its result (tensor, scalar, pair, number, list, dict, or others), since edits fit some only, and the
-mistakes that lose no marks in this one. It may be repeated for more of these.
+    class no_shift(Misconception):
+        """The largest score is not subtracted: exp(1e4) overflows. Subtract each row's maximum."""
 
-A line without indentation begins an entry: its name and the sentence that a good teacher would say. Further lines of
-the sentence are indented by four. The severity follows the name in parentheses: a `slip` is an error of somebody who
-has understood; `missed` means that the answer misses the point of the exercise, or has nothing to give marks for;
-everything else is a misconception. An entry without a sentence bears the name of a common mistake, whose sentence it
-has, and its first version may follow in the same line; without a version, too, it only sets the severity.
+        edits = {"shifted = scores - scores.amax(dim=dim, keepdim=True)": "", "shifted": "scores"}
 
-Each `-` begins a version that deserves the sentence: an edit of the reference, which is the answer in the solution
-notebook. Every occurrence of the text before `=>` is replaced. In what takes its place, `…` is the text that stood
-there, `¶` begins a new line, indented like the old one, and `||` separates alternatives, each a version of its own;
-they may go on in lines that begin with `||`. Where alternatives differ in one place only, it lists them: `clamp(⟨-80,
-80 | max=80⟩)`. If nothing follows the arrow, the text is removed, and its line too if nothing else is on it. A
-replacement of many lines stands below the arrow, indented by six. Further edits, of each alternative, follow, indented
-by two. `|` begins a whole answer, or the body of the reference's function. `in NAME:` means that the edits change the
-answer of that name (a right one, or the first version of an entry above) instead of the reference. A program that needs
-the sign `…` itself writes it as `\\u2026`.
-"""
+    class squares(Fundamental):
+        """Squares or absolute values of the scores are normalised instead of their exponentials."""
+
+        based_on = no_shift
+        edits = {"torch.exp(scores)": ["scores.abs()", "scores**2"]}
+
+The name of the class is the mistake's, and its docstring is the sentence that a good teacher would say. A name that
+Python has already takes a trailing underscore, which is no part of it: `and_`. The base class is the severity: `Minor`
+for an error of somebody who has understood, `Fundamental` for an answer that misses the point of the exercise or has
+nothing to give marks for, else `Misconception`. A `RightAnswer` must earn full marks, and needs no sentence.
+
+A class describes one program or several, its variants, by one of these:
+
+- `edits` maps texts of the reference to what stands there instead. Each edit changes every occurrence, after the edits
+  above it. A list of texts makes a variant for each. Further lines of a text are indented like the line into which it
+  is put. An empty text removes the old one, and its line too if nothing else is on it.
+- `code` is a whole program that defines the exercise's name, or else the body of the reference's function.
+- `variants` lists several: dictionaries of edits, and programs.
+
+With `based_on = NAME`, the first variant of that class is edited instead of the reference; among `variants`,
+`NAME.edited({…})` says so of one. Texts may be indented as the class is.
+
+A mistake that other exercises share is declared once and inherited: `class rounded(common_mistakes.rounded)` has its
+sentence and its severity; `class rounded(Fundamental, common_mistakes.rounded)` has another severity, and may have
+nothing else.
+'''
 
 import ast
 import functools
+import importlib
+import inspect
+import itertools
 import re
+import sys
 import textwrap
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
-ARROW = re.compile(r" =>(?: |$)")
-SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
-HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))?: ?(.*)")
-LENGTH, WORDS = 120, 45  # of a line in characters, and of a sentence, at most
-COMMON, RIGHT = re.compile(r"# Common mistakes(?: \((\w+) -> (\w+)\))?(?: but (.+))?"), "# Right answers"
+SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")  # severities as stored, and in costs.toml
+WORDS = 45  # of a sentence, at most
+
+Edits = Mapping[str, str | Sequence[str]]
 
 
 class CatalogueError(ValueError):
-    """A line that cannot be parsed, or an edit that changes nothing. The message says where, and what to do."""
+    """A class that cannot be made into programs. The message says where it stands, and what to do."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Small runnable versions that deserve the same sentence, the one that a good teacher would say.
+class Edited(NamedTuple):
+    """Edits of the first variant of `base`, or of the reference if it is None."""
 
-    `grade` is one of GRADES, or "": then it is a misconception, which costs no more than its lines.
-    """
-
-    name: str
-    sentence: str
-    sources: tuple[str, ...]
-    grade: str = ""
-
-    @property
-    def source(self) -> str:
-        return self.sources[0]
+    base: "type[CataloguedAnswer] | None"
+    edits: Edits
 
 
-@dataclass
-class Version:
-    """One version of an entry: edits (old, new) of the answer `base`, or of the reference if it is "".
+class CataloguedAnswer:
+    """The base of all classes that describe an answer; the module's docstring says how."""
 
-    An old text "" means that the new one is a whole answer.
-    """
+    name: ClassVar[str]
+    sentence: ClassVar[str] = ""
+    severity: ClassVar[str] = ""
+    based_on: "ClassVar[type[CataloguedAnswer] | None]" = None
+    edits: ClassVar[Edits] = {}
+    code: ClassVar[str] = ""
+    variants: ClassVar[Sequence[Edits | Edited | str]] = ()
 
-    edits: list[tuple[str, str]]
-    line: int
-    base: str = ""
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__.rstrip("_")
+        if cls.__doc__ and cls.__module__ != __name__:
+            cls.sentence = " ".join(cls.__doc__.split())
+        above = vars(sys.modules[cls.__module__]).get(cls.__name__)
+        if getattr(above, "__module__", "") == cls.__module__:
+            raise CatalogueError(f"{place(cls)} is declared twice: put the variants into one class.")
 
+    @classmethod
+    def edited(cls, edits: Edits) -> Edited:
+        """Return edits of this class's first variant."""
+        return Edited(cls, edits)
 
-@dataclass
-class Draft:
-    """An entry as parsed."""
+    @classmethod
+    def expanded(cls) -> Iterator[Edited | str]:
+        """Yield the variants one by one: each edit has one text, without the class's indentation."""
+        one: Edits | str = cls.edits or cls.code
+        for variant in cls.variants or ([one] if one else []):
+            if isinstance(variant, str):
+                yield _dedented(variant)
+                continue
+            base, edits = variant if isinstance(variant, Edited) else Edited(cls.based_on, variant)
+            for texts in itertools.product(*([new] if isinstance(new, str) else new for new in edits.values())):
+                yield Edited(base, dict(zip(edits, map(_dedented, texts), strict=True)))
 
-    name: str
-    sentence: str
-    grade: str
-    line: int
-    versions: list[Version] = field(default_factory=list)
+    @classmethod
+    def programs(cls, reference: str) -> tuple[str, ...]:
+        """Return the program of each variant. Raises CatalogueError if an edit or a variant changes nothing."""
+        found = []
+        for number, variant in enumerate(cls.expanded(), 1):
+            found.append(cls._program(variant, reference))
+            try:
+                unchanged = syntax(found[-1]) == syntax(reference)
+            except (SyntaxError, ValueError) as error:
+                raise CatalogueError(f"{place(cls)}: variant {number} is not Python: {error}.") from None
+            if unchanged:
+                raise CatalogueError(f"{place(cls)}: variant {number} is the reference itself.")
+        return tuple(found)
 
-
-class Answers(NamedTuple):
-    """What a file lists, without any edits applied."""
-
-    without: tuple[str, ...]  # the common mistakes that lose no marks
-    takes: str
-    gives: str
-    wrong: tuple[Draft, ...]
-    right: tuple[Draft, ...]
-
-
-def entries(
-    drafts: Iterable[Draft], reference: str, where: str = "the catalogue", bases: Mapping[str, str] | None = None
-) -> list[Entry]:
-    """Return the entries of a catalogue, with their edits applied to the reference, to `bases` or to entries above.
-
-    Raises CatalogueError if an edit changes nothing, or a version is not Python.
-    """
-    result: list[Entry] = []
-    known = dict(bases or {})
-    for draft in drafts:
-        if not draft.versions:
-            if not draft.grade or draft.sentence:
-                place = f"{where}:{draft.line}: {draft.name}"
-                raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
-            continue
-        sources = []
-        for version in draft.versions:
-            place = f"{where}:{version.line}: {draft.name}"
-            if version.base and version.base not in known:
-                raise CatalogueError(f"{place}: there is no answer {version.base!r} above, and no right one.")
-            sources.append(_source(version, known.get(version.base, reference), reference, place))
-        known[draft.name] = sources[0]
-        result.append(Entry(draft.name, draft.sentence, tuple(sources), draft.grade))
-    return result
-
-
-def answers(text: str, where: str = "the catalogue") -> Answers:
-    """Return what a file's text lists. Raises CatalogueError, with the number of the line, if it cannot be parsed."""
-    without: list[str] = []
-    takes = gives = ""
-    wrong: list[Draft] = []
-    right: list[Draft] = []
-    found = wrong
-    lines = text.split("\n")
-    number = 0
-    while number < len(lines):
-        line, number = lines[number], number + 1
-        place = f"{where}:{number}"
-        if len(line) > LENGTH:
-            raise CatalogueError(f"{place}: {len(line)} characters, {LENGTH} at most: go on in a line below.")
-        if listed := COMMON.fullmatch(line):
-            takes, gives = listed[1] or takes, listed[2] or gives
-            without += listed[3].split(", ") if listed[3] else []
-        elif line == RIGHT:
-            found = right
-        elif not line.strip():
-            continue
-        elif not line.startswith((" ", "-")):
-            head = HEAD.fullmatch(line)
-            if head is None:
-                raise CatalogueError(f"{place}: {line!r} is neither an entry (`name: sentence`) nor a version (`- …`).")
-            if head[2] and head[2] not in GRADES:
-                raise CatalogueError(f"{place}: {head[1]}: {head[2]!r} is none of {', '.join(GRADES)}.")
-            if any(draft.name == head[1] for draft in found):
-                raise CatalogueError(f"{place}: {head[1]} stands there twice; put the versions under one name.")
-            begins = head[3].startswith("- ")
-            found.append(Draft(head[1], "" if begins else head[3].strip(), head[2] or "", number))
-            if begins:
-                lines[number - 1] = head[3]
-                number = _version(found[-1].versions, lines, number, place)
-        elif not found:
-            raise CatalogueError(f"{place}: {line!r} stands before the first entry (`name: sentence`).")
-        elif line.startswith("    ") and not found[-1].versions:
-            found[-1].sentence += f" {line.strip()}"
-        elif not line.startswith(("- ", "  ")) or line.startswith("   "):
-            raise CatalogueError(f"{place}: {line!r} is indented in a way that means nothing here.")
-        else:
-            number = _version(found[-1].versions, lines, number, place)
-    if long := [draft for draft in wrong if len(draft.sentence.split()) > WORDS]:
-        raise CatalogueError(f"{where}:{long[0].line}: {long[0].name}: its sentence has more than {WORDS} words.")
-    return Answers(tuple(without), takes, gives, tuple(wrong), tuple(right))
+    @classmethod
+    def _program(cls, variant: Edited | str, reference: str) -> str:
+        if isinstance(variant, str):
+            return _whole(variant, reference)
+        base, edits = variant
+        text = base._program(next(base.expanded()), reference) if base else reference
+        for old, new in edits.items():
+            if old not in text:
+                raise CatalogueError(f"{place(cls)}: {old!r} is not in what it edits (see `autograder mistakes`).")
+            text = replaced(text, old, str(new))
+        return text
 
 
-def _version(versions: list[Version], lines: list[str], number: int, place: str) -> int:
-    """Read an edit, which may go on in further lines, into `versions`; return the number of the next line."""
-    begins, content, first = lines[number - 1].startswith("- "), lines[number - 1][2:].strip(), number
-    base = ""
-    if begins and (named := re.match(r"in (\w+): ", content)):
-        base, content = named[1], content[named.end() :]
-    if not begins and not versions:
-        raise CatalogueError(f"{place}: this is no version: begin it with `- `.")
-    if content == "|":
-        old, texts, depth = "", [""], 2
-    elif content.startswith("| ") and not ARROW.search(content):
-        old, texts, depth = "", _each(content[2:]), 0
-    else:
-        arrow = ARROW.search(content)
-        if arrow is None:
-            raise CatalogueError(f"{place}: {content!r} is no edit: write `old text => new text`.")
-        old, new = content[: arrow.start()].strip(), content[arrow.end() :].strip()
-        texts, depth = _each(new), 0 if new else 6
-    if not texts[0] and number < len(lines) and lines[number].startswith("  || "):
-        texts = []
-    while True:
-        block = []
-        while depth and number < len(lines) and (not lines[number].strip() or lines[number].startswith(" " * depth)):
-            block.append(lines[number][depth:])
-            number += 1
-        if block and texts:
-            texts[-1] = textwrap.dedent("\n".join(block).strip("\n"))
-        if number == len(lines) or not lines[number].startswith("  ||") or content == "|":
-            break
-        more = lines[number][4:].strip()
-        texts, depth, number = [*texts, *_each(more)], 0 if more else 6, number + 1
-    made = [(old, text.replace(" ¶ ", "\n").replace("…", old) if old else text.replace(" ¶ ", "\n")) for text in texts]
-    if begins:
-        versions += [Version([edit], first, base) for edit in made]
-    elif len(made) > 1:
-        raise CatalogueError(f"{place}: `||` stands only in the first edit of a version.")
-    else:  # of each alternative that the first edit made
-        for version in versions:
-            version.edits += made if version.line == versions[-1].line else []
-    return number
+class Minor(CataloguedAnswer):
+    """An error of somebody who has understood."""
+
+    severity = SLIP
 
 
-def _each(text: str) -> list[str]:
-    """Return the alternatives of a replacement: between `||`, and for each choice of a family `⟨a | b⟩`."""
-    found: list[str] = []
-    for one in text.split(" || "):
-        head, opening, rest = one.partition("⟨")
-        family, closing, tail = rest.partition("⟩")
-        found += [head + choice + tail for choice in family.split(" | ")] if opening and closing else [one]
+class Misconception(CataloguedAnswer):
+    """An error in understanding."""
+
+    severity = MISCONCEPTION
+
+
+class Fundamental(CataloguedAnswer):
+    """An answer that misses the point of the exercise, or has nothing to give marks for."""
+
+    severity = MISSED
+
+
+class RightAnswer(CataloguedAnswer):
+    """A right answer in another style than the reference."""
+
+
+class Catalogue(NamedTuple):
+    """The classes that a module declares, in its order."""
+
+    wrong: list[type[CataloguedAnswer]]
+    right: list[type[CataloguedAnswer]]
+
+
+def load(name: str) -> Catalogue:
+    """Return what a module declares. Raises CatalogueError if it cannot be imported, or a class is incomplete."""
+    try:
+        module = importlib.import_module(name)
+    except CatalogueError:
+        raise
+    except Exception as error:  # whatever stands there
+        raise CatalogueError(f"{name} cannot be imported: {error}") from error
+    classes = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, CataloguedAnswer)]
+    found = Catalogue([], [])
+    for one in (one for one in classes if one.__module__ == name):
+        right = issubclass(one, RightAnswer)
+        (found.right if right else found.wrong).append(one)
+        ways = sum(map(bool, (one.edits, one.code, one.variants)))
+        if not (one.sentence or right):
+            raise CatalogueError(f"{place(one)} has no sentence: write it as the docstring.")
+        if len(one.sentence.split()) > WORDS:
+            raise CatalogueError(f"{place(one)}: its sentence has more than {WORDS} words.")
+        if ways > 1 or (not ways and (right or one.__doc__)):
+            raise CatalogueError(f"{place(one)}: describe it by one of `edits`, `code` and `variants`.")
     return found
 
 
-def _source(version: Version, base: str, reference: str, place: str) -> str:
-    """Return the source of one version: its base with its edits, or the block that is a whole answer."""
-    text = base
-    for old, new in version.edits:
-        if old and old not in text:
-            raise CatalogueError(f"{place}: {old!r} is not in what it edits (see `autograder mistakes`).")
-        text = replaced(text, old, new) if old else _whole(new, reference)
-    try:
-        unchanged = _said(text) == _said(reference)
-    except (SyntaxError, ValueError) as error:
-        raise CatalogueError(f"{place}: a version is not Python: {error}.") from None
-    if unchanged:
-        raise CatalogueError(f"{place}: a version is the reference itself.")
-    return text
+def place(cls: type[CataloguedAnswer]) -> str:
+    """Return a class's file, line and name, for messages."""
+    return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}: {cls.__name__}"
 
 
 def replaced(text: str, old: str, new: str) -> str:
@@ -251,25 +189,29 @@ def replaced(text: str, old: str, new: str) -> str:
         text = re.sub(rf"^[ \t]*{re.escape(old)}[ \t]*(?:#[^\n]*)?\n", "", text, flags=re.MULTILINE)
         return text.replace(old, new)
     result, start = [], 0
-    while (place := text.find(old, start)) >= 0:
-        line = text[text.rfind("\n", 0, place) + 1 : place]
+    while (at := text.find(old, start)) >= 0:
+        line = text[text.rfind("\n", 0, at) + 1 : at]
         indent = line[: len(line) - len(line.lstrip())]
-        result += [text[start:place], new.replace("\n", "\n" + indent)]
-        start = place + len(old)
+        result += [text[start:at], new.replace("\n", "\n" + indent)]
+        start = at + len(old)
     return "".join([*result, text[start:]])
 
 
-def _whole(block: str, reference: str) -> str:
-    """Return a block that is a whole answer as it is; put any other block as a body under the reference's signature."""
+def _dedented(text: str) -> str:
+    return textwrap.dedent(text).strip("\n")
+
+
+def _whole(code: str, reference: str) -> str:
+    """Return a whole program as it is; put any other code as the body under the reference's signature."""
     name = getattr(ast.parse(reference).body[-1], "name", "")
-    if re.search(rf"^(?:def|class) {name}\b|^{name} = ", block, re.MULTILINE):
-        return block + "\n"
+    if re.search(rf"^(?:def|class) {name}\b|^{name} = ", code, re.MULTILINE):
+        return code + "\n"
     head, signature = reference.split("def ", 1)  # a decorator stays where it is
-    return f"{head}def {signature.splitlines()[0]}\n{textwrap.indent(block, '    ')}\n"
+    return f"{head}def {signature.splitlines()[0]}\n{textwrap.indent(code, '    ')}\n"
 
 
-@functools.lru_cache(maxsize=16)  # a reference is compared to each of its versions
-def _said(source: str) -> str:
+@functools.lru_cache(maxsize=16)  # a reference is compared to each of its variants
+def syntax(source: str) -> str:
     """Return the syntax tree of a source as text, without docstrings, so that layout does not matter."""
     tree = ast.parse(source)
     for node in ast.walk(tree):

@@ -1,33 +1,30 @@
-"""Make wrong versions of any reference: each slip is a mistake that can happen in any exercise, under one name.
+"""Make wrong variants of any reference: each mistake here can happen in any exercise, under one name.
 
-An exercise's file of answers lists the slips that lose marks in it, and may add versions of its own under a slip's
-name. It gives the kinds of the first argument and the result, because an edit fits some kinds only.
+Exercises name in `harmless` the ones that lose no marks in them, and the kinds of their first argument and of their
+result, because an edit fits some kinds only. A module of mistakes may inherit one of these and add variants.
 """
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import ClassVar
 
-from .catalogue import MISSED, SLIP
+from .catalogue import Fundamental, Minor
 
 Edit = Callable[[ast.FunctionDef], bool]  # changes the function that answers; returns whether it could
 
 
-@dataclass(frozen=True)
-class CommonMistake:
+class CommonMistake(Minor):
     """A mistake that fits any exercise. Some edits fit one kind of result (`giving`) or of input (`taking`) only."""
 
-    name: str
-    sentence: str
-    always: tuple[Edit, ...] = ()
-    grade: str = SLIP
-    giving: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
-    taking: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+    always: ClassVar[tuple[Edit, ...]] = ()
+    giving: ClassVar[Mapping[str, tuple[Edit, ...]]] = {}
+    taking: ClassVar[Mapping[str, tuple[Edit, ...]]] = {}
 
-    def versions(self, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
-        """Return the distinct wrong versions of a reference called `name`."""
+    @classmethod
+    def versions(cls, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
+        """Return the distinct wrong variants of a reference called `name`."""
         made: dict[str, None] = {}
-        for edit in (*self.always, *self._for(self.giving, gives), *self._for(self.taking, takes)):
+        for edit in (*cls.always, *cls._for(cls.giving, gives), *cls._for(cls.taking, takes)):
             tree = ast.parse(source)
             body = answering(tree, name)
             if body is not None and edit(body):
@@ -182,110 +179,129 @@ def renamed(function: ast.FunctionDef) -> bool:
     return bool(names)
 
 
-COMMON_MISTAKES: tuple[CommonMistake, ...] = (
-    CommonMistake(
-        "nothing_returned",
-        "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
-        (no_return("RESULT"), no_return("print(RESULT)"), no_return("RESULT", everywhere=True)),
-        grade=MISSED,  # an answer that computes nothing returns None too
-    ),
-    CommonMistake(
-        "gradient_cut_off",
-        "The result is cut off from its inputs (`.detach()`, `.data`, `.item()`, `no_grad`, NumPy, or a new tensor "
-        "made from numbers), so no gradient flows back and nothing before this could be trained.",
-        giving={
-            "tensor": (result("RESULT.detach()"), inside("torch.no_grad()")),
-            "pair": (each("RESULT.detach()"), inside("torch.no_grad()")),
-        },
-    ),
-    CommonMistake(
-        "input_changed",
-        "The input is changed in place (`+=`, `/=`, a name ending in `_`, writing into a slice or a list): the "
-        "caller's own data are different afterwards. Make new ones instead.",
-        taking={
-            "tensor": tuple(map(before_each_return, ("INPUT.zero_()", "INPUT.mul_(2)", "INPUT.add_(1)"))),
-            "list": tuple(map(before_each_return, ("INPUT.clear()", "INPUT.append(INPUT[0])", "INPUT.sort()"))),
-            "dict": (before_each_return("INPUT.clear()"),),
-        },
-    ),
-    CommonMistake(
-        "single_precision",
-        "The dtype is not kept: float64 goes in and float32 comes out (a `.float()`, or a new tensor made "
-        "without `dtype=`).",
-        giving={"tensor": (result("RESULT.float()"),), "pair": (each("RESULT.float()"),)},
-    ),
-    CommonMistake(
-        "double_precision",
-        "The result is float64 even for float32 inputs: keep the dtype that is given.",
-        giving={"tensor": (result("RESULT.double()"),), "pair": (each("RESULT.double()"),)},
-    ),
-    CommonMistake(
-        "single_precision_inside",
-        "The computation goes through float32, so float64 inputs lose precision even though the dtype is restored.",
-        giving={"tensor": (result("RESULT.float().to(RESULT.dtype)"),)},
-    ),
-    CommonMistake(
-        "squeezed",
-        "Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays.",
-        giving={"tensor": (result("RESULT.squeeze()"),), "pair": (each("RESULT.squeeze()"),)},
-    ),
-    CommonMistake(
-        "rounded",
-        "The result is rounded: give it with all its digits.",
-        giving={
-            "tensor": tuple(result(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
-            "pair": tuple(each(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
-            "number": tuple(result(f"round(RESULT, {digits})") for digits in (2, 3, 1)),
-        },
-    ),
-    CommonMistake(
-        "python_number",
-        "A plain Python number is returned where a tensor is asked for (`.item()`): no gradient can pass through it.",
-        giving={"scalar": (result("RESULT.item()"),)},
-    ),
-    CommonMistake(
-        "list_returned",
-        "A plain Python list is returned where a tensor is asked for.",
-        giving={"tensor": (result("RESULT.tolist()"),), "pair": (each("RESULT.tolist()"),)},
-    ),
-    CommonMistake(
-        "array_returned",
-        "A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through.",
-        grade=MISSED,  # an array's contents do not cross the wire, so an empty array would give the same answer
-        giving={"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))},
-    ),
-    CommonMistake(
-        "text_returned",
-        "The result comes as text: return the value itself; how it is shown is another matter.",
-        giving={"number": tuple(map(result, ("str(RESULT)", "format(RESULT, '.2f')", "format(RESULT, '.4f')")))},
-    ),
-    CommonMistake(
-        "other_signature",
-        "An argument has another name than in the box, so it cannot be given by its name: keep the signature.",
-        (renamed,),
-    ),
-    CommonMistake(
-        "global_generator",
-        "Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change.",
-        tuple(map(first, ("torch.manual_seed(42)", "torch.manual_seed(0)", "torch.rand(1)"))),
-    ),
-    CommonMistake(
-        "error_of_another_type",
-        "Bad input raises an error, but not the ValueError that is asked for: callers catch errors by their type.",
-        tuple(
-            errors(f"raise {kind}(TEXT)")
-            for kind in ("TypeError", "IndexError", "KeyError", "RuntimeError", "AssertionError", "Exception")
-        ),
-    ),
-    CommonMistake(
-        "error_returned",
-        "The error is returned instead of raised: write `raise ValueError(…)`.",
-        tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "return print(TEXT)"))),
-    ),
-    CommonMistake(
-        "bad_input_accepted",
-        "Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError "
-        "that is asked for.",
-        (errors("pass"), errors("print(TEXT)")),
-    ),
-)
+class nothing_returned(Fundamental, CommonMistake):  # an answer that computes nothing returns None too
+    """The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`."""
+
+    always = (no_return("RESULT"), no_return("print(RESULT)"), no_return("RESULT", everywhere=True))
+
+
+class gradient_cut_off(CommonMistake):
+    """The result is cut off from its inputs (`.detach()`, `.data`, `.item()`, `no_grad`, NumPy, or a new tensor made
+    from numbers), so no gradient flows back and nothing before this could be trained.
+    """
+
+    giving = {
+        "tensor": (result("RESULT.detach()"), inside("torch.no_grad()")),
+        "pair": (each("RESULT.detach()"), inside("torch.no_grad()")),
+    }
+
+
+class input_changed(CommonMistake):
+    """The input is changed in place (`+=`, `/=`, a name ending in `_`, writing into a slice or a list): the caller's
+    own data are different afterwards. Make new ones instead.
+    """
+
+    taking = {
+        "tensor": tuple(map(before_each_return, ("INPUT.zero_()", "INPUT.mul_(2)", "INPUT.add_(1)"))),
+        "list": tuple(map(before_each_return, ("INPUT.clear()", "INPUT.append(INPUT[0])", "INPUT.sort()"))),
+        "dict": (before_each_return("INPUT.clear()"),),
+    }
+
+
+class single_precision(CommonMistake):
+    """The dtype is not kept: float64 goes in and float32 comes out (a `.float()`, or a new tensor made without
+    `dtype=`).
+    """
+
+    giving = {"tensor": (result("RESULT.float()"),), "pair": (each("RESULT.float()"),)}
+
+
+class double_precision(CommonMistake):
+    """The result is float64 even for float32 inputs: keep the dtype that is given."""
+
+    giving = {"tensor": (result("RESULT.double()"),), "pair": (each("RESULT.double()"),)}
+
+
+class single_precision_inside(CommonMistake):
+    """The computation goes through float32, so float64 inputs lose precision even though the dtype is restored."""
+
+    giving = {"tensor": (result("RESULT.float().to(RESULT.dtype)"),)}
+
+
+class squeezed(CommonMistake):
+    """Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays."""
+
+    giving = {"tensor": (result("RESULT.squeeze()"),), "pair": (each("RESULT.squeeze()"),)}
+
+
+class rounded(CommonMistake):
+    """The result is rounded: give it with all its digits."""
+
+    giving = {
+        "tensor": tuple(result(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
+        "pair": tuple(each(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
+        "number": tuple(result(f"round(RESULT, {digits})") for digits in (2, 3, 1)),
+    }
+
+
+class python_number(CommonMistake):
+    """A plain Python number is returned where a tensor is asked for (`.item()`): no gradient can pass through it."""
+
+    giving = {"scalar": (result("RESULT.item()"),)}
+
+
+class list_returned(CommonMistake):
+    """A plain Python list is returned where a tensor is asked for."""
+
+    giving = {"tensor": (result("RESULT.tolist()"),), "pair": (each("RESULT.tolist()"),)}
+
+
+# An array's contents do not cross the wire, so an empty array would give the same answer.
+class array_returned(Fundamental, CommonMistake):
+    """A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through."""
+
+    giving = {"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))}
+
+
+class text_returned(CommonMistake):
+    """The result comes as text: return the value itself; how it is shown is another matter."""
+
+    giving = {"number": tuple(map(result, ("str(RESULT)", "format(RESULT, '.2f')", "format(RESULT, '.4f')")))}
+
+
+class other_signature(CommonMistake):
+    """An argument has another name than in the box, so it cannot be given by its name: keep the signature."""
+
+    always = (renamed,)
+
+
+class global_generator(CommonMistake):
+    """Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change."""
+
+    always = tuple(map(first, ("torch.manual_seed(42)", "torch.manual_seed(0)", "torch.rand(1)")))
+
+
+class error_of_another_type(CommonMistake):
+    """Bad input raises an error, but not the ValueError that is asked for: callers catch errors by their type."""
+
+    always = tuple(
+        errors(f"raise {kind}(TEXT)")
+        for kind in ("TypeError", "IndexError", "KeyError", "RuntimeError", "AssertionError", "Exception")
+    )
+
+
+class error_returned(CommonMistake):
+    """The error is returned instead of raised: write `raise ValueError(…)`."""
+
+    always = tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "return print(TEXT)")))
+
+
+class bad_input_accepted(CommonMistake):
+    """Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError that
+    is asked for.
+    """
+
+    always = (errors("pass"), errors("print(TEXT)"))
+
+
+COMMON_MISTAKES: tuple[type[CommonMistake], ...] = tuple(CommonMistake.__subclasses__())  # in this order

@@ -1,10 +1,10 @@
 """Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
-A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`), with a
-file of wrong and right answers (`attention/softmax.answers`). A topic's `questions.toml` has a table for each question:
-its `key`, and for each letter what choosing it shows. The solution notebooks hold the rest: an exercise belongs to the
-notebook in which a solution cell bears its name and a hidden test asks for it; that cell is its reference, and locked
-cells are what answers may build on.
+A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`), beside
+a module of wrong and right answers (`attention/softmax_mistakes.py`). A topic's `questions.toml` has a table for each
+question: its `key`, and for each letter what choosing it shows. The solution notebooks hold the rest: an exercise
+belongs to the notebook in which a solution cell bears its name and a hidden test asks for it; that cell is its
+reference, and locked cells are what answers may build on.
 """
 
 import ast
@@ -21,7 +21,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from . import catalogue
 from .exercise import Exercise, Question
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
@@ -29,6 +28,7 @@ SETTINGS = "nbgrader_config.py"
 FURTHER = "-further"  # how a companion's name ends
 GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common")
+MISTAKES = "_mistakes"  # how the name of a module of mistakes ends
 # In a notebook's JSON, where quotation marks inside a text are escaped
 SOLUTION = re.compile(rb'"grade_id": "(\w+)"[^{}]*"solution": true')
 CHECK = re.compile(rb"""check\((?:\\"|')(\w+)(?:\\"|')\)""")
@@ -184,7 +184,7 @@ def _modules() -> dict[str, tuple[str, str]]:
         _plain(path.stem): (topic, path.stem)
         for topic in course().topics
         for path in sorted((home() / topic).glob("*.py"))
-        if path.stem not in NOT_EXERCISES
+        if path.stem not in NOT_EXERCISES and not path.stem.endswith(MISTAKES)
     }
 
 
@@ -213,10 +213,10 @@ def topics_of(notebook: str) -> list[str]:
     return list(dict.fromkeys(_modules()[_plain(name)][0] for name, home in _places().items() if home == notebook))
 
 
-def answers_file(name: str) -> Path:
-    """Return the file that lists the wrong and right answers to an exercise, beside its module."""
+def mistakes_file(name: str) -> Path:
+    """Return the file of the module that declares the wrong and right answers to an exercise, beside its own."""
     topic, module = _modules()[_plain(name)]
-    return home() / topic / f"{module}.answers"
+    return home() / topic / f"{module}{MISTAKES}.py"
 
 
 def _module(topic: str, name: str) -> ModuleType:
@@ -230,26 +230,20 @@ def exercise_files(name: str) -> list[Path]:
 
 
 def everything_about(notebook: str) -> bytes:
-    """Return all that defines a notebook's exercises, as raw bytes: modules, answers, imports and the code of cells."""
+    """Return all that defines a notebook's exercises, as raw bytes: all modules, imports and the code of cells."""
     files = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.*")) if path.is_file()]
+    files += sorted(home().glob(f"*{MISTAKES}.py"))  # from which theirs inherit
     cells = [source.encode() for _, _, source in _code_cells(notebook)]
     return b"\0".join([*(path.read_bytes() for path in files), course().imports.encode(), *cells])
 
 
 @functools.cache
-def _shared_sentences() -> dict[str, str]:
-    """Return the sentences, by name, that `common.answers` in the course's package gives for all exercises."""
-    path = home() / "common.answers"
-    text = path.read_text("utf-8") if path.is_file() else ""
-    return {draft.name: draft.sentence for draft in catalogue.answers(text, str(path)).wrong}
-
-
-@functools.cache
 def exercise(name: str) -> Exercise:
     notebook = exercise_home(name)
-    declared: Exercise = _module(*_modules()[_plain(name)]).EXERCISE
+    topic, module = _modules()[_plain(name)]
+    declared: Exercise = _module(topic, module).EXERCISE
     declared.name, declared.notebook, declared.source = name, notebook, _solution_cells(notebook)[name]
-    declared.file, declared.shared = str(answers_file(name)), _shared_sentences()
+    declared.catalogue_module = f"{course().package}.{topic}.{module}{MISTAKES}"
     return declared
 
 

@@ -4,16 +4,30 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import catalogue
-from .catalogue import Answers, CatalogueError, Entry
+from .catalogue import Catalogue
 from .common_mistakes import COMMON_MISTAKES, CommonMistake
 from .sentence import shortened
 from .student import Answer as Answer
 from .student import Kept as Kept
 from .student import Student as Student
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Small runnable versions that deserve the same sentence, the one that a good teacher would say."""
+
+    name: str
+    sentence: str
+    sources: tuple[str, ...]
+    grade: str = ""  # one of `catalogue.GRADES`; a right answer has none
+
+    @property
+    def source(self) -> str:
+        return self.sources[0]
+
 
 Mistake = Entry  # whose versions are wrong
 
@@ -121,73 +135,75 @@ class Ban:
 class Exercise:
     """A graded function or class. Its module declares it; name, notebook and source come from the solution notebook.
 
-    `points` are the sum of the checks' weights unless they are given. `working` is the source of PyTorch's or Hugging
-    Face's own, or other public code, which takes the exercise's place while others are marked; students' processes can
-    see it. It may use what the course imports. Wrong and right answers stand in a file beside the module (see
-    `catalogue`). Raises ValueError if two checks share a title.
+    `points` are the sum of the checks' weights unless they are given. `takes` and `gives` are the kinds of its first
+    argument and of its result (tensor, scalar, pair, number, list, dict, or others); `harmless` names the common
+    mistakes that lose no marks in it. `working` is the source of PyTorch's or Hugging Face's own, or other public code,
+    which takes the exercise's place while others are marked; students' processes can see it. It may use what the course
+    imports. Wrong and right answers stand in a module beside (see `catalogue`). Raises ValueError if two checks share a
+    title.
     """
 
-    def __init__(self, *checks: Check, points: float = 0, ban: Ban | None = None, working: str = "") -> None:
+    def __init__(
+        self,
+        *checks: Check,
+        points: float = 0,
+        takes: str = "",
+        gives: str = "",
+        harmless: tuple[str, ...] = (),
+        ban: Ban | None = None,
+        working: str = "",
+    ) -> None:
         titles = {check.title for check in checks}
         if len(titles) != len(checks):
             raise ValueError("two checks share a title")
         self.checks = checks
         total = round(float(sum(check.weight for check in checks)), 6)
         self.points = points or (int(total) if total.is_integer() else total)
+        self.takes, self.gives, self.harmless = takes, gives, harmless
         self.ban = ban
         self.working = working
         self.name = self.notebook = ""
         self.source = ""  # the reference, from the notebook's solution cell
-        self.file = ""  # that lists its answers
-        self.shared: dict[str, str] = {}  # sentences that its course declares once
+        self.catalogue_module = ""  # that declares its wrong and right answers
 
     @functools.cached_property
-    def answers(self) -> Answers:
-        """Return what is catalogued, without applying any edits. Raises CatalogueError if the file cannot be parsed."""
-        return catalogue.answers(Path(self.file).read_text("utf-8"), self.file)
+    def catalogue(self) -> Catalogue:
+        """Return what is catalogued, without applying any edits. Raises CatalogueError if it cannot be loaded."""
+        return catalogue.load(self.catalogue_module)
 
     @functools.cached_property
     def mistakes(self) -> list[Mistake]:
-        bases = {alternative.name: alternative.source for alternative in self.alternatives}
-        own = catalogue.entries(self.answers.wrong, self.source, self.file, bases)
-        sources = {entry.name: entry.sources for entry in own}
+        sources = {mistake.name: mistake.programs(self.source) for mistake in self.catalogue.wrong}
+        sources = {name: made for name, made in sources.items() if made}
         for name, made in self.common.items():
             sources[name] = sources.get(name, ()) + made
-        return [Mistake(name, self.sentences[name], sources[name], self.grades.get(name, "")) for name in sources]
+        return [Mistake(name, self.sentences[name], sources[name], self.grades[name]) for name in sources]
 
     @functools.cached_property
     def common(self) -> dict[str, tuple[str, ...]]:
         """Return the versions of the reference with each common mistake that fits it, by the mistake's name."""
-        fitting = (slip for slip in COMMON_MISTAKES if slip.name not in self.answers.without)
+        fitting = (slip for slip in COMMON_MISTAKES if slip.name not in self.harmless)
         return {slip.name: made for slip in fitting if (made := self.slipped(slip, self.source))}
 
-    def slipped(self, slip: CommonMistake, source: str) -> tuple[str, ...]:
+    def slipped(self, slip: type[CommonMistake], source: str) -> tuple[str, ...]:
         """Return the versions of an answer, such as the reference, with a common mistake."""
-        return slip.versions(source, self.name, self.answers.takes, self.answers.gives)
+        return slip.versions(source, self.name, self.takes, self.gives)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
-        general = {slip.name: slip.sentence for slip in COMMON_MISTAKES} | self.shared
-        common = (slip.name for slip in COMMON_MISTAKES if slip.name not in self.answers.without)
-        said = dict.fromkeys(common, "") | {draft.name: draft.sentence for draft in self.answers.wrong}
-        if unknown := [name for name, sentence in said.items() if not sentence and name not in general]:
-            raise CatalogueError(
-                f"{self.file}: {', '.join(unknown)}: give it a sentence; no common mistake has that name."
-            )
-        return {name: sentence or general[name] for name, sentence in said.items()}
+        common = (slip for slip in COMMON_MISTAKES if slip.name not in self.harmless)
+        return {mistake.name: mistake.sentence for mistake in (*common, *self.catalogue.wrong)}
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
-        """Return the severity of each mistake that states one, by name; the exercise's own value comes first."""
-        own = {draft.name: draft.grade for draft in self.answers.wrong if draft.grade}
-        return {slip.name: slip.grade for slip in COMMON_MISTAKES} | own
+        """Return the severity of each mistake, by name; the exercise's own value comes first."""
+        return {mistake.name: mistake.severity for mistake in (*COMMON_MISTAKES, *self.catalogue.wrong)}
 
     @functools.cached_property
     def alternatives(self) -> list[Entry]:
         """Return right answers in other styles, which must earn full marks; each has one source."""
-        found = catalogue.entries(self.answers.right, self.source, self.file)
-        return [Entry(entry.name, "", (source,)) for entry in found for source in entry.sources]
+        return [Entry(one.name, "", (text,)) for one in self.catalogue.right for text in one.programs(self.source)]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Tests of the checks: every catalogued mistake loses marks and is named, and every right answer gets full marks."""
 
+import ast
 import logging
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,8 +17,9 @@ from autograder.judge.mark import Verdict, mark, points_of_version
 from autograder.judge.run_check import namespace_with, student_with_answer
 from autograder.judge.source_rules import uses
 from autograder.judge.student import in_process
+from autograder.spec.catalogue import syntax
 from autograder.spec.common_mistakes import COMMON_MISTAKES
-from autograder.spec.course import exercises, questions, reference
+from autograder.spec.course import exercise_files, exercises, mistakes_file, questions, reference
 from autograder.spec.exercise import Exercise
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
@@ -134,19 +135,26 @@ def test_an_unanswered_exercise_gets_zero_and_says_so(exercise):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
-    assert len(exercise.mistakes) >= 15, f"{exercise.file} lists too few mistakes"
+    assert len(exercise.mistakes) >= 15, f"{mistakes_file(exercise.name)} declares too few mistakes"
     for sentence in (mistake.sentence for mistake in exercise.mistakes):
         assert len(sentence) > 20, sentence
         assert sentence.rstrip().endswith((".", ")", "?")), sentence
-    for file in (Path(exercise.file), Path(exercise.file).with_suffix(".py")):
+    for file in exercise_files(exercise.name):
         assert len(file.read_text("utf-8").splitlines()) <= 600
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_module_of_mistakes_begins_with_the_reference(exercise):
+    title, _, shown = ast.get_docstring(ast.parse(mistakes_file(exercise.name).read_text("utf-8"))).partition("\n\n")
+    assert title == f"Wrong and right answers to `{exercise.name}`. The reference ({exercise.notebook}):"
+    assert syntax(shown) == syntax(exercise.source)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     """Where a common mistake that an exercise leaves out loses marks after all, a mistake of its own names it."""
-    for slip in (slip for slip in COMMON_MISTAKES if slip.name in exercise.answers.without):
+    for slip in (slip for slip in COMMON_MISTAKES if slip.name in exercise.harmless):
         versions = exercise.slipped(slip, exercise.source)
         assert versions, f"{slip.name} does not fit here: it need not be left out"
         for source in versions if everything else versions[:1]:

@@ -1,10 +1,13 @@
-"""Tests of the notation for wrong and right answers: it is read as documented, and errors in it are reported."""
+"""Tests of declared wrong and right answers: their programs are as documented, and errors are reported."""
 
+import importlib
+import itertools
 import textwrap
 
 import pytest
 
-from autograder.spec.catalogue import CatalogueError, Entry, answers, entries
+from autograder.spec import catalogue
+from autograder.spec.catalogue import CatalogueError
 
 SCALED = '''def scaled(x, by=2):
     """x times a number."""
@@ -13,17 +16,37 @@ SCALED = '''def scaled(x, by=2):
     return x * by  # same shape as x
 '''
 CLASS = "class Scaled(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
-LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
+HEAD = """
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+"""
+NUMBERS = itertools.count()
 
 
-def read(text: str, reference: str = SCALED, **options) -> list[Entry]:
-    listed = answers(textwrap.dedent(text), "scaled.answers")
-    return entries(listed.wrong, reference, "scaled.answers", **options)
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Return a function that loads a module of mistakes with these classes."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load(classes: str) -> catalogue.Catalogue:
+        name = f"scaled_{next(NUMBERS)}_mistakes"
+        (tmp_path / f"{name}.py").write_text(HEAD + textwrap.dedent(classes), "utf-8")
+        importlib.invalidate_caches()
+        return catalogue.load(name)
+
+    return load
 
 
-def versions(edits: str, reference: str = SCALED) -> list[str]:
-    [entry] = read("some_mistake: A sentence.\n" + textwrap.dedent(edits).strip("\n"), reference)
-    return list(entry.sources)
+@pytest.fixture
+def programs(load):
+    """Return a function that makes the programs of one class, given its lines."""
+
+    def programs(lines: str, reference: str = SCALED) -> list[str]:
+        docstring = '    """A sentence."""\n\n'
+        found = load("class wrong(Misconception):\n" + docstring + textwrap.indent(textwrap.dedent(lines), "    "))
+        return list(found.wrong[0].programs(reference))
+
+    return programs
 
 
 def changed(old: str, new: str) -> str:
@@ -31,162 +54,154 @@ def changed(old: str, new: str) -> str:
     return SCALED.replace(old, new)
 
 
-def refused(text: str, sentence: str, **options) -> None:
-    with pytest.raises(CatalogueError, match=rf"^scaled.answers:\d+: .*{sentence}"):
-        read(text, **options)
-
-
-@pytest.mark.parametrize(
-    ("head", "name", "sentence"),
-    [
-        ("added: It is added.", "added", "It is added."),
-        ("rounded:", "rounded", ""),  # left to the common mistake of the same name
-        ("added: Two things: x => y, and more.", "added", "Two things: x => y, and more."),
-        ("nn.Module's own, twice-over: Said.", "nn.Module's own, twice-over", "Said."),
-    ],
-)
-def test_an_entry_has_a_name_a_sentence_and_a_version(head, name, sentence):
-    assert read(f"{head}\n- x * by => x + by") == [Entry(name, sentence, (changed("x * by", "x + by"),))]
-
-
-def test_an_entry_without_a_sentence_may_begin_with_its_first_variant():
-    [entry] = read("rounded (slip): - x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")
-    assert entry == read("rounded (slip):\n- x * by => round(…)\n  by=2 => by=3\n- by == 0 => not by")[0]
-    assert (entry.name, entry.sentence, entry.grade, len(entry.sources)) == ("rounded", "", "slip", 2)
-
-
-def test_blank_lines_between_entries_do_not_change_their_order():
-    found = read("\n\none: One.\n- x * by => x + by\n\n\ntwo: Two.\n\n- x * by => x - by\n\n")
-    assert [(entry.name, entry.sentence) for entry in found] == [("one", "One."), ("two", "Two.")]
-    assert read("") == read("\n\n") == []
-
-
 PLUS, MINUS = changed("x * by", "x + by"), changed("x * by", "x - by")
-BOTH = '- by=2 => by=3\n  x * by => x + by\n  "by is 0" => "no"'
-NO_CHECK = '- if by == 0: =>\n  raise ValueError("by is 0") =>'
-LINES = '- raise ValueError("by is 0") =>\n      if x is None:\n          return None\n      return x'
-
-NONE = changed('raise ValueError("by is 0")', "if x is None:\n            return None\n        return x")
+NO_CHECK = 'def scaled(x, by=2):\n    """x times a number."""\n    return x * by  # same shape as x\n'
+BLOCK = '''
+edits = {
+    'raise ValueError("by is 0")': """
+        if x is None:
+            return None
+        return x
+    """,
+}
+'''
 
 
 @pytest.mark.parametrize(
-    ("edits", "found"),
+    ("lines", "found"),
     [
-        ("- by => factor", [SCALED.replace("by", "factor")]),  # every occurrence
-        (BOTH, [PLUS.replace("by=2", "by=3").replace('"by is 0"', '"no"')]),
-        ("- x * by => x + by\n  x + by => by + x", [changed("x * by", "by + x")]),  # an edit sees what was made
+        ('edits = {"by": "factor"}', [SCALED.replace("by", "factor")]),  # every occurrence
+        ('edits = {"x * by": "x + by", "x + by": "by + x"}', [changed("x * by", "by + x")]),  # one after the other
+        ('edits = {"x * by": ["x + by", "x - by"]}', [PLUS, MINUS]),
         (
-            "- x * by => x + by || x - by || x / by\n- by=2 => by=1",
-            [PLUS, MINUS, changed("x * by", "x / by"), changed("by=2", "by=1")],
+            'edits = {"x * by": ["x + by", "x - by"], "by=2": "by=1"}',
+            [PLUS.replace("by=2", "by=1"), MINUS.replace("by=2", "by=1")],
         ),
-        ("- x * by => x + by || x - by\n  by=2 => by=1", [PLUS.replace("by=2", "by=1"), MINUS.replace("by=2", "by=1")]),
-        ("- x * by => x ⟨+ | -⟩ by", [PLUS, MINUS]),
-        ("- x * by =>\n  || x + by\n  || x - by", [PLUS, MINUS]),
-        ("- x * by =>\n      x + by\n  ||\n      x - by\n- by=2 => by=1", [PLUS, MINUS, changed("by=2", "by=1")]),
-        ("- x * by => (…) + 1", [changed("x * by", "(x * by) + 1")]),
-        ("- return x => x += 1 ¶ …", [changed("return x", "x += 1\n    return x")]),
+        ('variants = [{"x * by": ["x + by", "x - by"]}, {"by=2": "by=1"}]', [PLUS, MINUS, changed("by=2", "by=1")]),
+        ('edits = {"return x": "x += 1\\nreturn x"}', [changed("return x", "x += 1\n    return x")]),
+        ("edits = {'if by == 0:': '', 'raise ValueError(\"by is 0\")': ''}", [NO_CHECK]),
         (
-            "- | return x || x = 1 ¶ return x",
-            ["def scaled(x, by=2):\n    return x\n", "def scaled(x, by=2):\n    x = 1\n    return x\n"],
+            BLOCK,
+            [changed('raise ValueError("by is 0")', "if x is None:\n            return None\n        return x")],
         ),
-        ("- | def scaled(x): return x | 1", ["def scaled(x): return x | 1\n"]),
-        (NO_CHECK, ['def scaled(x, by=2):\n    """x times a number."""\n    return x * by  # same shape as x\n']),
-        (LINES, [NONE]),
-        (
-            "- x * by =>\n      (\n          x\n\n          + by\n      )\n  by=2 => by=1",
-            [changed("x * by", "(\n        x\n    \n        + by\n    )").replace("by=2", "by=1")],
-        ),
+        ('code = "return x"', ["def scaled(x, by=2):\n    return x\n"]),
+        ('code = """\n    x = 1\n    return x\n"""', ["def scaled(x, by=2):\n    x = 1\n    return x\n"]),
+        ('variants = ["return x", {"x * by": "x + by"}]', ["def scaled(x, by=2):\n    return x\n", PLUS]),
     ],
 )
-def test_each_version_is_the_reference_with_its_edits(edits, found):
-    assert versions(edits) == found
+def test_each_variant_is_the_reference_with_its_edits(programs, lines, found):
+    assert programs(lines) == found
 
 
 @pytest.mark.parametrize(
     ("reference", "edits", "found"),
     [
-        ('x["a=>b"] + "||"', '- "a=>b" => "c||d"', 'x["c||d"] + "||"'),  # no arrow and no bars without spaces
-        ("x + 1\n    x = x + 2  # two more", "- x = x + 2 =>", "x + 1"),  # a line goes with its comment
+        ("x + 1\n    x = x + 2  # two more", {"x = x + 2": ""}, "x + 1"),  # a line goes with its comment
         (
             "[1]\n    for y in x:\n        x = [1]",
-            "- x = [1] =>\n      x = [1]\n      x = x + x",
+            {"x = [1]": "x = [1]\nx = x + x"},
             "[1]\n    x = x + x\n    for y in x:\n        x = [1]\n        x = x + x",
         ),
     ],
 )
-def test_edits_keep_to_the_lines_of_the_reference(reference, edits, found):
+def test_edits_keep_to_the_lines_of_the_reference(programs, reference, edits, found):
     whole = "def f(x):\n    x = {}\n    return x\n"
-    assert versions(edits, whole.format(reference)) == [whole.format(found)]
+    assert programs(f"edits = {edits!r}", whole.format(reference)) == [whole.format(found)]
 
 
 @pytest.mark.parametrize(
-    ("reference", "block", "found"),
+    ("reference", "code", "head"),
     [
-        (SCALED, "HELP = 1\n\n\ndef scaled(x, by=2):\n\n    return x + by\n", ""),
-        (SCALED, "scaled = lambda x, by=2: x + by\n", ""),
-        (CLASS, "class Scaled(nn.Module):\n    def forward(self, x):\n        return x\n", ""),
-        # without the name it is the function's body
+        (SCALED, "HELP = 1\n\n\ndef scaled(x, by=2):\n\n    return x + by", ""),
+        (SCALED, "scaled = lambda x, by=2: x + by", ""),
+        (CLASS, "class Scaled(nn.Module):\n    def forward(self, x):\n        return x", ""),
         (SCALED, "if by:\n    return x + by\n\nreturn x", "def scaled(x, by=2):\n"),
         ("@torch.no_grad()\ndef f(x):\n    return x + 1\n", "return x", "@torch.no_grad()\ndef f(x):\n"),
     ],
 )
-def test_a_block_is_a_whole_answer_or_the_body(reference, block, found):
-    whole = found + textwrap.indent(block, "    ") + "\n" if found else block
-    assert versions("- |\n" + textwrap.indent(block, "  "), reference) == [whole]
+def test_code_is_a_whole_program_if_it_defines_the_name_else_the_body(programs, reference, code, head):
+    whole = head + textwrap.indent(code, "    " if head else "") + "\n"
+    assert programs(f"code = {code!r}", reference) == [whole]
 
 
-def test_a_version_may_change_a_right_answer_or_an_entry_above():
-    once = "once: One time too few.\n- in loop: [x] * by => [x] * (by - 1) || [x] * (by + 1)\n"
-    twice = "twice: Two times too few.\n- in once: by - 1 => by - 2\n- x * by => x * (by - 2)"
-    assert [entry.sources for entry in read(once + twice, bases={"loop": LOOP})] == [
-        (LOOP.replace("* by", "* (by - 1)"), LOOP.replace("* by", "* (by + 1)")),
-        (LOOP.replace("* by", "* (by - 2)"), changed("x * by", "x * (by - 2)")),
-    ]
+BASED = '''
+class loop(RightAnswer):
+    code = "return sum([x] * by)"
+
+class once(Misconception):
+    """One time too few."""
+
+    based_on = loop
+    edits = {"[x] * by": ["[x] * (by - 1)", "[x] * (by + 1)"]}
+
+class twice(Misconception):
+    """Two times too few."""
+
+    variants = [once.edited({"by - 1": "by - 2"}), {"x * by": "x * (by - 2)"}]
+'''
 
 
-def test_what_is_no_base_is_refused_by_name():
-    above = "once: there is no answer 'lop' above, and no right one"
-    refused("once: One.\n- in lop: x => y", above, bases={"loop": LOOP})
-    refused("one: One.\n- in two: x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
+def test_edits_may_change_the_first_variant_of_another_class(load):
+    loop = "def scaled(x, by=2):\n    return sum([x] * {})\n"
+    once, twice = (one.programs(SCALED) for one in load(BASED).wrong)
+    assert once == (loop.format("(by - 1)"), loop.format("(by + 1)"))
+    assert twice == (loop.format("(by - 2)"), changed("x * by", "x * (by - 2)"))
 
 
-def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
-    text = "one (slip): One.\n- x * by => x\ntwo: Two.\n- by=2 => by=1\nthree (missed): 3.\n- in one: by=2 => by=3"
-    found = [(entry.name, entry.grade, entry.sentence) for entry in read(text)]
-    assert found == [("one", "slip", "One."), ("two", "", "Two."), ("three", "missed", "3.")]
-    text = "rounded (missed):\none: One.\n- x * by => x"  # of a common mistake it may be all
-    assert ([entry.name for entry in read(text)], answers(text).wrong[0].grade) == (["one"], "missed")
+def test_wrong_and_right_answers_keep_their_order(load):
+    found = load(BASED)
+    assert [one.name for one in found.wrong] == ["once", "twice"]
+    assert [one.name for one in found.right] == ["loop"]
 
 
-def test_common_mistakes_and_right_answers_stand_apart():
-    heads = "# Common mistakes (list -> number) but 1, 2\n# Common mistakes but 3"
-    listed = answers(f"{heads}\nfour: 4.\n- x => y\n# Right answers\n5:\n- y => x")
-    assert (listed.without, listed.takes, listed.gives) == (("1", "2", "3"), "list", "number")
-    assert [[draft.name for draft in part] for part in (listed.wrong, listed.right)] == [["four"], ["5"]]
+NAMED = '''
+class and_(Minor):
+    """It is
+    added.
+    """
+
+    edits = {"x * by": "x + by"}
+
+class rounded(common_mistakes.rounded):
+    edits = {"x * by": "round(x * by)"}
+
+class squeezed(Fundamental, common_mistakes.squeezed):
+    pass
+'''
+
+
+def test_name_sentence_and_severity_are_the_class_name_docstring_and_base(load):
+    added, rounded, squeezed = load(NAMED).wrong
+    assert (added.name, added.sentence, added.severity) == ("and", "It is added.", "slip")
+    assert (rounded.sentence, rounded.severity) == ("The result is rounded: give it with all its digits.", "slip")
+    assert squeezed.sentence.startswith("Dimensions of size 1")
+    assert (squeezed.severity, squeezed.programs(SCALED)) == ("missed", ())
+
+
+ONE = 'class one(Misconception):\n    """One."""\n\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("classes", "message"),
     [
-        (f"added: {'It is added. ' * 12}", "163 characters, 120 at most: go on in a line below"),
-        ("added: It\n" + "    is added to it\n" * 12 + "- x * by => x", "its sentence has more than 45 words"),
-        ("added: It is added.", "added has no version: add a line `- old text => new text`"),
-        ("one: One.\n- x * by => x\none: Again.\n- by=2 => by=1", "one stands there twice; put the versions under one"),
-        ("one: One.\n- y * by => x", "'y \\* by' is not in what it edits"),
-        ("one: One.\n- x * by => x * by", "a version is the reference itself"),
-        (
-            "one: One.\n- |\n  def scaled(x,by=2):\n      if by==0: raise ValueError('by is 0')\n      return x*by",
-            "a version is the reference itself",
-        ),
-        ("one: One.\n- x * by => x *", "a version is not Python: "),
-        ("one: One.\n- x * by -> x", "'x \\* by -> x' is no edit: write `old text => new text`"),
-        ("one (grave): One.\n- x * by => x", "one: 'grave' is none of slip, misconception, missed"),
-        ("no colon here\n- x * by => x", "'no colon here' is neither an entry .* nor a version"),
-        ("- x * by => x", "'- x \\* by => x' stands before the first entry"),
-        ("one: One.\n  x * by => x", "this is no version: begin it with `- `"),
-        ("one: One.\n- x * by => x\n    by => x", "'    by => x' is indented in a way that means nothing here"),
-        ("one: One.\n- by=2 => by=1\n  x * by => x || by", "`\\|\\|` stands only in the first edit of a version"),
+        (ONE + '    edits = {"y * by": "x"}', r"scaled_\d+_mistakes.py:\d+: one: 'y \* by' is not in what it edits"),
+        (ONE + '    edits = {"x * by": "x * by"}', "one: variant 1 is the reference itself"),
+        (ONE + "    code = \"if by==0: raise ValueError('by is 0')\\nreturn x*by\"", "one: variant 1 is the reference"),
+        (ONE + '    edits = {"x * by": ["x", "x *"]}', "one: variant 2 is not Python: "),
+        (ONE + "    code = 'return x'\n\n" + ONE, r"mistakes.py:\d+: one is declared twice: put the variants into one"),
+        ("class one(Minor):\n    code = 'return x'", "one has no sentence: write it as the docstring"),
+        (ONE.replace("One.", "One. " * 46) + "    code = 'return x'", "its sentence has more than 45 words"),
+        (ONE + "    pass", "one: describe it by one of `edits`, `code` and `variants`"),
+        (ONE + "    code = 'return x'\n    edits = {'x': 'y'}", "one: describe it by one of"),
+        ("class right(RightAnswer):\n    pass", "right: describe it by one of"),
+        ("class one(Misconception:", r"mistakes cannot be imported: .*\(scaled_\d+_mistakes.py, line \d"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_place_and_what_to_do(text, sentence):
-    refused(text, sentence)
+def test_what_cannot_be_made_into_programs_is_refused_with_its_place(load, classes, message):
+    with pytest.raises(CatalogueError, match=message):
+        [one.programs(SCALED) for one in load(classes).wrong]
+
+
+def test_a_missing_module_is_refused_by_its_name():
+    with pytest.raises(CatalogueError, match="no_such_mistakes cannot be imported"):
+        catalogue.load("no_such_mistakes")

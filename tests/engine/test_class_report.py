@@ -709,13 +709,16 @@ def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
     assert first not in dict(found[1].fails)
 
 
-def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
+def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom, tmp_path, monkeypatch):
     [group, *_] = groups(collected(classroom))
     lines = group.entry().replace("name_of_the_mistake", "every_second")
-    [entry] = catalogue.entries(catalogue.answers(lines).wrong, exercise("causal_mask").source)
+    (tmp_path / "shown_mistakes.py").write_text(f"from autograder.spec.catalogue import Misconception\n\n\n{lines}")
+    monkeypatch.syspath_prepend(tmp_path)
+    [entry] = catalogue.load("shown_mistakes").wrong
     assert entry.name == "every_second"
-    assert entry.sources[0] != SECOND_AGAIN
-    like = [alike(verdict(one).behaviour, verdict(entry.sources[0]).behaviour) for one in (SECOND, SECOND_AGAIN, THIRD)]
+    [program] = entry.programs(exercise("causal_mask").source)
+    assert program != SECOND_AGAIN
+    like = [alike(verdict(one).behaviour, verdict(program).behaviour) for one in (SECOND, SECOND_AGAIN, THIRD)]
     assert like == [True, True, False]
 
 
@@ -736,15 +739,15 @@ def said_of(place, *options):
     return said.output.replace("\\", "/")
 
 
-def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom, tmp_path):
+def test_the_command_prints_groups_with_a_class_for_the_catalogue(classroom, tmp_path):
     signature_store.of.cache_clear()
     said = said_of(classroom, NAME)
     for words in (
         "4 wrong answers that nothing catalogued explains, in 3 groups",
         "1. causal_mask, 06-masking",
         "ada, cleo",
-        "ing/causal_mask.answers",
-        "name_of_the_mistake: ",
+        "ing/causal_mask_mistakes.py",
+        "class name_of_the_mistake(",
         "LookupError",
     ):
         assert words in said

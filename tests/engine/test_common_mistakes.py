@@ -169,7 +169,10 @@ def test_no_version_is_made_twice_or_is_the_reference(slip):
                 found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
                 assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
     assert len(BY_NAME) == len(COMMON_MISTAKES)
-    twice = CommonMistake("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
+
+    class twice(CommonMistake):
+        always = BY_NAME["nothing_returned"].always * 2
+
     assert len(twice.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
 
 

@@ -119,7 +119,7 @@ def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
         after = of_exercise()
         assert after[0] == before[0]
         assert after[1] != before[1]
-    assert course.answers_file(NAME).read_bytes() in course.everything_about(course.exercise_home(NAME))
+    assert course.mistakes_file(NAME).read_bytes() in course.everything_about(course.exercise_home(NAME))
 
 
 def test_only_what_does_nothing_is_cut_from_a_program():

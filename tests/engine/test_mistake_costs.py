@@ -50,17 +50,17 @@ OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True
 @pytest.mark.parametrize("declared", EXERCISES)
 def test_a_worse_mistake_never_earns_more(declared):
     """A slip costs least; where the point is missed the lines alone count; failing more lines never earns more."""
-    assert {draft.name for draft in declared.answers.wrong} <= {mistake.name for mistake in declared.mistakes}
+    assert {mistake.name for mistake in declared.catalogue.wrong} <= {mistake.name for mistake in declared.mistakes}
     known = signature_store.of(declared.name)
     marks: dict[str, list[float]] = {grade: [] for grade in catalogue.GRADES}
     found = []
     for version, mistake in enumerate(known.names):
         earned, alone = points_of_version(declared, known, version), by_lines(declared, known, version)
         assert alone <= earned < declared.points
-        said = declared.grades.get(mistake, "")
+        said = declared.grades[mistake]
         # what costs no more than a slip is one, whatever it is called
-        cheap = not said and 1 - alone / declared.points <= Costs.slip
-        grade = catalogue.SLIP if cheap else said or catalogue.MISCONCEPTION
+        cheap = said == catalogue.MISCONCEPTION and 1 - alone / declared.points <= Costs.slip
+        grade = catalogue.SLIP if cheap else said
         marks[grade].append(earned)
         assert earned == alone if grade == catalogue.MISSED else earned > 0
         found.append((said, frozenset(known.failed[version].nonzero()[0]), earned))

@@ -1,5 +1,6 @@
 """Trying what is catalogued: what is not caught, named or told apart is said, and only what is in order is kept."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,7 @@ from typer.testing import CliRunner
 from autograder.cli import _chosen, app
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.try_mistakes import Trial, _right_answers, try_exercise
-from autograder.spec import catalogue
-from autograder.spec.catalogue import replaced
+from autograder.spec.catalogue import Catalogue, Misconception, replaced
 from autograder.spec.course import exercise, exercises, names_in
 from autograder.spec.exercise import Entry, Mistake
 
@@ -28,16 +28,20 @@ def test_all_exercises_are_tried_unless_some_are_named():
         _chosen(["perplexity", "sofmax"])
 
 
-def test_an_unreadable_catalogue_is_refused_with_file_and_reason(monkeypatch):
+class near(Misconception):
+    """The next token is open."""
+
+    edits = {"diagonal=7": "diagonal=2"}
+
+
+def test_an_edit_that_changes_nothing_is_refused_with_file_and_class(monkeypatch):
     declared = exercise(NAME)
     monkeypatch.delitem(declared.__dict__, "mistakes", raising=False)
-    listed = catalogue.answers("near: The next token is open.\n- diagonal=7 => diagonal=2\n")
-    monkeypatch.setitem(declared.__dict__, "answers", listed)
+    monkeypatch.setitem(declared.__dict__, "catalogue", Catalogue([near], []))
     done = CliRunner().invoke(app, ["try-mistakes", NAME])
     assert done.exit_code == 2
     said = "".join(done.output.split()).replace("│", "")  # lines are broken within a frame
-    assert "causal_mask.answers:2" in said
-    assert "isnotinwhatitedits" in said
+    assert re.search(r"test_try_mistakes.py:\d+:near:'diagonal=7'isnotinwhatitedits", said)
 
 
 @pytest.fixture
@@ -111,26 +115,41 @@ def copy(tmp_path) -> Path:
 def test_a_mistake_that_answers_like_another_is_refused(copy):
     file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
     before = file.read_bytes()
-    status, said = tried_with(copy, "ahead: The next token is open.\n- diagonal=1 => diagonal=1 + 1\n")
+    status, said = tried_with(copy, AHEAD)
     assert status == 1
     assert "causal_mask, ahead: version 1 of 1 answers every check as one_step_ahead does" in said
     assert file.read_bytes() == before
 
 
 @pytest.mark.slow
-def test_a_mistake_is_added_by_one_entry_and_one_command(copy):
+def test_a_mistake_is_added_by_one_class_and_one_command(copy):
     file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
-    status, said = tried_with(copy, "near_future_open: Only far tokens are blocked.\n- diagonal=1 => diagonal=T // 2\n")
+    status, said = tried_with(copy, NEAR)
     assert status == 0, said
     [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]
     assert row == ["near_future_open", "1", "1", "1", "1", "1"]
     assert "near_future_open" in signatures.read(file, keys.exercise_key(NAME)).names
 
 
+AHEAD = '''
+
+class ahead(Misconception):
+    """The next token is open."""
+
+    edits = {"diagonal=1": "diagonal=1 + 1"}
+'''
+NEAR = '''
+
+class near_future_open(Misconception):
+    """Only far tokens are blocked."""
+
+    edits = {"diagonal=1": "diagonal=T // 2"}
+'''
+
+
 def tried_with(copy: Path, entry: str) -> tuple[int, str]:
-    path = Path("transformer_exercises", "masking", f"{NAME}.answers")
-    listed, right, others = (ROOT / path).read_text("utf-8").partition(catalogue.RIGHT)
-    (copy / path).write_text(listed + entry + right + others, "utf-8")
+    path = Path("transformer_exercises", "masking", f"{NAME}_mistakes.py")
+    (copy / path).write_text((ROOT / path).read_text("utf-8") + entry, "utf-8")
     command = ("-m", "autograder.cli", "try-mistakes", NAME)
     done = python(*command, cwd=copy, path=copy)
     return done.returncode, done.stdout + done.stderr

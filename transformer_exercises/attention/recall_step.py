@@ -160,4 +160,6 @@ EXERCISE = Exercise(
     Check("gradients of earlier steps forgotten", 1.0, _steps),
     Check("the loss before the update, as a float", 1.0, _loss),
     Check("float64, batch and mode unchanged", 0.5, _manners, further=True),
+    takes="other",
+    gives="number",
 )

@@ -124,4 +124,7 @@ EXERCISE = Exercise(
     Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
     Check("stays on the inputs' device", 0.5, _device, further=True),
     Check("fresh layers differ from each other", 0.25, _start),
+    takes="tensor",
+    gives="pair",
+    harmless=("other_signature", "global_generator"),
 )

@@ -48,6 +48,8 @@ EXERCISE = Exercise(
     Check("stable for large x", 0.5, _large, further=True),
     Check("gradients", 0.5, _gradient, further=True),
     Check("float64, inputs unchanged, any layout and device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
     working=r"""
 def simple_attention(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)

@@ -27,6 +27,9 @@ def _by_name() -> Cases:
 EXERCISE = Exercise(
     Check("the number, for many sizes", 1.75, _count),
     Check("arguments by name", 0.25, _by_name, further=True),
+    takes="number",
+    gives="number",
+    harmless=("rounded", "other_signature", "global_generator"),
     working=r"""
 def block_parameters(embed_dim, ff_dim):
     layer = nn.TransformerEncoderLayer(embed_dim, 1, ff_dim, device="meta")

@@ -90,6 +90,9 @@ EXERCISE = Exercise(
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
     Check("gradients reach x and every parameter", 0.5, gradients(_ff, 9), further=True),
     Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     points=4,
     working=r"""
 class FeedForward(nn.Module):

@@ -99,6 +99,8 @@ EXERCISE = Exercise(
     Check("heads that the groups do not divide are a ValueError", 0.25, _refused),
     Check("gradients reach Q, K and V", 0.25, _gradient, further=True),
     Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
     ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
     working=r"""
 def grouped_query_attention(Q, K, V, mask=None):

@@ -35,6 +35,9 @@ EXERCISE = Exercise(
     Check("numbers far from 0", 0.25, _large, further=True),
     Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="x"), further=True),
     Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm), further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "other_signature"),
     ban=Ban(NORMS, "`nn.LayerNorm`, `F.layer_norm` and their relatives"),
     working=r"""
 class LayerNorm(nn.LayerNorm):

@@ -25,6 +25,9 @@ EXERCISE = Exercise(
     Check("a row of zeros stays zeros", 0.25, _zeros, further=True),
     Check("gradients reach x and weight", 0.25, gradients(norm), further=True),
     Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm, by_name=True), further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     ban=Ban(NORMS, "`nn.RMSNorm`, `F.rms_norm`, `nn.LayerNorm` and their relatives"),
     working=r"""
 class RMSNorm(nn.RMSNorm):

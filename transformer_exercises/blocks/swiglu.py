@@ -55,4 +55,7 @@ EXERCISE = Exercise(
     Check("each position on its own", 0.25, positions(_module)),
     Check("gradients reach x and every matrix", 0.25, gradients(_module, 9), further=True),
     Check("x unchanged, modules independent, float64, device", 0.5, manners(_module, 9, by_name=True), further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
 )

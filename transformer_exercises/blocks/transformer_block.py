@@ -255,6 +255,9 @@ EXERCISE = Exercise(
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
     Check("gradients reach x and every parameter", 0.75, _gradients, further=True),
     Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     points=8,
     working=r"""
 class TransformerBlock(nn.Module):

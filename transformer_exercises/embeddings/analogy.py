@@ -110,6 +110,9 @@ EXERCISE = Exercise(
     Check("made of the rows as they are", 0.25, _raw, further=True),
     Check("a Python int", 0.25, _int, further=True),
     Check("float64, weight unchanged", 0.3, _manners, further=True),
+    takes="number",
+    gives="number",
+    harmless=("rounded", "global_generator"),
     working=r"""
 def analogy(a, b, c, weight):
     cosines = F.cosine_similarity(weight[b] - weight[a] + weight[c], weight, dim=-1)

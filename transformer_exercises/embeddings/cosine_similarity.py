@@ -100,6 +100,9 @@ EXERCISE = Exercise(
     Check("short and long vectors", 0.25, _lengths, further=True),
     Check("gradients", 0.5, _gradient, further=True),
     Check("float64, inputs unchanged, device", 0.4, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("list_returned", "global_generator"),
     working=r"""
 def cosine_similarity(a, b):
     return F.cosine_similarity(a, b, dim=-1)

@@ -168,6 +168,9 @@ EXERCISE = Exercise(
     Check("an id beyond the last row is an IndexError", 0.3, _refuses(5, [0, 5, 1], [[1, 2], [3, 1000]])),
     Check("a negative id is an IndexError", 0.3, _refuses(-1, [0, 4, -1], [[1, -5], [3, 2]], [-6])),
     Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature", "global_generator"),
     working=r"""
 class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim):

@@ -38,6 +38,9 @@ def _parameters() -> Cases:
 EXERCISE = Exercise(
     Check("the number of parameters", 0.5, _parameters),
     Check("mebibytes in float32", 0.5, asks("embedding_cost", same=_same_memory)(_tables)),
+    takes="number",
+    gives="tuple",
+    harmless=("global_generator",),
     working=r"""
 def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight

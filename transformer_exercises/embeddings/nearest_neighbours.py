@@ -104,6 +104,9 @@ EXERCISE = Exercise(
     Check("excluded ids stay out when all others are dissimilar", 0.35, _negative),
     Check("a row of zeros has cosine 0", 0.4, _zero_rows, further=True),
     Check("a LongTensor, inputs unchanged, float64, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
     working=r"""
 def nearest_neighbours(query, weight, k, exclude=()):
     order = F.cosine_similarity(query, weight, dim=-1).sort(descending=True).indices

@@ -76,6 +76,9 @@ EXERCISE = Exercise(
     Check("gradients reach the table", 0.25, _gradient, further=True),
     Check("float64, no ids at all, inputs unchanged", 0.25, _manners, further=True),
     Check("stays on the inputs' device", 0.1, _device, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("global_generator",),
     working=r"""
 def one_hot_lookup(ids, weight):
     return F.linear(F.one_hot(ids, len(weight)).to(weight.dtype), weight.mT)

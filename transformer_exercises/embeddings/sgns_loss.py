@@ -60,6 +60,9 @@ EXERCISE = Exercise(
     Check("stable for scores of ±1e4", 1.0, _stable, further=True),
     Check("gradients reach centre, context and negatives", 1.0, _gradient, further=True),
     Check("float64, inputs unchanged, device", 0.75, _manners, further=True),
+    takes="tensor",
+    gives="scalar",
+    harmless=("single_precision", "squeezed", "list_returned", "global_generator"),
     working=r"""
 def sgns_loss(centre, context, negatives):
     scores = torch.cat([context[:, None], negatives], dim=1) @ centre[:, :, None]

@@ -75,4 +75,7 @@ EXERCISE = Exercise(
     Check("words that occur more than once", 0.75, _repeated),
     Check("short texts, wide windows, no window", 1.0, _edges),
     Check("a list of tuples, input unchanged", 0.5, _manners, further=True),
+    takes="list",
+    gives="list",
+    harmless=("global_generator",),
 )

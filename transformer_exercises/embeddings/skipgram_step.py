@@ -118,4 +118,7 @@ EXERCISE = Exercise(
     Check("stable for scores of ±1e4", 0.5, _stable, further=True),
     Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
     Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
+    takes="tensor",
+    gives="pair",
+    harmless=("gradient_cut_off", "squeezed"),
 )

@@ -140,5 +140,16 @@ EXERCISE = Exercise(
     Check("only new tokens computed, inputs unchanged", 0.5, _work, further=True),
     Check("float64", 0.25, _double, further=True),
     Check("stays on the inputs' device", 0.25, _device, further=True),
+    takes="other",
+    gives="pair",
+    harmless=(
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "other_signature",
+        "global_generator",
+    ),
     points=5,
 )

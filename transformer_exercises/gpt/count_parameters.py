@@ -49,4 +49,7 @@ EXERCISE = Exercise(
     Check("GPT-2's sizes and others", 1.5, _counted),
     Check("without biases, without tied weights", 1.0, _switched),
     Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, further=True),
+    takes="other",
+    gives="number",
+    harmless=("rounded", "other_signature", "global_generator"),
 )

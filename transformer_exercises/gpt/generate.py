@@ -221,4 +221,7 @@ EXERCISE = Exercise(
     Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
     Check("chance comes from the generator alone", 0.5, _chance, further=True),
     Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
+    takes="other",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "other_signature"),
 )

@@ -140,4 +140,7 @@ EXERCISE = Exercise(
     Check("chance comes from the generator alone", 0.25, _chance),
     Check("a text that is too short is a ValueError", 0.25, _short),
     Check("dtype, device, input unchanged", 0.25, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "other_signature"),
 )

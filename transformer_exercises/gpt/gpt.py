@@ -351,5 +351,8 @@ EXERCISE = Exercise(
     Check("small weights to start with, first loss ln V", 0.75, _start),
     Check("dropout in training only", 0.5, _dropout),
     Check("float64, device, several models, GPT-2 small's size", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="dict",
+    harmless=("other_signature", "global_generator", "error_of_another_type", "bad_input_accepted"),
     points=8,
 )

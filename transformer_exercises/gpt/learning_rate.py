@@ -66,4 +66,7 @@ EXERCISE = Exercise(
     Check("cosine from the peak to the floor", 1.0, _cosine),
     Check("constant after max_steps", 0.75, _after),
     Check("without warm-up, with a single step; a plain float", 0.5, _edges, further=True),
+    takes="number",
+    gives="number",
+    harmless=("other_signature", "global_generator"),
 )

@@ -141,4 +141,7 @@ EXERCISE = Exercise(
     Check("a run that goes on from it has the undisturbed losses", 1.5, _goes_on),
     Check("a snapshot: training on does not change it", 1.0, _snapshot),
     Check("the step; states that a file can hold", 0.5, _form),
+    takes="other",
+    gives="dict",
+    harmless=("other_signature", "global_generator"),
 )

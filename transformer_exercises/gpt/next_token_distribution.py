@@ -189,6 +189,9 @@ EXERCISE = Exercise(
     Check("gradients reach the logits", 0.25, _gradient, further=True),
     Check("stays on the device of the logits", 0.25, _device, further=True),
     Check("values out of range are ValueErrors", 0.25, _refused),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     working=r"""
 def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):

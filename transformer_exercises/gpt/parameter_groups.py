@@ -167,4 +167,7 @@ EXERCISE = Exercise(
     Check("what decays, and what does not", 1.5, each(*_PLAIN)(_sorts)),
     Check("shared and frozen parameters", 1.0, each(*_SHARED)(_sorts)),
     Check("two groups as AdamW takes them, the model as it was", 0.5, _form),
+    takes="other",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
 )

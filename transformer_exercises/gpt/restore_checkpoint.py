@@ -70,4 +70,7 @@ EXERCISE = Exercise(
     Check("the run that goes on has the undisturbed losses", 1.0, _goes_on),
     Check("twice from the same checkpoint", 0.5, _twice),
     Check("the step is returned", 0.5, _step),
+    takes="other",
+    gives="number",
+    harmless=("rounded", "other_signature", "global_generator"),
 )

@@ -148,4 +148,7 @@ EXERCISE = Exercise(
     Check("gradients of earlier steps forgotten", 0.75, _stale),
     Check("the loss before the update, as a float", 0.75, _loss),
     Check("float64, batch unchanged", 0.25, _manners, further=True),
+    takes="other",
+    gives="number",
+    harmless=("other_signature",),
 )

@@ -71,4 +71,7 @@ EXERCISE = Exercise(
     Check("the tokens", 0.75, _names),
     Check("either mode, float64, any device, the model as it was", 0.75, _manners, further=True),
     Check("a text without tokens", 0.25, _refused),
+    takes="other",
+    gives="tuple",
+    harmless=("other_signature", "global_generator"),
 )

@@ -82,5 +82,8 @@ EXERCISE = Exercise(
     Check("the sizes of several models", 1.0, _asks(_SIZES)),
     Check("the number of parameters", 1.0, _parameters),
     Check("whole numbers, and the model as it was", 0.25, _form, further=True),
+    takes="other",
+    gives="dict",
+    harmless=("other_signature", "global_generator"),
     points=2,
 )

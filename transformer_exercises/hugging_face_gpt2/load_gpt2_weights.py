@@ -208,4 +208,7 @@ EXERCISE = Exercise(
     Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, further=True),
     Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), further=True),
     Check("models of other sizes", 0.5, _refused, further=True),
+    takes="other",
+    gives="other",
+    harmless=("other_signature", "global_generator"),
 )

@@ -110,5 +110,8 @@ EXERCISE = Exercise(
     Check("float64, to the last digit", 0.125, _precision, further=True),
     Check("stream and model as they were", 0.125, _manners, further=True),
     Check("a stream of another width", 0.125, _refused, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     points=2,
 )

@@ -71,5 +71,8 @@ EXERCISE = Exercise(
     Check("a float, even when tokens are very unlikely", 0.5, _float, further=True),
     Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
     Check("texts that are too short or too long", 0.5, _refused),
+    takes="other",
+    gives="number",
+    harmless=("rounded", "other_signature", "global_generator"),
     points=3,
 )

@@ -101,5 +101,8 @@ EXERCISE = Exercise(
     Check("pairs of a string, its space included, and a float", 0.5, _form, further=True),
     Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
     Check("a prompt of one token, and of none", 0.25, _refused),
+    takes="other",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
     points=3,
 )

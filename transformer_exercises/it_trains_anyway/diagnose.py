@@ -227,4 +227,7 @@ EXERCISE = Exercise(
     Check("a loss of another token than the next", 0.5, _about("shift", 7)),
     Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
     Check("the model and the batch stay as they were", 0.25, _manners, further=True),
+    takes="other",
+    gives="text",
+    harmless=("other_signature", "global_generator"),
 )

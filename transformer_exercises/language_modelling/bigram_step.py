@@ -85,6 +85,9 @@ EXERCISE = Exercise(
     Check("stable for logits of ±1e4", 0.5, _stable, further=True),
     Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
     Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "squeezed", "other_signature"),
     working=r"""
 def bigram_step(logits, ids, learning_rate):
     table = torch.nn.Parameter(logits.detach().clone())

@@ -120,4 +120,7 @@ EXERCISE = Exercise(
     Check("tokens as often as their probabilities say", 0.75, _shares),
     Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
     Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
+    takes="tensor",
+    gives="list",
+    harmless=("other_signature",),
 )

@@ -125,4 +125,7 @@ EXERCISE = Exercise(
     Check("any number of leading dimensions", 0.75, _leading, further=True),
     Check("gradients reach every part", 0.5, _gradient, further=True),
     Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
 )

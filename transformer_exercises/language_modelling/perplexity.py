@@ -56,4 +56,7 @@ EXERCISE = Exercise(
     Check("a tensor gives a tensor of its shape", 0.4, _tensors),
     Check("gradients", 0.1, _gradient, further=True),
     Check("dtype kept, inputs unchanged, any device", 0.1, _manners, further=True),
+    takes="number",
+    gives="number",
+    harmless=("other_signature",),
 )

@@ -65,6 +65,9 @@ EXERCISE = Exercise(
     Check("one token: 0; an impossible step: −inf", 0.5, _edges, further=True),
     Check("gradients", 0.25, _gradient, further=True),
     Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
+    takes="tensor",
+    gives="scalar",
+    harmless=("squeezed", "list_returned", "other_signature"),
     working=r"""
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")

@@ -42,4 +42,7 @@ EXERCISE = Exercise(
     Check("causal and padding together, for many batches", 2.5, _values),
     Check("without padding it is the causal mask", 1.0, _full),
     Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
 )

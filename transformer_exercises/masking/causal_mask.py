@@ -28,6 +28,16 @@ def _device() -> Cases:
 EXERCISE = Exercise(
     Check("True exactly above the diagonal", 1.5, _causal),
     Check("made on the device that is asked for", 0.5, _device),
+    takes="number",
+    gives="tensor",
+    harmless=(
+        "gradient_cut_off",
+        "single_precision",
+        "single_precision_inside",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     working=r"""
 def causal_mask(T, device=None):
     return nn.Transformer.generate_square_subsequent_mask(T, device=device).isinf()

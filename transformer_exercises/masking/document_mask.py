@@ -58,4 +58,7 @@ EXERCISE = Exercise(
     Check("batch dimensions", 0.75, _batches),
     Check("ids in any order and of any size", 0.5, _any_order, further=True),
     Check("any integer type, ids unchanged, any layout and device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
 )

@@ -103,6 +103,9 @@ EXERCISE = Exercise(
     Check("gradients, with fully blocked rows too", 1.0, _gradient, further=True),
     Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
     Check("inputs unchanged, any layout and device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("input_changed",),
     working=r"""
 def masked_softmax(scores, mask):
     bias = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device).masked_fill(mask, -torch.inf)

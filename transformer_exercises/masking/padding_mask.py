@@ -35,6 +35,16 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("True exactly at padding", 1.5, _padding),
     Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=(
+        "gradient_cut_off",
+        "single_precision",
+        "single_precision_inside",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     working=r"""
 def padding_mask(lengths, max_len):
     ones = torch.ones(len(lengths), max_len, dtype=torch.long, device=lengths.device)

@@ -135,5 +135,7 @@ EXERCISE = Exercise(
     Check("other sizes", 0.75, _about({name: (PLAIN | SINGLE_ROWS)[name] for name in CHOSEN}, SIZES)),
     Check("leaks that sleep on small inputs", 0.5, _about(ASLEEP)),
     Check("the global random generator is left alone", 0.5, _future_manners),
+    takes="other",
+    gives="bool",
     points=6,
 )

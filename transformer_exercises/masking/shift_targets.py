@@ -41,4 +41,7 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("inputs and targets, for many shapes", 1.5, _shift),
     Check("ids unchanged, any layout and device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "global_generator"),
 )

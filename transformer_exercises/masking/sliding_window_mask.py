@@ -28,6 +28,9 @@ def _edges() -> Cases:
 EXERCISE = Exercise(
     Check("open within the window, blocked before and after it", 2.0, _slides),
     Check("windows of 1, of T and of more than T", 1.0, _edges),
+    takes="number",
+    gives="tensor",
+    harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
     working=r"""
 def sliding_window_mask(T, window):
     causal = nn.Transformer.generate_square_subsequent_mask(T).isinf()

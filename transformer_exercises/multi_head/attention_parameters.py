@@ -27,6 +27,9 @@ def _without() -> Cases:
 EXERCISE = Exercise(
     Check("with biases", 1.2, _with),
     Check("without biases", 0.8, _without),
+    takes="number",
+    gives="number",
+    harmless=("rounded", "global_generator"),
     working=r"""
 def attention_parameters(embed_dim, bias=True):
     module = nn.MultiheadAttention(embed_dim, 1, bias=bias, device="meta")

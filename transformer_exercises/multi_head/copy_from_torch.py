@@ -129,4 +129,7 @@ EXERCISE = Exercise(
     Check("copied, not shared; theirs unchanged", 0.75, _independent, further=True),
     Check("mine can still be trained", 0.5, _trainable, further=True),
     Check("float64, arguments by name", 0.25, _manners, further=True),
+    takes="other",
+    gives="other",
+    harmless=("global_generator",),
 )

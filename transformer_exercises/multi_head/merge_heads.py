@@ -50,6 +50,9 @@ EXERCISE = Exercise(
     Check("gives back what was split", 0.5, _inverse, further=True),
     Check("gradients", 0.25, _gradient, further=True),
     Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("global_generator",),
     working=r"""
 def merge_heads(x):
     return x.movedim(1, 2).flatten(2)

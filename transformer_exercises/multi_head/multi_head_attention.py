@@ -211,6 +211,9 @@ EXERCISE = Exercise(
     Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
     Check("stays on the inputs' device", 0.5, _device, further=True),
     Check("fresh layers differ from each other", 0.25, _start),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
     points=8,
     working=r"""
 class MultiHeadAttention(nn.Module):

@@ -52,6 +52,9 @@ EXERCISE = Exercise(
     Check("a width that cannot be divided is a ValueError", 0.5, _refused),
     Check("gradients", 0.25, _gradient, further=True),
     Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature", "global_generator", "error_returned", "bad_input_accepted"),
     working=r"""
 def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:

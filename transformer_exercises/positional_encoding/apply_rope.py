@@ -125,4 +125,7 @@ EXERCISE = Exercise(
     Check("gradients reach x", 0.5, _gradient, further=True),
     Check("float64 stays float64", 0.5, _precision, further=True),
     Check("inputs unchanged, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("single_precision_inside", "global_generator"),
 )

@@ -156,4 +156,7 @@ EXERCISE = Exercise(
     Check("T > max_len is a ValueError", 0.75, _too_long),
     Check("gradients in the rows used, and in x", 0.5, _gradient, further=True),
     Check("float64, input unchanged, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("squeezed", "other_signature", "global_generator"),
 )

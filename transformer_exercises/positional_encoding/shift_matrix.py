@@ -59,4 +59,15 @@ EXERCISE = Exercise(
     Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), further=True),
     Check("an odd d_model is a ValueError", 0.5, ODD),
     Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
+    takes="number",
+    gives="tensor",
+    harmless=(
+        "gradient_cut_off",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "list_returned",
+        "array_returned",
+    ),
 )

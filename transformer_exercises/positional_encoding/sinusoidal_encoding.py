@@ -40,4 +40,14 @@ EXERCISE = Exercise(
     Check("tables of no, one and thousands of rows", 0.5, LENGTHS, further=True),
     Check("an odd d_model is a ValueError", 0.75, ODD),
     Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
+    takes="number",
+    gives="tensor",
+    harmless=(
+        "gradient_cut_off",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "list_returned",
+        "array_returned",
+    ),
 )

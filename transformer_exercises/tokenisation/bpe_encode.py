@@ -46,6 +46,9 @@ EXERCISE = Exercise(
     Check("each merge everywhere, until none is left", 1.25, asked(*EVERYWHERE)),
     Check("characters without a merge stay single", 0.5, asked(*SINGLE)),
     Check("a list, the empty word, `merges` unchanged", 0.5, asked(*SHORT, changes="merges"), further=True),
+    takes="str",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
     working=r"""
 from tokenizers import models
 

@@ -62,4 +62,7 @@ EXERCISE = Exercise(
     Check("ids in the sorted order of the characters", 0.5, _vocabularies(TEXTS, _sorted)),
     Check("`itos` is the inverse of `stoi`", 0.3, _vocabularies(TEXTS, _inverse)),
     Check("empty and short texts, a tuple of dictionaries", 0.2, _vocabularies(SHORT, _exact), further=True),
+    takes="str",
+    gives="tuple",
+    harmless=("other_signature", "global_generator"),
 )

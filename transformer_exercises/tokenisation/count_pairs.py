@@ -39,6 +39,9 @@ EXERCISE = Exercise(
     Check("symbols of several characters", 0.4, asked(*SYMBOLS), further=True),
     Check("pairs that occur several times in a word", 0.4, asked(*REPEATED), further=True),
     Check("no words, very short words, input unchanged", 0.2, asked(*SHORT, changes="words"), further=True),
+    takes="dict",
+    gives="dict",
+    harmless=("other_signature", "global_generator"),
     working=r"""
 def count_pairs(words):
     pairs = defaultdict(int)

@@ -25,4 +25,7 @@ EXERCISE = Exercise(
     Check("the text that the ids stand for", 0.5, asked(*TEXTS, *ODD_TEXTS)),
     Check("an unknown id is a ValueError that names it", 0.35, asked.refuses(UNKNOWN, ALIKE)),
     Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), further=True),
+    takes="list",
+    gives="str",
+    harmless=("other_signature", "global_generator"),
 )

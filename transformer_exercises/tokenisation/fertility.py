@@ -115,4 +115,7 @@ EXERCISE = Exercise(
     Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), further=True),
     Check("plain floats, `texts` unchanged", 0.3, _rates((make_bytes, TWO), plain=True), further=True),
     Check("a text without words is a ValueError", 0.2, _empty),
+    takes="other",
+    gives="dict",
+    harmless=("other_signature", "global_generator"),
 )

@@ -58,4 +58,7 @@ EXERCISE = Exercise(
     Check("special tokens stand for their text", 0.4, asked(*NAMED)),
     Check("an unknown id is a ValueError that names it", 0.5, asked.refuses(UNKNOWN, ALIKE)),
     Check("a string, the empty list, inputs unchanged", 0.35, SHORT),
+    takes="list",
+    gives="str",
+    harmless=("other_signature", "global_generator"),
 )

@@ -22,6 +22,9 @@ EXERCISE = Exercise(
     Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
     Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
     Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
+    takes="tuple",
+    gives="tuple",
+    harmless=("other_signature", "global_generator"),
     working=r"""
 def merge_pair(symbols, pair):
     merged, i = (), 0

@@ -34,6 +34,9 @@ EXERCISE = Exercise(
     Check("signs and emoji belong to words", 0.5, asked(*SIGNS)),
     Check("white space of every kind", 0.5, asked(*WHITE_SPACE)),
     Check("a list, also of empty and very short texts", 0.25, asked(*SHORT, changes="text"), further=True),
+    takes="str",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
     points=4,
     working=r"""
 from tokenizers import Regex, pre_tokenizers

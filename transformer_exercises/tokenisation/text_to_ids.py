@@ -53,4 +53,7 @@ EXERCISE = Exercise(
     Check("no merge crosses from one piece to the next", 1.0, asked(*APART)),
     Check("special tokens are one id, found before all else", 1.0, asked(*NAMED)),
     Check("a list of int, the empty text, the tables unchanged", 0.5, SHORT),
+    takes="str",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
 )

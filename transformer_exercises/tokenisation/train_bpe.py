@@ -36,4 +36,7 @@ EXERCISE = Exercise(
     Check("merges build on earlier merges", 1.0, asked(*GROWING)),
     Check("stops early, no merges, no words", 1.0, asked(*ENDS)),
     Check("a list of tuples, input unchanged", 0.5, MANNERS, further=True),
+    takes="dict",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
 )

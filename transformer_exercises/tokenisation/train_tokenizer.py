@@ -156,6 +156,9 @@ EXERCISE = Exercise(
     Check("at most vocab_size entries, all bytes among them", 0.75, _size_kept),
     Check("learns from all texts, which may be readable only once", 0.75, _learns_from_all),
     Check("a tokenizers.Tokenizer", 0.25, _returns(EARLY, 290, "on few texts", ["The dog drinks."], strict=True)),
+    takes="other",
+    gives="list",
+    harmless=("other_signature", "global_generator"),
     working=r"""
 def train_tokenizer(texts, vocab_size):
     from tokenizers import ByteLevelBPETokenizer, Tokenizer

@@ -194,4 +194,7 @@ EXERCISE = Exercise(
     Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, further=True),
     Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
     Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
+    takes="other",
+    gives="list",
+    harmless=("bad_input_accepted",),
 )

@@ -132,4 +132,7 @@ EXERCISE = Exercise(
     Check("smoothing, as sacrebleu does it", 1.0, _smoothing),
     Check("nothing matches, short and empty sentences", 0.75, _nothing),
     Check("lists unchanged, unequal numbers refused", 0.5, _manners, further=True),
+    takes="list",
+    gives="number",
+    harmless=("global_generator", "error_returned", "bad_input_accepted"),
 )

@@ -259,4 +259,7 @@ EXERCISE = Exercise(
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
     Check("gradients reach x, memory and every parameter", 0.75, _gradient, further=True),
     Check("inputs unchanged, blocks independent, float64, device", 0.5, _manners, further=True),
+    takes="tensor",
+    gives="tensor",
+    harmless=("other_signature",),
 )

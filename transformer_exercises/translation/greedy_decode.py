@@ -98,4 +98,6 @@ EXERCISE = Exercise(
     Check("any bos_id and eos_id", 0.5, _other_ids, further=True),
     Check("stops when all rows have ended", 0.25, _stops),
     Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
+    takes="other",
+    gives="list",
 )

@@ -105,6 +105,9 @@ EXERCISE = Exercise(
     Check("a pad_id outside the vocabulary", 0.25, _outside, further=True),
     Check("inputs unchanged, float64, any layout and device", 0.25, _manners, further=True),
     Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
+    takes="tensor",
+    gives="scalar",
+    harmless=("double_precision", "squeezed", "python_number", "list_returned"),
     working=r"""
 def label_smoothed_loss(logits, targets, smoothing, pad_id):
     if smoothing < 0 or smoothing > 1:

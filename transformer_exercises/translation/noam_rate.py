@@ -45,4 +45,7 @@ EXERCISE = Exercise(
     Check("the peak and the decay after it", 0.75, _at()),
     Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, further=True),
     Check("a step below 1 is a ValueError", 0.25, _refusals),
+    takes="number",
+    gives="number",
+    harmless=("text_returned", "other_signature", "global_generator"),
 )

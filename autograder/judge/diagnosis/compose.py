@@ -59,7 +59,7 @@ def _changes(name: str, version: str) -> tuple[Change, ...] | None:
 
 
 @functools.cache
-def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
+def _slips(name: str) -> dict[str, tuple[type[CommonMistake], int]]:
     """Return the slips made from the reference, by source: the slip, and the version's number among its own."""
     declared = exercise(name)
     return {
@@ -69,7 +69,7 @@ def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
     }
 
 
-def _slipped(name: str, source: str, slip: CommonMistake, number: int) -> str | None:
+def _slipped(name: str, source: str, slip: type[CommonMistake], number: int) -> str | None:
     declared = exercise(name)
     made = declared.slipped(slip, source)
     known = sum(other is slip for other, _ in _slips(name).values())

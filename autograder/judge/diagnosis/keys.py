@@ -23,7 +23,7 @@ from ...spec import course
 
 PACKAGE = Path(__file__).parents[2]
 DECIDING = Path(__file__).with_name("signatures.py")  # with everything it imports
-MANNER = ("further",)  # keyword arguments left out: answers do not depend on them
+MANNER = ("further", "takes", "gives", "harmless")  # keyword arguments left out: answers do not depend on them
 STATEMENT_ENDS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 DISTRIBUTIONS = ("torch", "numpy", "tokenizers", "transformers")
 IMPORT = re.compile(

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...judge.diagnosis.behaviour import alike
-from ...spec.course import answers_file, names, root
+from ...spec.course import mistakes_file, names, root
 from .bare_code import shortest
 from .data import Answer, Assignment, ClassData
 
@@ -41,9 +41,25 @@ class Group:
         return sum(answer.points - answer.earned for answer in self.answers)
 
     def entry(self) -> str:
-        """Return lines for the exercise's catalogue of mistakes; the instructor fills in the name and the sentence."""
-        indented = textwrap.indent(self.example, "  ")
-        return f"name_of_the_mistake: The sentence that you would say to them.\n- |\n{indented}"
+        """Return a class for the exercise's module of mistakes; the instructor fills in the name and the sentence."""
+        return ENTRY.format(code=_literal(self.example))
+
+
+ENTRY = '''\
+class name_of_the_mistake(Misconception):
+    """The sentence that you would say to them."""
+
+    code = {code}
+'''
+
+
+def _literal(program: str) -> str:
+    """Return a program as a string, over several lines and indented as in a class if its quotes allow that."""
+    quotes = "'''" if '"""' in program else '"""'
+    if quotes in program:
+        return repr(program)
+    raw = "r" if "\\" in program else ""
+    return f"{raw}{quotes}\n{textwrap.indent(program, '    ')}\n    {quotes}"
 
 
 def groups(data: ClassData) -> list[Group]:
@@ -66,7 +82,7 @@ def _of(assignment: Assignment) -> Iterable[Group]:
 
 
 def show(found: Sequence[Group], console: Console, most: int) -> None:
-    """Print at most `most` groups, with lines for the catalogue."""
+    """Print at most `most` groups, with a class for the catalogue."""
     if not found:
         console.print("Every wrong answer that could be judged has its name.", highlight=False)
         return
@@ -81,8 +97,8 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
 
 
 WHAT_TO_DO = (
-    "What one of them is, you say once: put such lines into the exercise's file of answers, with the name and your "
-    "sentence (CONTRIBUTING.md), and run `autograder grade` again: whoever answers like that gets the sentence."
+    "What one of them is, you say once: put such a class into the exercise's module of mistakes, with the name and "
+    "your sentence (CONTRIBUTING.md), and run `autograder grade` again: whoever answers like that gets the sentence."
 )
 
 
@@ -91,6 +107,6 @@ def _group_lines(rank: int, group: Group) -> Iterator[str]:
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
         yield f"   {title}: {message}"
-    file = answers_file(group.exercise) if group.exercise in names() else Path("its file of answers")
+    file = mistakes_file(group.exercise) if group.exercise in names() else Path("its module of mistakes")
     yield f"   {file.relative_to(root()) if file.is_absolute() else file}:"
     yield textwrap.indent(group.entry(), "     ")

@@ -19,4 +19,7 @@ def _counts(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("every word and how often it occurs", 2, _counts),
+    takes="string",
+    gives="dict",
+    harmless=("global_generator",),
 )

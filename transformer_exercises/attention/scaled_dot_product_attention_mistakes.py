@@ -1,0 +1,818 @@
+"""Wrong and right answers to `scaled_dot_product_attention`. The reference (05-attention):
+
+def scaled_dot_product_attention(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)  # (..., T, S)
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))  # exp(-inf) is exactly 0
+    weights = torch.softmax(scores, dim=-1)  # (..., T, S)
+    return weights @ V, weights  # (..., T, d_v), (..., T, S)
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+SCORES = "Q @ K.transpose(-2, -1) / math.sqrt(d_k)"
+MASKED = 'scores.masked_fill(mask, float("-inf"))'
+
+# Right answers in other styles
+
+
+class einsum(RightAnswer):
+    edits = {
+        SCORES: 'torch.einsum("...td,...sd->...ts", Q, K) * d_k ** -0.5',
+        MASKED: 'torch.where(mask, torch.tensor(float("-inf"), dtype=scores.dtype), scores)',
+        "weights @ V": 'torch.einsum("...ts,...sd->...td", weights, V)',
+    }
+
+
+class scaled_query_additive_mask(RightAnswer):
+    edits = {
+        SCORES: "(Q / d_k ** 0.5) @ K.mT",
+        MASKED: "scores + torch.zeros_like(scores).masked_fill(mask, -torch.inf)",
+        "torch.softmax(scores, dim=-1)": "F.softmax(scores, dim=-1)",
+        "weights @ V": "weights.matmul(V)",
+    }
+
+
+class float64_inside(RightAnswer):
+    edits = {
+        "d_k =": """
+            kind = Q.dtype
+            Q, K, V = (t.to(torch.float64) for t in (Q, K, V))
+            d_k =
+        """,
+        "weights @ V, weights": "torch.matmul(weights, V).to(kind), weights.to(kind)",
+    }
+
+
+class own_softmax(RightAnswer):
+    edits = {"torch.softmax(": "softmax("}
+
+
+# Mistakes
+
+
+class no_scale(Minor):
+    """This is attention without its scale: the scores are not divided by √d_k."""
+
+    edits = {"/ math.sqrt(d_k)": ""}
+
+
+class scale_d_k(Minor):
+    """The scores are divided by d_k instead of its root (or by the root twice)."""
+
+    edits = {"math.sqrt(d_k)": "d_k"}
+
+
+class scale_up(Minor):
+    """The scores are multiplied by √d_k instead of divided by it."""
+
+    edits = {"/": "*"}
+
+
+class scale_d_v(Misconception):
+    """The scores are divided by √d_v, the width of the values: what makes dot products grow is d_k."""
+
+    edits = {"Q.shape": "V.shape"}
+
+
+class scale_keys(Misconception):
+    """The scores are divided by √S, the number of keys: what makes dot products grow is the width d_k."""
+
+    edits = {"Q.shape[-1]": "K.shape[-2]"}
+
+
+class scale_queries(Misconception):
+    """The scores are divided by √T, the number of queries: the width is Q.shape[-1], not Q.shape[-2]."""
+
+    edits = {"[-1]": "[-2]"}
+
+
+class scale_fixed(Misconception):
+    """The scores are always divided by the same number (√64 = 8, as in the paper), whatever the width of Q."""
+
+    edits = {"math.sqrt(d_k)": ["math.sqrt(64)", "math.sqrt(512)", "2.0"]}
+
+
+class scale_rounded(Minor):
+    """The root of d_k is rounded to a whole number, so it is right for 4, 9 and 64 only."""
+
+    edits = {"math.sqrt(d_k)": ["int(math.sqrt(d_k))", "round(math.sqrt(d_k))", "math.ceil(math.sqrt(d_k))"]}
+
+
+class scale_almost(Minor):
+    """The scores are divided by the root of nearly d_k (d_k − 1, an added ε): it is √d_k itself."""
+
+    edits = {
+        "math.sqrt(d_k)": [
+            "math.sqrt(d_k - 1)",
+            "math.sqrt(d_k + 1)",
+            "(math.sqrt(d_k) + 1e-6)",
+            "(math.sqrt(d_k) + 1e-8)",
+        ]
+    }
+
+
+class scale_half(Minor):
+    """The scores are divided by d_k / 2 or 2√d_k instead of √d_k: write `d_k ** 0.5`."""
+
+    edits = {"math.sqrt(d_k)": ["(d_k * 0.5)", "(2 * math.sqrt(d_k))", "math.sqrt(2 * d_k)"]}
+
+
+class scale_squared(Minor):
+    """The scores are divided by the square of d_k instead of its root."""
+
+    edits = {"math.sqrt(d_k)": "d_k**2"}
+
+
+class scale_standard_deviation(Misconception):
+    """The scores are divided by their own standard deviation: √d_k does not depend on them."""
+
+    edits = {
+        ") / math.sqrt(d_k": [
+            ")\nscores = scores / (scores.var(dim=-1, keepdim=True, unbiased=False) + 1e-12).sqrt(",
+            ")\nscores = scores / scores.std(",
+            ")\nscores = scores / scores.std(dim=-1, keepdim=True",
+        ]
+    }
+
+
+class vectors_normalised(Misconception):
+    """Queries and keys are scaled to length 1 (cosine similarity): Q Kᵀ / √d_k is asked for."""
+
+    edits = {
+        SCORES: [
+            "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT / math.sqrt(d_k)",
+            "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT",
+        ]
+    }
+
+
+class scale_first_dim(Minor):
+    """The width is read from shape[0], which is the batch or the number of queries: shape[-1]."""
+
+    edits = {"[-1]": "[0]"}
+
+
+class scale_dim_one(Minor):
+    """The width is read from shape[1], which is d_k for a single matrix only: shape[-1]."""
+
+    edits = {"[-1]": "[1]"}
+
+
+class scale_after(Misconception):
+    """The weights are divided, after the softmax, so they no longer sum to 1: divide the scores."""
+
+    edits = {
+        "(scores, dim=-1)": ["(scores, dim=-1) / math.sqrt(d_k)", "(scores, dim=-1) / math.sqrt(K.shape[-2])"],
+        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": "scores = Q @ K.transpose(-2, -1)",
+    }
+
+
+class scale_output(Misconception):
+    """The output is divided by √d_k instead of the scores."""
+
+    based_on = no_scale
+    edits = {"@ V": "@ V / math.sqrt(d_k)"}
+
+
+class scale_fourth_root(Minor):
+    """The scores are divided by the fourth root of d_k: half the power, or one of Q and K only."""
+
+    edits = {"math.sqrt(d_k)": "d_k ** 0.25"}
+
+
+class scale_log(Misconception):
+    """The scores are divided by log d_k instead of √d_k."""
+
+    edits = {"sqrt(d_k)": "log(d_k + 1e-12)"}
+
+
+class softmax_queries(Misconception):
+    """The softmax runs over the queries (dim=-2): each query shares out its attention over the keys, dim=-1."""
+
+    edits = {"=-1": "=-2"}
+
+
+class softmax_dim_one(Misconception):
+    """The softmax runs over dim=1, the keys of a single matrix, the queries of a batch: dim=-1."""
+
+    edits = {"=-": "="}
+
+
+class softmax_dim_zero(Misconception):
+    """The softmax runs over dim=0, the batch or the queries: each query shares over the keys, dim=-1."""
+
+    edits = {"=-1": "=0"}
+
+
+class softmax_everywhere(shared_mistakes.softmax_everywhere):
+    edits = {", dim=-1": [".flatten(-2), dim=-1).reshape(scores.shape", ".flatten(), dim=-1).reshape(scores.shape"]}
+
+
+class softmax_dim_guessed(Misconception):
+    """The softmax has no `dim`, so PyTorch guesses it from the number of dimensions: dim=-1."""
+
+    edits = {"torch.softmax(scores, dim=-1)": "F.softmax(scores)"}
+
+
+class softmax_twice(Misconception):
+    """The softmax is applied twice, which flattens the weights."""
+
+    edits = {"scores,": "torch.softmax(scores, dim=-1),"}
+
+
+class one_only(Misconception):
+    """Each query takes only the best key (argmax), and no gradient reaches Q and K: a softmax blends all."""
+
+    edits = {"torch.softmax(scores, dim=-1)": "F.one_hot(scores.argmax(dim=-1), K.shape[-2]).to(Q.dtype)"}
+
+
+class clamped(Misconception):
+    """The scores are clamped, so that large ones become equal. A stable softmax needs no such limit."""
+
+    edits = {"if": ["scores = scores.clamp(-30, 30)\nif", "scores = scores.clamp(max=80)\nif"]}
+
+
+class mask_ignored(Misconception):
+    """The mask is ignored: a key that it blocks must get a weight of exactly 0."""
+
+    edits = {"mask is not None": "False"}
+
+
+class mask_inverted(Misconception):
+    """The mask is read the wrong way round: here True = blocked."""
+
+    edits = {"(mask": "(~mask"}
+
+
+class mask_after(Misconception):
+    """Blocked weights are set to zero after the softmax, so rows no longer sum to 1: block the scores with −inf."""
+
+    edits = {
+        "weights = torch.softmax(scores, dim=-1)": "",
+        "if mask is not None:": "weights = torch.softmax(scores, dim=-1)\nif mask is not None:",
+        'scores = scores.masked_fill(mask, float("-inf"))': "weights = weights.masked_fill(mask, 0.0)",
+    }
+
+
+class mask_output_only(Misconception):
+    """The mask reaches only one of the two results, the weights or the output."""
+
+    edits = {
+        "return weights": """
+            free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)
+            return free
+        """
+    }
+
+
+class weights_before_mask(Misconception):
+    """The weights that are returned are those before masking: return the ones that made the output."""
+
+    based_on = mask_output_only
+    edits = {"free @ V, weights": "weights @ V, free"}
+
+
+class mask_multiplied(Misconception):
+    """Blocked scores become 0 (or 1e-9, a slip for −1e9): exp(0) = 1 is no small weight. Fill with −inf."""
+
+    edits = {MASKED: ["scores * ~mask", "scores.masked_fill(mask, 1e-9)"]}
+
+
+class mask_kept_scores(Misconception):
+    """The scores are multiplied by the mask, so that allowed scores become 0 and blocked ones stay."""
+
+    edits = {MASKED: "scores * mask"}
+
+
+class mask_plus_infinity(Misconception):
+    """Blocked scores are filled with +inf (or NaN) instead of −inf, which makes the whole row NaN."""
+
+    edits = {"-inf": "inf"}
+
+
+class mask_times_infinity(Misconception):
+    """The mask is multiplied by −inf: 0 × −inf is NaN, so allowed scores are lost: use masked_fill."""
+
+    edits = {MASKED: 'scores + mask * float("-inf")'}
+
+
+class mask_after_renormalised(Misconception):
+    """Weights are zeroed after the softmax and renormalised, 0/0 if a blocked score is far above."""
+
+    based_on = mask_after
+    edits = {
+        "weights.masked_fill(mask, 0.0)": [
+            "weights * ~mask\nweights = weights / weights.sum(-1, keepdim=True)",
+            "weights * ~mask\nweights = weights / (weights.sum(-1, keepdim=True) + 1e-9)",
+            "weights * ~mask\nweights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)",
+        ]
+    }
+
+
+class mask_below_minimum(Misconception):
+    """Blocked scores are filled with a little less than the smallest, so a blocked key keeps some weight."""
+
+    edits = {
+        MASKED: [
+            "torch.where(mask, scores.amin(dim=-1, keepdim=True) - 50, scores)",
+            "torch.where(mask, scores.min(), scores)",
+            "torch.where(mask, scores.min() - 1, scores)",
+        ]
+    }
+
+
+class mask_convention(Misconception):
+    """The output comes from PyTorch's function, whose mask says True = *allowed*: it is the opposite."""
+
+    edits = {"weights @ V": "F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)"}
+
+
+class mask_in_place(Misconception):
+    """The caller's mask is changed in place: the next layer would get another mask."""
+
+    variants = [
+        mask_inverted.edited({"scores = scores": "mask.logical_not_()\nscores = scores"}),
+        {'(mask, float("-inf"))': '(mask, float("-inf"))\nmask.zero_()'},
+    ]
+
+
+class mask_indexed(Misconception):
+    """`scores[mask] = …` needs a mask of the shape of the scores. It may be smaller: use masked_fill."""
+
+    edits = {'scores = scores.masked_fill(mask, float("-inf"))': 'scores[mask] = float("-inf")'}
+
+
+class mask_as_condition(Minor):
+    """`if mask:` asks a whole tensor for one truth value, which fails: `if mask is not None:`."""
+
+    edits = {"mask is not None": "mask"}
+
+
+class mask_unsqueezed(Misconception):
+    """The mask is given a further dimension (unsqueeze), so shapes no longer fit: it broadcasts by itself."""
+
+    edits = {
+        "mask,": [
+            f"mask.unsqueeze({part},"
+            for part in (
+                "0)",
+                "0) if mask.dim() == 2 else mask",
+                "1) if mask.dim() == 3 else mask",
+                "1)",
+                "1) if mask.dim() == 3 and scores.dim() == 4 else mask",
+            )
+        ]
+    }
+
+
+class mask_sometimes(Misconception):
+    """The mask is used for one number of dimensions only: let it broadcast, whatever its shape."""
+
+    edits = {
+        "not None": [
+            f"not None and {part}"
+            for part in (
+                "scores.dim() == 3",
+                "scores.dim() == 2",
+                "scores.dim() == 4",
+                "mask.dim() == 2",
+                "mask.dim() == 3",
+                "Q.shape == K.shape",
+            )
+        ]
+    }
+
+
+class mask_square_only(Misconception):
+    """The mask is cut or expanded with T in the place of S (or the other way round): it is (..., T, S)."""
+
+    edits = {"(mask": "(mask.expand(*Q.shape[:-2], Q.shape[-2], Q.shape[-2])"}
+
+
+class mask_finite(shared_mistakes.mask_finite):
+    edits = {'float("-inf")': "-1e9"}
+
+
+class mask_too_small(Misconception):
+    """Blocked scores are filled with a small number (−10 or so): the key keeps a visible weight. Use −inf."""
+
+    edits = {'float("-inf")': ["-10.0", "-1.0", "-5.0"]}
+
+
+class mask_added(Misconception):
+    """The boolean mask is added to the scores, which adds 1 to blocked scores. Fill them with −inf."""
+
+    edits = {MASKED: "scores + mask"}
+
+
+class mask_subtracted(Misconception):
+    """A multiple of the mask is subtracted: a finite penalty, which a large difference overcomes. Use −inf."""
+
+    edits = {MASKED: ["scores - 1e9 * mask", "scores - 10 * mask"]}
+
+
+class mask_two_dimensions(Misconception):
+    """One (T, S) matrix of the mask serves the whole batch: it may have leading dimensions."""
+
+    edits = {"(mask": "(mask.reshape(-1, *mask.shape[-2:])[0]"}
+
+
+class mask_transposed(shared_mistakes.mask_transposed):
+    edits = {"(mask": ["(mask.transpose(-2, -1)", "(mask.mT", "(mask.T"]}
+
+
+class swapped_results(Minor):
+    """The two results are the wrong way round: (output, weights) is asked for."""
+
+    edits = {"weights @ V, weights": "weights, weights @ V"}
+
+
+class output_only(Minor):
+    """Only the output is returned; the weights are asked for too."""
+
+    edits = {", weights": ""}
+
+
+class lists_in_the_pair(Minor):
+    """The results are lists of tensors: stack them into tensors with torch.stack."""
+
+    edits = {
+        "weights @ V, weights": [
+            "list(weights @ V), list(weights)",
+            "(weights @ V, weights) if mask is None else (list(weights @ V), list(weights))",
+            "(weights @ V).tolist(), weights.tolist()",
+        ]
+    }
+
+
+class dictionary_returned(Minor):
+    """A dictionary or one joined tensor is returned; return the tuple (output, weights)."""
+
+    edits = {
+        "weights @ V, weights": [
+            "{'output': weights @ V, 'weights': weights}",
+            "torch.cat([weights @ V, weights], dim=-1)",
+        ]
+    }
+
+
+class three_returned(Minor):
+    """Three things are returned (the scores too?); return the pair (output, weights)."""
+
+    edits = {", weights": ", weights, scores"}
+
+
+class scores_returned(Minor):
+    """The raw scores are returned in place of the weights, which come after the softmax."""
+
+    edits = {", weights": ", scores"}
+
+
+class matrix_only(Misconception):
+    """`K.T` and `transpose(0, 1)` move the batch dimension: use `K.transpose(-2, -1)` or `K.mT`."""
+
+    edits = {"transpose(-2, -1)": "T"}
+
+
+class one_batch_dimension_only(Misconception):
+    """Dimensions are counted from the front (`bmm`, `dim=2`), right for one batch dimension only."""
+
+    variants = [
+        {"-2, -1": "1, 2"},
+        {"=-1": "=2"},
+        {"Q @ K.transpose(-2, -1)": "torch.bmm(Q, K.transpose(-2, -1))", "weights @ V": "torch.bmm(weights, V)"},
+    ]
+
+
+class heads_only(Misconception):
+    """Dimensions are counted from the front (`dim=3`), right for two leading ones only: count from the end."""
+
+    variants = [{"-2, -1": "2, 3"}, {"=-1": "=3"}]
+
+
+class dimensions_listed(Misconception):
+    """Only some numbers of dimensions are treated: `transpose(-2, -1)` and `@` take any."""
+
+    edits = {
+        "d_k =": [
+            "if Q.dim() > 4: raise ValueError('dimensions')\nd_k =",
+            "if Q.dim() > 3: raise ValueError('dimensions')\nd_k =",
+            "if Q.dim() > 4: raise UnboundLocalError('K_transposed')\nd_k =",
+            "assert Q.dim() <= 4\nd_k =",
+            "B, T, d = Q.shape\nd_k =",
+            "B, H, T, d = Q.shape\nd_k =",
+            "T, d = Q.shape\nd_k =",
+        ]
+    }
+
+
+class view_needed(shared_mistakes.view_needed):
+    edits = {"d_k =": "Q, K, V = (t.view(-1, *t.shape[-2:]).view(t.shape) for t in (Q, K, V))\nd_k ="}
+
+
+class batch_flattened(Misconception):
+    """The batch is flattened into one long sequence, so queries of one sequence look at keys of another."""
+
+    edits = {
+        "d_k =": """
+            shape = Q.shape
+            Q, K, V = (t.reshape(-1, t.shape[-1]) for t in (Q, K, V))
+            d_k =
+        """,
+        "weights @ V": "(weights @ V).reshape(*shape[:-1], V.shape[-1])",
+    }
+
+
+class reshape_for_transpose(Misconception):
+    """`view` or `reshape` re-cuts the numbers of K into other rows: use `transpose(-2, -1)`."""
+
+    edits = {"transpose(-2, -1)": "reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])"}
+
+
+class keys_as_queries(Misconception):
+    """Queries and keys are swapped: the scores are K Qᵀ, so rows and columns change places."""
+
+    edits = {"Q @ K": "K @ Q"}
+
+
+class square_only(Misconception):
+    """Queries and keys are swapped and the result turned back: right by chance, where T = S."""
+
+    edits = {"Q @ K.transpose(-2, -1)": "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])"}
+
+
+class values_ignored(Misconception):
+    """The output is made of the keys instead of the values."""
+
+    edits = {"@ V": "@ K"}
+
+
+class query_ignored(Fundamental):
+    """The keys are compared with themselves: Q plays no part in the scores."""
+
+    edits = {"Q @": "K @"}
+
+
+class uniform(Fundamental):
+    """All weights are equal: Q and K play no part."""
+
+    edits = {SCORES: "0 * (Q @ K.transpose(-2, -1))"}
+
+
+class values_returned(Fundamental):
+    """V is returned unchanged as the output."""
+
+    edits = {"weights @ V": "V"}
+
+
+class no_softmax(Misconception):
+    """The scaled scores are used as weights without a softmax."""
+
+    edits = {"torch.softmax(scores, dim=-1)": "scores"}
+
+
+class exponentials_only(Misconception):
+    """The exponentials of the scores are not divided by their sum, so the rows do not sum to 1."""
+
+    edits = {"softmax(scores, dim=-1)": "exp(scores)"}
+
+
+class log_softmax(Misconception):
+    """The weights are logarithms (log_softmax): they should be the softmax itself."""
+
+    edits = {"softmax": "log_softmax"}
+
+
+class sigmoid(Misconception):
+    """Each score went through a sigmoid on its own instead of a softmax over the keys."""
+
+    edits = {"softmax(scores, dim=-1)": "sigmoid(scores)"}
+
+
+class unstable(Misconception):
+    """The exponential is taken of the raw scores, which overflows for large ones. Use a stable softmax."""
+
+    edits = {"torch.softmax(scores, dim=-1)": "scores.exp() / scores.exp().sum(-1, keepdim=True)"}
+
+
+class epsilon(Misconception):
+    """A small number is added to the sum that the weights are divided by, so the rows sum to less than 1."""
+
+    variants = [
+        {
+            "weights = torch.softmax(scores, dim=-1)": [
+                """
+                e = torch.exp(scores - scores.amax(-1, keepdim=True))
+                weights = e / (e.sum(-1, keepdim=True) + 1e-8)
+                """,
+                """
+                e = torch.exp(scores - scores.amax(-1, keepdim=True))
+                weights = e / (e.sum(-1, keepdim=True) + 1e-5)
+                """,
+                """
+                e = torch.exp(scores - scores.amax(-1, keepdim=True))
+                weights = e / (e.sum(-1, keepdim=True) + 1e-6)
+                """,
+            ]
+        },
+        {
+            "(scores, dim=-1)": [
+                "(scores, dim=-1)\nweights = weights / (weights.sum(-1, keepdim=True) + 1e-6)",
+                "(scores, dim=-1)\nweights = weights / (weights.sum(-1, keepdim=True) + 1e-8)",
+            ]
+        },
+    ]
+
+
+class query_in_place(Misconception):
+    """Q is scaled in place (`Q /= …`), so the caller's queries are changed."""
+
+    edits = {
+        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": """
+            Q /= math.sqrt(d_k)
+            scores = Q @ K.transpose(-2, -1)
+        """
+    }
+
+
+class detached_weights(Misconception):
+    """The weights are detached: no gradient reaches Q and K, so the model cannot learn where to look."""
+
+    variants = [{"(scores, dim=-1)": "(scores, dim=-1).detach()"}, {"weights @": "weights.detach() @"}]
+
+
+class input_detached(Misconception):
+    """One of Q, K and V is cut off from the gradient (`.detach()`, `.data`), so it cannot be trained."""
+
+    variants = [{"@ V": "@ V.detach()"}, {"Q @ K": ["Q @ K.detach()", "Q.detach() @ K"]}]
+
+
+class overwritten(shared_mistakes.overwritten):
+    edits = {
+        "(scores, dim=-1)": [
+            "(scores, dim=-1)\nif mask is not None: weights.masked_fill_(mask, 0.0)",
+            "(scores, dim=-1)\nweights *= 1.0",
+        ]
+    }
+
+
+class returned_weights_detached(Misconception):
+    """The weights that are returned are detached: nothing can be learned through them."""
+
+    edits = {", weights": ", weights.detach()"}
+
+
+class half_precision(Minor):
+    """The scores or weights go through half precision (float16), which keeps three digits."""
+
+    edits = {
+        ", dim=-1": [
+            ".half().float(), dim=-1).to(Q.dtype",
+            ".half(), dim=-1).to(Q.dtype",
+            ".bfloat16(), dim=-1).to(Q.dtype",
+        ]
+    }
+
+
+class single_precision_mask(Misconception):
+    """A tensor for the mask is made without the dtype of the scores: float64 fails or is lost."""
+
+    edits = {MASKED: '(scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()'}
+
+
+class device_dropped(shared_mistakes.device_dropped):
+    based_on = mask_added
+    edits = {"scores + mask": 'torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)'}
+
+
+class dropout(Minor):
+    """Chance plays a part (dropout or noise): the result must depend on the inputs only."""
+
+    variants = [
+        {"torch.softmax(scores, dim=-1)": "F.dropout(torch.softmax(scores, dim=-1), 0.1)"},
+        {"if": "scores = scores + 1e-3 * torch.randn_like(scores)\nif"},
+    ]
+
+
+class causal_always(Misconception):
+    """Later keys are blocked even when no mask asks for it: apply the mask that is given, nothing else."""
+
+    variants = [
+        {
+            "if": """
+                scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), float('-inf'))
+                if
+            """
+        },
+        {
+            "not None": """
+                None: mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)
+                if True
+            """
+        },
+    ]
+
+
+class first_of_batch(Misconception):
+    """Only the first sequence of the batch is computed and used for all the others."""
+
+    edits = {
+        "return": [
+            "if weights.dim() > 2: weights = weights[:1].expand_as(weights)\nreturn",
+            "if weights.dim() > 2: return (weights @ V)[0], weights[0]\nreturn",
+        ]
+    }
+
+
+class output_like_queries(Misconception):
+    """The output is made with the shape of Q, but its width is that of V, (..., T, d_v)."""
+
+    edits = {
+        "return weights @ V": """
+            output = torch.zeros_like(Q)
+            for t in range(Q.shape[-2]): output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)
+            return output
+        """
+    }
+
+
+class loops_to_T(Minor):
+    """The keys are cut to T, the number of queries (by a loop or a slice): there are S keys."""
+
+    edits = {
+        "Q @ K.transpose(-2, -1)": (
+            "torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)"
+        )
+    }
+
+
+class products_not_summed(Fundamental):
+    """The products of queries and keys are taken element by element (`*`): use `@`."""
+
+    edits = {"@ K.transpose(-2, -1)": "* K"}
+
+
+class transposed_output(Misconception):
+    """The weights are transposed before they meet V, or returned so: row t belongs to query t."""
+
+    edits = {
+        "weights @ V, weights": ["weights.mT @ V, weights", "weights @ V, weights.mT", "(weights @ V).mT, weights"]
+    }
+
+
+class list_for_a_pair(Minor):
+    """A list is returned: return the tuple, `return output, weights`."""
+
+    edits = {"weights @ V, weights": "[weights @ V, weights]"}
+
+
+class single_precision(common_mistakes.single_precision):
+    variants = [
+        {"d_k =": "Q, K, V = Q.float(), K.float(), V.float()\nd_k ="},
+        {
+            "weights @ V": ["weights.to(V.dtype) @ V", "weights @ V.float()", "weights @ V"],
+            "if": "scores = scores.float()\nif",
+        },
+        {"weights @ V": "(weights @ V).float()"},
+    ]
+
+
+class double_precision(common_mistakes.double_precision):
+    edits = {"d_k =": "Q, K, V = Q.double(), K.double(), V.double()\nd_k ="}
+
+
+class rounded(common_mistakes.rounded):
+    edits = {
+        "softmax(scores, dim=-1)": [
+            "round(torch.softmax(scores, dim=-1), decimals=4)",
+            "round(torch.softmax(scores, dim=-1), decimals=3)",
+        ]
+    }
+
+
+class single_precision_inside(common_mistakes.single_precision_inside):
+    edits = {", dim=-1": ".float(), dim=-1).to(V.dtype"}
+
+
+class squeezed(common_mistakes.squeezed):
+    edits = {
+        "weights @ V, weights": [
+            "(weights @ V).squeeze(), weights",
+            "(weights @ V).squeeze(0), weights.squeeze(0)",
+            "(weights @ V).squeeze(-2), weights.squeeze(-2)",
+            "weights @ V, weights.squeeze()",
+        ]
+    }
+
+
+class length_limited(Minor):
+    """The number of queries or keys is limited by a fixed maximum: any T and S are allowed."""
+
+    edits = {
+        "d_k =": ["K, V = K[..., :64, :], V[..., :64, :]\nd_k =", "K, V = K[..., :128, :], V[..., :128, :]\nd_k ="]
+    }

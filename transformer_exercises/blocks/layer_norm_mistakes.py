@@ -1,0 +1,371 @@
+"""Wrong and right answers to `LayerNorm`. The reference (08-blocks):
+
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
+        variance = x.var(dim=-1, keepdim=True, unbiased=False)  # (..., 1)
+        normalised = (x - mean) / torch.sqrt(variance + self.eps)  # (..., dim): eps saves rows that are constant
+        return self.weight * normalised + self.bias
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+DEVIATION = "torch.sqrt(variance + self.eps)"
+VARIANCE = "x.var(dim=-1, keepdim=True, unbiased=False)"
+
+# Right answers in other styles
+
+
+class written_out(RightAnswer):
+    edits = {
+        VARIANCE: "((x - mean) ** 2).sum(dim=-1, keepdim=True) / x.shape[-1]",
+        "/ torch.sqrt(variance + self.eps)": "* (variance + self.eps).rsqrt()",
+    }
+
+
+class std_squared(RightAnswer):
+    edits = {DEVIATION: "(x.std(dim=-1, keepdim=True, correction=0) ** 2 + self.eps) ** 0.5"}
+
+
+class moments(RightAnswer):
+    edits = {
+        VARIANCE: "torch.linalg.vecdot(x - mean, x - mean)[..., None] / x.size(-1)",
+        "self.weight * normalised": "torch.einsum('...c,c->...c', normalised, self.weight)",
+    }
+
+
+# Mistakes
+
+
+class unbiased_variance(Minor):
+    """The variance divides by dim − 1, PyTorch's default: here it divides by dim (`unbiased=False`)."""
+
+    edits = {"False": "True"}
+
+
+class unbiased_std_plus_eps(Minor):
+    """`std` divides by dim − 1, and eps is outside the root: √(variance + eps), unbiased=False."""
+
+    edits = {DEVIATION: "(x.std(dim=-1, keepdim=True) + self.eps)"}
+
+
+class eps_outside(Minor):
+    """eps is added to the standard deviation: it belongs inside the root, √(variance + eps)."""
+
+    edits = {DEVIATION: "(torch.sqrt(variance) + self.eps)"}
+
+
+class no_eps(Minor):
+    """eps is not used, so a row of equal numbers gives 0/0 = NaN: divide by √(variance + eps)."""
+
+    edits = {"variance + self.eps": "variance"}
+
+
+class eps_fixed(Misconception):
+    """The argument eps is ignored: the number in the formula must be the one that was given."""
+
+    edits = {"= eps": ["= 1e-5", "= 1e-6", "= 1e-8"]}
+
+
+class eps_default(Minor):
+    """The default of eps is not 1e-5: LayerNorm(dim, eps=1e-5)."""
+
+    edits = {"-5": ["-6", "-8", "-3", "-12"]}
+
+
+class eps_otherwise(Minor):
+    """eps is squared, a lower bound, or added elsewhere: add it to the variance, inside the root."""
+
+    variants = [
+        {DEVIATION: [f"({DEVIATION} + self.eps)", "torch.sqrt(variance).clamp(min=self.eps)"]},
+        {"variance + self.eps": ["variance.clamp(min=self.eps)", "variance + self.eps**2"]},
+    ]
+
+
+class divided_by_variance(Minor):
+    """x is divided by the variance: divide by its root, the standard deviation."""
+
+    edits = {"torch.sqrt": ""}
+
+
+class mean_square(Misconception):
+    """The mean of x² is not the variance: subtract the mean before squaring."""
+
+    edits = {"var(dim=-1, keepdim=True, unbiased=False)": "pow(2).mean(dim=-1, keepdim=True)"}
+
+
+class mean_not_subtracted(Misconception):
+    """The mean is not subtracted from x: (x − mean) is divided by the root."""
+
+    variants = [{"(x - mean)": "x"}, mean_square.edited({"(x - mean)": "x"})]
+
+
+class not_divided(Misconception):
+    """The variance plays no part: after the mean is subtracted, divide by √(variance + eps)."""
+
+    edits = {"/ torch.sqrt(variance + self.eps)": ""}
+
+
+class brackets(Minor):
+    """Brackets are missing: (x − mean) as a whole is divided by the root, and multiplied with weight."""
+
+    variants = [
+        {"* normalised": "* x - mean / torch.sqrt(variance + self.eps)"},
+        {"(x - mean)": "x - mean"},
+        {"(variance + self.eps)": "(variance) + self.eps"},
+    ]
+
+
+class multiplied(Minor):
+    """x − mean is multiplied by the root: it is divided by it."""
+
+    edits = {"/": "*"}
+
+
+class sum_of_squares(Minor):
+    """The squares are added up, not averaged: the variance divides by dim."""
+
+    edits = {VARIANCE: "(x - mean).pow(2).sum(dim=-1, keepdim=True)"}
+
+
+class absolute_deviation(Misconception):
+    """The deviations are averaged without being squared: the variance is the mean of (x − mean)²."""
+
+    variants = [
+        {VARIANCE: "(x - mean).abs().mean(dim=-1, keepdim=True)"},
+        {DEVIATION: "(x.amax(dim=-1, keepdim=True) - x.amin(dim=-1, keepdim=True) + self.eps)"},
+    ]
+
+
+class cancellation(Misconception):
+    """mean(x²) − mean(x)² loses all its digits in float32 where the mean is large: average (x − mean)²."""
+
+    edits = {"var(dim=-1, keepdim=True, unbiased=False)": "pow(2).mean(dim=-1, keepdim=True) - mean**2"}
+
+
+class over_batch(Misconception):
+    """Mean and variance are taken over the batch (batch normalisation): they belong to each vector, dim=-1."""
+
+    edits = {"(dim=-1": "(dim=0"}
+
+
+class over_tokens(Misconception):
+    """Mean and variance run over the tokens: each vector is normalised by itself, over dim=-1."""
+
+    variants = [{"(dim=-": "(dim="}, {"(dim=-1": "(dim=-2"}]
+
+
+class over_everything(Misconception):
+    """One mean and variance serve several dimensions: each vector is normalised by itself, over dim=-1."""
+
+    variants = [
+        {"dim=-1, keepdim=True, unbiased=False": ["unbiased=False", ""], "mean(dim=-1, keepdim=True)": "mean()"},
+        {
+            "(dim=-1": [
+                "(dim=(-2, -1)",
+                "(dim=tuple(range(1, x.dim()))",
+                "(dim=tuple(range(1, x.dim())) or 0",
+                "(dim=(1, 2)",
+            ]
+        },
+        {
+            "x.mean(dim=-1, keepdim=True)": "x.mean((-2, -1), keepdim=True) if x.dim() > 1 else x.mean()",
+            VARIANCE: "(x - mean).square().mean(dim=-1, keepdim=True)",
+        },
+        {"mean(dim=-1, keepdim=True)": "mean()"},
+        {"dim=-1, keepdim=True, unbiased": "unbiased"},
+    ]
+
+
+class keepdim_forgotten(Minor):
+    """mean or variance lose their last dimension (`keepdim=True` is missing) and fit x by chance."""
+
+    variants = [
+        {", keepdim=True": ""},
+        {"keepdim=True, unbiased": "unbiased"},
+        {"mean(dim=-1, keepdim=True)": "mean(dim=-1)"},
+    ]
+
+
+class three_dimensions_only(Misconception):
+    """x is taken to have three dimensions: [..., dim] may have any number of them, one too."""
+
+    variants = [{"mean =": ["B, T, C = x.shape\nmean =", "assert x.dim() <= 4\nmean ="]}, {"(dim=-1": "(dim=2"}]
+
+
+class weight_and_bias_unused(Misconception):
+    """weight or bias is not used: the result is weight · normalised + bias."""
+
+    edits = {
+        "self.weight * normalised + self.bias": ["normalised + self.bias", "normalised", "self.weight * normalised"]
+    }
+
+
+class weight_and_bias_swapped(Minor):
+    """weight and bias are swapped: weight multiplies, bias is added."""
+
+    edits = {"weight * normalised + self.bias": "bias * normalised + self.weight"}
+
+
+class bias_before_weight(Minor):
+    """The bias is added before the weight multiplies: weight · normalised + bias."""
+
+    edits = {"normalised + self.bias": "(normalised + self.bias)"}
+
+
+class one_plus_weight(Minor):
+    """The factor is 1 + weight, or weight starts at zero: weight itself multiplies, and starts at one."""
+
+    variants = [{"self.weight *": "(1 + self.weight) *", "ones": "zeros"}, {"ones": "zeros"}]
+
+
+class other_start(Minor):
+    """weight and bias start at other numbers: at one and zero, a fresh layer only normalises."""
+
+    variants = [
+        {"ones": "randn"},
+        {"ones": "randn", "zeros": "randn"},
+        {"zeros": ["ones", "randn"]},
+        {"ones": "zeros", "bias = nn.Parameter(torch.zeros(dim))": "bias = nn.Parameter(torch.ones(dim))"},
+        {"ones": "rand", "zeros": "rand"},
+    ]
+
+
+class one_number_each(Misconception):
+    """weight and bias are single numbers: each of the dim columns has its own."""
+
+    variants = [{"(dim)": "(1)"}, {"ones(dim)": "tensor(1.0)", "zeros(dim)": "tensor(0.0)"}]
+
+
+class other_shape(Misconception):
+    """weight and bias have more than one dimension: (dim,) is asked for; it broadcasts by itself."""
+
+    variants = [{"(dim)": ["(1, dim)", "(1, 1, dim)"]}, {"ones(dim)": "ones(dim, dim)"}]
+
+
+class not_parameters(Misconception):
+    """weight and bias are plain tensors or buffers, which nothing trains: wrap them in nn.Parameter."""
+
+    variants = [
+        {"nn.Parameter(torch.": "(torch."},
+        {
+            "weight = nn.Parameter(torch.ones(dim))": "register_buffer('weight', torch.ones(dim))",
+            "bias = nn.Parameter(torch.zeros(dim))": "register_buffer('bias', torch.zeros(dim))",
+        },
+    ]
+
+
+class frozen(Minor):
+    """weight or bias does not train (requires_grad=False)."""
+
+    variants = [
+        {"ones(dim)": "ones(dim), requires_grad=False", "zeros(dim)": "zeros(dim), requires_grad=False"},
+        {"zeros(dim)": "zeros(dim), requires_grad=False"},
+    ]
+
+
+class no_parameters(Misconception):
+    """There are no parameters: `weight` (ones) and `bias` (zeros) scale and shift what was normalised."""
+
+    edits = {"self.bias = nn.Parameter(torch.zeros(dim))": "", "+ self.bias": ""}
+
+
+class other_names(Minor):
+    """The parameters have other names: `weight` and `bias`, as in nn.LayerNorm, let weights be loaded."""
+
+    variants = [
+        {"weight": "gamma", ".bias": ".beta"},
+        {"weight": "scale", ".bias": ".shift"},
+        {"weight": "a_2", ".bias": ".b_2"},
+    ]
+
+
+class sizes_fixed(Fundamental):
+    """The width is a fixed number: weight and bias have dim entries."""
+
+    edits = {"(dim)": ["(512)", "(64)"]}
+
+
+class statistics_detached(Misconception):
+    """Part is cut off (`detach`, `.data`, `no_grad`): gradients flow through mean and variance too."""
+
+    variants = [
+        {"(dim=-1, keepdim=True, unbiased=False)": "(dim=-1, keepdim=True, unbiased=False).detach()"},
+        {"mean(dim=-1, keepdim=True)": "mean(dim=-1, keepdim=True).detach()"},
+        {
+            "mean(dim=-1, keepdim=True)": "mean(dim=-1, keepdim=True).detach()",
+            "(dim=-1, keepdim=True, unbiased=False)": "(dim=-1, keepdim=True, unbiased=False).detach()",
+        },
+        {
+            "self.weight * normalised + self.bias": [
+                "(self.weight * normalised + self.bias).detach()",
+                "self.weight.data * normalised + self.bias.data",
+            ]
+        },
+        {"* normalised": "* normalised.detach()"},
+    ]
+
+
+class running_statistics(Misconception):
+    """Earlier calls or the mode decide (batch normalisation): each vector has its own statistics."""
+
+    variants = [
+        {"(variance + self.eps)": "(variance + self.eps) if self.training else x"},
+        {"(x - mean)": "x if self.training else (x - mean)"},
+    ]
+
+
+class single_precision_inside(common_mistakes.single_precision_inside):
+    edits = {"mean =": "x = x.float()\nmean ="}
+
+
+class device_dropped(shared_mistakes.device_dropped):
+    edits = {"+ self.eps": "+ torch.full((1,), self.eps, dtype=x.dtype)"}
+
+
+class dropout_or_activation(Misconception):
+    """Something else is applied: layer normalisation is weight · normalised + bias."""
+
+    edits = {
+        "self.weight * normalised + self.bias": [
+            "x + self.weight * normalised + self.bias",
+            "torch.relu(self.weight * normalised + self.bias)",
+            "torch.tanh(self.weight * normalised + self.bias)",
+        ]
+    }
+
+
+class size_limited(shared_mistakes.size_limited):
+    edits = {
+        "mean =": [
+            "assert x.shape[-1] <= 512\nmean =",
+            "assert x.dim() < 2 or x.shape[-2] <= 512\nmean =",
+            "x = x[..., :512, :] if x.dim() > 1 else x\nmean =",
+        ]
+    }
+
+
+class beginning_of_memory(shared_mistakes.beginning_of_memory):
+    edits = {"mean =": "x = torch.as_strided(x, x.shape, x.stride(), 0)\nmean ="}
+
+
+class no_super(Fundamental, shared_mistakes.no_super):
+    edits = {"super().__init__()": ""}
+
+
+class not_a_module(Fundamental, shared_mistakes.not_a_module):
+    based_on = no_super
+    edits = {"(nn.Module)": "", "forward": "__call__"}
+
+
+class forward_misspelt(Fundamental, shared_mistakes.forward_misspelt):
+    edits = {"forward": "foward"}

@@ -1,0 +1,294 @@
+"""Wrong and right answers to `cached_attention`. The reference (09-gpt-further):
+
+def cached_attention(attention, x, num_heads, cache=None):
+    projections = (attention.q_proj, attention.k_proj, attention.v_proj)
+    q, k, v = (layer(x).unflatten(-1, (num_heads, -1)).transpose(1, 2) for layer in projections)  # each (B, H, T, d_k)
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)  # (B, H, S + T, d_k)
+    T = x.shape[1]
+    S = k.shape[2] - T
+    allowed = torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S)
+    heads = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)  # (B, H, T, d_k)
+    return attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+# Right answers in other styles
+
+
+class one_token_needs_no_mask(RightAnswer):
+    edits = {
+        "if cache is not None:": "if cache:",
+        "torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)": (
+            "(torch.cat(p, -2) for p in zip(cache, (k, v)))"
+        ),
+        "S = k.shape[2] - T": "places = torch.arange(k.shape[2], device=x.device)",
+        "torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S)": (
+            "places <= places[-T:, None] if T > 1 else None"
+        ),
+    }
+
+
+class query_by_query(RightAnswer):
+    edits = {
+        "allowed = torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S)": """
+            rows = []
+            for t in range(T):
+                seen = slice(0, S + t + 1)
+                weights = (q[:, :, t : t + 1] @ k[:, :, seen].mT / q.shape[-1] ** 0.5).softmax(-1)
+                rows.append(weights @ v[:, :, seen])
+        """,
+        "F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)": "torch.cat(rows, dim=2)",
+        "(k, v)": "[k, v]",
+    }
+
+
+class einsum(RightAnswer):
+    edits = {
+        "F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)": (
+            'torch.einsum("bhtd,bhsd->bhts", q, k).masked_fill(~allowed, -torch.inf) * q.shape[-1] ** -0.5'
+        ),
+        "return": 'heads = torch.einsum("bhts,bhsd->bhtd", heads.softmax(-1), v)\nreturn',
+    }
+
+
+# Mistakes
+
+
+class no_mask(Fundamental):
+    """There is no mask, so a new token sees those after it: it sees kept ones, and new ones up to itself."""
+
+    variants = [{", attn_mask=allowed": ""}, {"=allowed": "=allowed if cache is None else None"}]
+
+
+class scaled_keys_kept(Misconception):
+    """The keys that are kept are scaled already: keep what k_proj gives, and scale the scores."""
+
+    edits = {
+        "if cache is not None:": "k = k * k.shape[-1] ** -0.5\nif cache is not None:",
+        "=allowed": "=allowed, scale=1.0",
+    }
+
+
+class mask_from_the_top_left(Misconception):
+    """The mask starts at the first key (as `is_causal=True` does): move its diagonal S to the right."""
+
+    variants = [{"(S)": "()"}, {"attn_mask=allowed": "is_causal=T > 1"}]
+
+
+class mask_of_a_fixed_size(Minor):
+    """The mask has a fixed size, and a text may have more tokens: make it [T, S + T]."""
+
+    edits = {
+        "(T, S + T, dtype=torch.bool, device=x.device).tril(S)": (
+            "(512, 512, dtype=torch.bool, device=x.device).tril()[S : S + T, : S + T]"
+        )
+    }
+
+
+class one_token_ahead(Minor):
+    """The mask leaves one token too many open: the diagonal is S places to the right."""
+
+    edits = {"(S)": "(S + 1)"}
+
+
+class not_itself(Minor):
+    """A new token may not see itself: it sees everything up to and including itself."""
+
+    edits = {"(S)": "(S - 1)"}
+
+
+class mask_inverted(Misconception):
+    """The mask is the wrong way round: PyTorch's function takes True for what may be seen."""
+
+    variants = [
+        {"=allowed": "=~allowed"},
+        {"tril": "triu", "=allowed": "=~allowed | torch.eye(T, S + T, dtype=torch.bool, device=x.device)"},
+    ]
+
+
+class new_tokens_blind(Misconception):
+    """The new tokens see only the kept ones and themselves, not one another."""
+
+    edits = {"heads =": "allowed[:, S:] &= torch.eye(T, dtype=torch.bool, device=x.device); heads ="}
+
+
+class cache_ignored(Fundamental):
+    """The kept keys and values are not used: the new tokens see only one another."""
+
+    variants = [
+        {"torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)": "k, v"},
+        {"None:": "None and x.shape[1] == 1:"},
+    ]
+
+
+class new_ones_in_front(Minor):
+    """The new keys and values are put in front of the kept ones: they come after them."""
+
+    edits = {"cache[0], k], dim=2), torch.cat([cache[1], v": "k, cache[0]], dim=2), torch.cat([v, cache[1]"}
+
+
+class keys_only(Misconception):
+    """Only the keys are put together with kept ones: the values belong to them, and are needed as well."""
+
+    edits = {"torch.cat([cache[1], v]": "torch.cat([torch.zeros_like(cache[1]), v]"}
+
+
+class keys_and_values_swapped(Minor):
+    """Keys and values change places on the way in or out of the cache: (keys, values)."""
+
+    variants = [{"0], k], dim=2), torch.cat([cache[1": "1], k], dim=2), torch.cat([cache[0"}, {"(k, v)": "(v, k)"}]
+
+
+class new_ones_returned(Misconception):
+    """Only the new keys and values are returned: the next call needs those of all tokens so far."""
+
+    edits = {"(k, v)": "(k[:, :, S:], v[:, :, S:])"}
+
+
+class old_cache_returned(Misconception):
+    """The old cache is returned: the new tokens' keys and values belong in it."""
+
+    edits = {"(k, v)": "(cache or (k, v))"}
+
+
+class input_kept(Fundamental):
+    """The tokens' vectors are kept instead of keys and values, which would have to be computed again."""
+
+    edits = {"(k, v)": "(x, x)"}
+
+
+class heads_not_split_in_the_cache(Minor):
+    """The cache is not [B, H, S, d_k]: keep keys and values with their heads split."""
+
+    edits = {
+        "(k, v)": [
+            "(k.transpose(1, 2), v.transpose(1, 2))",
+            "(k.transpose(1, 2).flatten(2), v.transpose(1, 2).flatten(2))",
+        ]
+    }
+
+
+class one_tensor(Minor):
+    """The cache is one tensor: the pair (keys, values) is asked for."""
+
+    edits = {"(k, v)": "torch.stack([k, v])"}
+
+
+class queries_cached(Misconception):
+    """Old tokens ask too: out has one row for each *new* token."""
+
+    edits = {
+        "heads =": """
+            q = torch.cat([k[:, :, :S], q], dim=2)
+            allowed = torch.ones(S + T, S + T, dtype=torch.bool, device=x.device).tril(); heads =
+        """
+    }
+
+
+class last_token_only(Misconception):
+    """Only the last new token is answered: out has a row for each of them."""
+
+    edits = {"(2))": "(2)[:, -1:])"}
+
+
+class no_scale(Minor):
+    """The scores are not divided by the root of d_k."""
+
+    edits = {"=allowed": "=allowed, scale=1.0"}
+
+
+class scale_of_the_width(Minor):
+    """The scores are divided by the root of the whole width: each head takes the root of d_k."""
+
+    edits = {"=allowed": "=allowed, scale=x.shape[-1] ** -0.5"}
+
+
+class heads_cut_wrongly(Misconception):
+    """The heads are split or merged without the transpose: the shape is right, and rows mix tokens."""
+
+    variants = [
+        {"transpose(1, 2).flatten(2))": "reshape(x.shape))"},
+        {"unflatten(-1, (num_heads, -1)).transpose(1, 2)": "reshape(x.shape[0], num_heads, x.shape[1], -1)"},
+        {
+            "unflatten(-1, (num_heads, -1)).transpose(1, 2)": "reshape(x.shape[0], num_heads, x.shape[1], -1)",
+            "transpose(1, 2).flatten(2))": "reshape(x.shape))",
+        },
+    ]
+
+
+class one_head(Minor):
+    """num_heads is not used: there is one head as wide as everything."""
+
+    edits = {"num_heads, -": "1, -"}
+
+
+class no_out_proj(Minor):
+    """out_proj is forgotten: it is the last step."""
+
+    edits = {"attention.out_proj(": "", ")),": "),"}
+
+
+class wrong_projection(Minor):
+    """A projection is used for something else: q_proj gives queries, k_proj keys, v_proj values."""
+
+    variants = [
+        {"q_proj, attention.k_proj": "k_proj, attention.q_proj"},
+        {"v_proj": "k_proj"},
+        {"k_proj, attention.v_proj": "v_proj, attention.k_proj"},
+    ]
+
+
+class residual_added(Misconception):
+    """x is added to the result: that is the block's business."""
+
+    edits = {"attention.out_proj(": "x + attention.out_proj("}
+
+
+class gradient_cut_off(common_mistakes.gradient_cut_off):
+    variants = [
+        {"), (": ").detach(), ("},
+        {", k], dim=2), torch.cat([cache[1]": ".detach(), k], dim=2), torch.cat([cache[1].detach()"},
+    ]
+
+
+class computed_again(Misconception):
+    """Tokens go through the projections a second time, which the cache is there to save."""
+
+    edits = {"heads =": "attention.k_proj(x); attention.v_proj(x); heads ="}
+
+
+class cache_changed(Misconception):
+    """The cache that is passed in is changed in place: make new tensors (torch.cat does)."""
+
+    edits = {"heads =": "if cache is not None: cache[0].mul_(1.5)\nheads ="}
+
+
+class single_precision(Minor):
+    """The dtype is not kept: float64 goes in, float32 comes out."""
+
+    edits = {"), (k, v": ").float(), (k.float(), v.float()"}
+
+
+class device_dropped(Minor, shared_mistakes.device_dropped):
+    edits = {", device=x.device": ""}
+
+
+class only_out(Fundamental):
+    """Only out is returned: without the grown cache the next call cannot go on."""
+
+    edits = {", (k, v)": ""}
+
+
+class list_of_two(Minor):
+    """A list is returned: the pair (out, cache) is asked for."""
+
+    edits = {
+        "attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)": (
+            "[attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)]"
+        )
+    }

@@ -1,0 +1,289 @@
+"""Wrong and right answers to `count_parameters`. The reference (09-gpt):
+
+def count_parameters(config):
+    V, C = config.vocab_size, config.n_embd
+    biases = 1 if config.bias else 0
+
+    attention = 4 * (C * C + biases * C)  # query, key, value and output: (C, C) each
+    feed_forward = (C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C)  # C -> 4C -> C
+    norm = C + biases * C
+    block = attention + feed_forward + 2 * norm
+
+    embeddings = V * C + config.block_size * C  # tokens and positions
+    head = 0 if config.tie_weights else V * C  # never a bias, as in GPT-2
+    return embeddings + config.n_layer * block + norm + head
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+# Right answers in other styles
+
+
+class one_formula(RightAnswer):
+    code = """
+    C = config.n_embd
+    per_block = 12 * C**2 + (13 * C if config.bias else 2 * C)
+    tables = config.vocab_size * (2 - config.tie_weights) + config.block_size
+    return C * tables + config.n_layer * per_block + C * (1 + config.bias)
+    """
+
+
+class layer_by_layer(RightAnswer):
+    edits = {
+        "attention = 4 * (C * C + biases * C)": "linear = lambda inputs, outputs: (inputs + biases) * outputs",
+        "(C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C)": "linear(C, 4 * C) + linear(4 * C, C)",
+        "block = attention + feed_forward + 2 * norm": """
+            total = 0
+            for _ in range(config.n_layer): total += norm + linear(C, 3 * C) + linear(C, C) + norm + feed_forward
+        """,
+        "embeddings + config.n_layer * block + norm": "embeddings + total + norm",
+    }
+
+
+class shapes(RightAnswer):
+    code = """
+    C, F4 = config.n_embd, 4 * config.n_embd
+    block = [(C, C)] * 4 + [(C, F4), (F4, C)] + ([(C, 9), (F4, 1)] if config.bias else [(C, 2)])
+    ends = [(config.vocab_size, C), (config.block_size, C), (1, C)] + [(1, C)] * bool(config.bias)
+    if not config.tie_weights: ends.append((config.vocab_size, C))
+    return int(config.n_layer * sum(a * b for a, b in block) + sum(a * b for a, b in ends))
+    """
+
+
+# Mistakes
+
+
+class tied_weights_counted_twice(Minor):
+    """lm_head is counted although it shares the token table: with tie_weights=True, once."""
+
+    edits = {"0 if config.tie_weights else V": "V"}
+
+
+class head_never_counted(Minor):
+    """With tie_weights=False lm_head has a matrix of its own (V × C), which is missing."""
+
+    edits = {"0 if config.tie_weights else V * C": "0"}
+
+
+class tie_inverted(Minor):
+    """tie_weights is used the wrong way round: when the weights are tied, lm_head adds nothing."""
+
+    edits = {"0 if config.tie_weights else V * C": "V * C if config.tie_weights else 0"}
+
+
+class head_bias(Minor):
+    """A bias of V numbers is counted for lm_head, which has none."""
+
+    variants = [
+        {"+ head": ["+ head + V", "+ head + biases * V"]},
+        {"else V * C": ["else V * C + V", "else V * C + biases * V"]},
+    ]
+
+
+class biases_always(Misconception):
+    """config.bias is ignored: with bias=False no layer has a bias, the norms included."""
+
+    edits = {"1 if config.bias else 0": "1"}
+
+
+class norm_biases_always(Misconception):
+    """With bias=False the norms have no bias either: C numbers each, not 2C."""
+
+    edits = {"= C + biases": "= 2"}
+
+
+class norms_without_weights(Misconception):
+    """Without biases a norm still has its weights: C numbers."""
+
+    variants = [{"= C +": "= 2 *"}, {"2 * norm": "4 * biases * C"}, {"+ norm": "+ 2 * biases * C"}]
+
+
+class final_norm_bias_always(Misconception):
+    """With bias=False the final norm has no bias either: C numbers, not 2C."""
+
+    edits = {"+ norm": "+ 2 * C"}
+
+
+class biases_never(Misconception):
+    """The biases are missing: each linear layer has one bias for every output, each norm has weight and bias."""
+
+    edits = {"1 if config.bias else 0": "0"}
+
+
+class bias_inverted(Minor):
+    """config.bias is used the wrong way round: with bias=True every layer but lm_head has a bias."""
+
+    edits = {"1 if config.bias else 0": "0 if config.bias else 1"}
+
+
+class linear_biases(Minor):
+    """A linear layer has one bias for each output: 4 times C in attention, then 4C and C."""
+
+    variants = [
+        {"(C * C + biases * C)": ["C * C", "C * C + biases * C", "C * C + 3 * biases * C"]},
+        {"+ biases * 4 * C) + (4 * C * C + biases * C)": ") + 4 * C * C"},
+        {"* C * C + biases * C": "* C * C + biases * 4 * C"},
+    ]
+
+
+class output_projection_missing(Minor):
+    """Attention has four matrices: after the heads are merged comes an output projection."""
+
+    edits = {"= 4": "= 3"}
+
+
+class heads_counted(Misconception):
+    """The number of heads does not matter: they share C, and together have (C, C) matrices."""
+
+    variants = [
+        {"= 4": "= config.n_head * 4"},
+        {"= 4 *": "= config.n_head * 3 * (C * C + biases * C) +"},
+        {"(C * C + biases * C)": ["(config.n_head * C * C + biases * C)", "(C * (C // config.n_head) + biases * C)"]},
+        {"4 * (C * C + biases * C)": "3 * (C * (C // config.n_head) + biases * C) + C * C + biases * C"},
+    ]
+
+
+class feed_forward_width(Misconception):
+    """The feed-forward network is not 4C wide: its matrices are (C, 4C) and (4C, C)."""
+
+    variants = [
+        {
+            "(C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C)": [
+                "2 * (C * C + biases * C)",
+                "4 * C * C + 3 * biases * C",
+            ]
+        },
+        {"4 * C + biases * 4 * C) + (4 * C": ["2048 + biases * 2048) + (2048", "3072 + biases * 3072) + (3072"]},
+    ]
+
+
+class second_matrix_missing(Minor):
+    """The feed-forward network has two matrices: C to 4C, and back from 4C to C."""
+
+    variants = [{"+ (4 * C * C + biases * C)": ""}, {"(4 * C * C + biases * C)": "biases * C"}]
+
+
+class feed_forward_missing(Misconception):
+    """The feed-forward network of each block is missing."""
+
+    edits = {"attention + feed_forward": "attention"}
+
+
+class attention_missing(Misconception):
+    """Attention is missing: four matrices (C, C) in each block."""
+
+    edits = {"attention + feed_forward": "feed_forward"}
+
+
+class one_norm_each(Minor):
+    """Each block has two norms, one before attention and one before the feed-forward network."""
+
+    edits = {"2 * norm": "norm"}
+
+
+class no_norms_in_blocks(Misconception):
+    """The norms inside the blocks are missing: two in each."""
+
+    edits = {"+ 2 * norm": ""}
+
+
+class final_norm_missing(Minor):
+    """The final norm, after the last block, is missing."""
+
+    edits = {"norm + head": "head"}
+
+
+class final_norm_in_every_layer(Minor):
+    """The final norm is counted for each layer: it comes once, after the last block."""
+
+    edits = {"block + norm": "(block + norm)"}
+
+
+class positions_missing(Misconception):
+    """The position embedding is missing: block_size × C numbers."""
+
+    edits = {"+ config.block_size * C": ""}
+
+
+class positions_as_many_as_tokens(Minor):
+    """The position embedding has a row for each position (block_size), not token."""
+
+    edits = {"config.block_size": "V"}
+
+
+class tokens_missing(Misconception):
+    """The token embedding is missing: V × C numbers."""
+
+    edits = {"V * C + config": "config"}
+
+
+class one_layer(Misconception):
+    """Only one block is counted: there are n_layer of them."""
+
+    edits = {"config.n_layer * block": "block"}
+
+
+class positions_in_every_block(Misconception):
+    """The position embedding is counted for each layer: it is added once, before the first block."""
+
+    edits = {"embeddings + config.n_layer * block": "V * C + config.n_layer * (config.block_size * C + block)"}
+
+
+class everything_times_layers(Misconception):
+    """The embeddings are counted once for each layer: only the blocks repeat."""
+
+    edits = {"embeddings + config.n_layer * block": "config.n_layer * (embeddings + block)"}
+
+
+class width_fixed(Fundamental):
+    """A size is fixed in the code (768, 1024 or 50257, say): take all of them from config."""
+
+    variants = [
+        {"config.n_embd": "768"},
+        {"config.vocab_size": "50257"},
+        {"config.block_size": "1024"},
+        {"config.n_layer": "12"},
+        "return 124439808",
+    ]
+
+
+class not_an_int(Minor):
+    """A float is returned (from `/`, say): parameters are whole, and a large float loses its last digits."""
+
+    variants = [
+        {"+ head": "+ head + 0.0"},
+        {
+            "embeddings + config.n_layer * block + norm + head": (
+                "int(embeddings + config.n_layer * block + norm + head + 0.0)"
+            )
+        },
+    ]
+
+
+class text_returned(common_mistakes.text_returned):
+    edits = {
+        "embeddings + config.n_layer * block + norm + head": (
+            "f'{embeddings + config.n_layer * block + norm + head:,}'"
+        )
+    }
+
+
+class model_built(Misconception):
+    """A model (or a layer) is built in order to count: take a closed form, from the numbers of config alone."""
+
+    variants = [
+        "return sum(p.numel() for p in GPT(config).parameters())",
+        "with torch.device('meta'): return sum(p.numel() for p in GPT(config).parameters())",
+    ]
+
+
+class in_millions(Minor):
+    """The count is divided, or given in bytes: the number of parameters itself is asked for."""
+
+    edits = {
+        "embeddings + config.n_layer * block + norm + head": [
+            "(embeddings + config.n_layer * block + norm + head) / 1e6",
+            "4 * (embeddings + config.n_layer * block + norm + head)",
+        ]
+    }

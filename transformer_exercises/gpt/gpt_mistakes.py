@@ -1,0 +1,921 @@
+"""Wrong and right answers to `GPT`. The reference (09-gpt):
+
+class GPT(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        C = config.n_embd
+        self.token_embedding = nn.Embedding(config.vocab_size, C)
+        self.position_embedding = nn.Embedding(config.block_size, C)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        self.final_norm = nn.LayerNorm(C, bias=config.bias)
+        self.lm_head = nn.Linear(C, config.vocab_size, bias=False)
+        if config.tie_weights:
+            self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice
+
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2:
+                ends_a_branch = name.endswith("out_proj.weight") or parameter.shape == (C, 4 * C)
+                scale = math.sqrt(2 * config.n_layer) if ends_a_branch else 1  # 2 n_layer branches add up
+                nn.init.normal_(parameter, std=0.02 / scale)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def forward(self, ids, targets=None):
+        T = ids.shape[1]
+        if self.config.block_size < T:
+            raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}")
+        positions = torch.arange(T, device=ids.device)  # (T,)
+        x = self.token_embedding(ids) + self.position_embedding(positions)  # (B, T, C) + (T, C)
+        x = self.dropout(x)
+        future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked
+        for block in self.blocks:
+            x = block(x, future)  # (B, T, C)
+        logits = self.lm_head(self.final_norm(x))  # (B, T, V)
+        if targets is None:
+            return logits, None
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())  # (B T, V) against (B T,)
+        return logits, loss
+"""
+
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+# Right answers in other styles
+
+
+class pytorch_layers(RightAnswer):
+    edits = {
+        "class GPT(nn.Module):": "from functools import partial\nclass GPT(nn.Module):",
+        "nn.ModuleList(Block(config) for _ in range(config.n_layer))": """
+            nn.ModuleList(
+                nn.TransformerEncoderLayer(
+                    d_model=C, nhead=config.n_head, dim_feedforward=4 * C,
+                    dropout=config.dropout,  # must be passed on: the layer's own default is 0.1
+                    activation=partial(F.gelu, approximate="tanh"), batch_first=True, norm_first=True, bias=config.bias,
+                ) for _ in range(config.n_layer))
+        """,
+        'name.endswith("out_proj.weight") or parameter.shape == (C, 4 * C)': (
+            'name.endswith(("out_proj.weight", "linear2.weight"))'
+        ),
+        "block(x, future)": "block(x, src_mask=future, is_causal=True)",
+    }
+
+
+class own_blocks(RightAnswer):
+    edits = {
+        "class GPT(nn.Module):": """
+            class Block(nn.Module):
+                def __init__(self, config):
+                    super().__init__()
+                    C = config.n_embd
+                    self.n_head = config.n_head
+                    self.norm1, self.norm2 = nn.LayerNorm(C, bias=config.bias), nn.LayerNorm(C, bias=config.bias)
+                    self.qkv = nn.Linear(C, 3 * C, bias=config.bias)
+                    self.out_proj = nn.Linear(C, C, bias=config.bias)
+                    self.up, self.down = nn.Linear(C, 4 * C, bias=config.bias), nn.Linear(4 * C, C, bias=config.bias)
+                    self.dropout = nn.Dropout(config.dropout)
+
+                def attend(self, x):
+                    B, T, C = x.shape
+                    q, k, v = (t.view(B, T, self.n_head, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
+                    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+                    future = torch.ones(T, T, dtype=torch.bool, device=x.device).triu(1)
+                    weights = scores.masked_fill(future, float("-inf")).softmax(dim=-1)
+                    y = self.dropout(weights) @ v
+                    return self.dropout(self.out_proj(y.transpose(1, 2).reshape(B, T, C)))
+
+                def forward(self, x):
+                    x = x + self.attend(self.norm1(x))
+                    return x + self.dropout(self.down(F.gelu(self.up(self.norm2(x)))))
+
+            class GPT(nn.Module):
+        """,
+        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked": "",
+        "block(x, future)": "block(x)",
+    }
+
+
+class contract_blocks(RightAnswer):
+    based_on = own_blocks
+    edits = {
+        "self.qkv(x).chunk(3, dim=-1)": "self.qkv(x).split(C, -1)",
+        "scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])": "",
+        "future = torch.ones(T, T, dtype=torch.bool, device=x.device).triu(1)": "",
+        'weights = scores.masked_fill(future, float("-inf")).softmax(dim=-1)': "",
+        "self.dropout(weights) @ v": "F.scaled_dot_product_attention(q, k, v, attn_mask=~mask)",
+        "attend(self, x)": "attend(self, x, mask)",
+        "forward(self, x)": "forward(self, x, mask=None)",
+        "self.norm1(x))": "self.norm1(x), mask)",
+        "self.up(self.norm2(x)))))": 'self.up(self.norm2(x)), approximate="tanh"))), None',
+        "self.blocks = nn": """
+            self.register_buffer("mask", torch.ones(config.block_size, config.block_size).triu(1) > 0)
+            self.blocks = nn
+        """,
+        "self.lm_head.weight = self.token_embedding.weight  #": "self.token_embedding.weight = self.lm_head.weight  #",
+        "x = block(x)": "x, _ = block(x, mask=self.mask[:T, :T])",
+        "nn.init.normal_": "nn.init.trunc_normal_",
+        "position_embedding(positions)": "position_embedding(positions.expand_as(ids))",
+    }
+
+
+class exact_gelu(RightAnswer):
+    based_on = pytorch_layers
+    edits = {
+        'partial(F.gelu, approximate="tanh")': "nn.GELU()",
+        "torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)": (
+            "nn.Transformer.generate_square_subsequent_mask(T, device=ids.device)"
+        ),
+        ", is_causal=True": "",
+    }
+
+
+# Mistakes
+
+
+class no_causal_mask(Misconception):
+    """Every token sees the ones it is to predict: give each block a mask that is True above the diagonal."""
+
+    variants = [{", future": ""}, own_blocks.edited({'masked_fill(future, float("-inf")).': ""})]
+
+
+class is_causal_alone(Misconception):
+    """is_causal=True alone is only a hint: nn.TransformerEncoderLayer wants src_mask as well."""
+
+    based_on = pytorch_layers
+    edits = {"src_mask=future, is_causal": "is_causal"}
+
+
+class mask_inverted(Misconception):
+    """The mask is the wrong way round: True = blocked, above the diagonal (triu, diagonal=1)."""
+
+    variants = [{"triu(diagonal=1)": ["tril()", "tril(diagonal=-1)"]}, own_blocks.edited({"triu(": "tril(-"})]
+
+
+class mask_of_a_fixed_size(Minor):
+    """The mask has a fixed size, and fails for a longer text: make it [T, T]."""
+
+    edits = {"triu(diagonal=1)": "triu(diagonal=1)[:T, :T]", "T, T, dtype": "1024, 1024, dtype"}
+
+
+class one_token_ahead(Minor):
+    """The mask leaves the next token open, which is to be predicted: diagonal=1."""
+
+    variants = [{"=1": "=2"}, own_blocks.edited({"(1)": "(2)"})]
+
+
+class diagonal_blocked(Minor):
+    """The mask blocks the diagonal too, so the first token may look at nothing (NaN): diagonal=1."""
+
+    edits = {"=1": "=0"}
+
+
+class mask_in_training_only(Misconception):
+    """The mask is used in only one of the two modes: both need it."""
+
+    edits = {
+        "(x, future)": ["(x, future) if self.training else block(x)", "(x, future) if not self.training else block(x)"]
+    }
+
+
+class first_block_only_masked(Misconception):
+    """Only some of the blocks get the mask: one without it is enough to see the future."""
+
+    edits = {
+        "(x, future)": [
+            "(x, future) if block is self.blocks[0] else block(x)",
+            "(x, future) if block is not self.blocks[-1] else block(x)",
+        ]
+    }
+
+
+class finite_mask(Misconception):
+    """The mask adds a finite number that is not small enough: use −∞, or a boolean mask."""
+
+    variants = [
+        {
+            "torch.ones(T, T, dtype=torch.bool, device=ids.device)": [
+                "-2.0 * torch.ones(T, T, device=ids.device)",
+                "-1e4 * torch.ones(T, T, device=ids.device)",
+            ]
+        },
+        {"dtype=torch.bool, device": "device"},
+        {"dtype=torch.bool, device=ids.device).triu(diagonal=1": "device=ids.device).tril("},
+        own_blocks.edited({'float("-inf")': ["-1e4", "0.0"]}),
+    ]
+
+
+class post_norm(Misconception):
+    """The blocks are post-norm: GPT-2 normalises before attention and feed-forward network (norm_first=True)."""
+
+    variants = [
+        pytorch_layers.edited({"norm_first=True": "norm_first=False"}),
+        own_blocks.edited(
+            {
+                "x + self.attend(self.norm1": "self.norm1(x + self.attend",
+                "x + self.dropout(self.down(F.gelu(self.up(self.norm2": (
+                    "self.norm2(x + self.dropout(self.down(F.gelu(self.up"
+                ),
+            }
+        ),
+    ]
+
+
+class batch_second(Minor):
+    """batch_first=True is missing, so the blocks take the batch for the time: tokens see other rows."""
+
+    based_on = pytorch_layers
+    variants = [
+        {"batch_first=True": "batch_first=False"},
+        {"batch_first=True": "batch_first=False", ", src_mask=future, is_causal=True": ""},
+    ]
+
+
+class relu(Minor):
+    """The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU."""
+
+    variants = [
+        pytorch_layers.edited({'partial(F.gelu, approximate="tanh")': "F.relu"}),
+        own_blocks.edited({"gelu(": "relu("}),
+    ]
+
+
+class other_activation(Misconception):
+    """The activation is not GELU: pass F.gelu (or its tanh form)."""
+
+    variants = [
+        pytorch_layers.edited(
+            {'partial(F.gelu, approximate="tanh")': ["F.silu", "lambda x: x * torch.sigmoid(1.702 * x)"]}
+        ),
+        own_blocks.edited({"gelu(": "silu("}),
+    ]
+
+
+class feed_forward_width(Minor):
+    """The feed-forward network is 4 · n_embd wide; the layer's default is 2048."""
+
+    variants = [
+        pytorch_layers.edited({"dim_feedforward=4 * C,": ["", "dim_feedforward=C,", "dim_feedforward=2 * C,"]}),
+        own_blocks.edited({"4 * C, bias=config.bias), nn.Linear(4 *": "2 * C, bias=config.bias), nn.Linear(2 *"}),
+    ]
+
+
+class one_head(Misconception):
+    """The number of heads is fixed: pass n_head on."""
+
+    based_on = pytorch_layers
+    edits = {"config.n_head": ["1", "C"]}
+
+
+class layers_and_heads_swapped(Misconception):
+    """n_layer and n_head are mixed up."""
+
+    edits = {"(config.n_layer)": "(config.n_head)"}
+
+
+class one_block_shared(Misconception):
+    """All layers are one and the same block (`[block] * n`) and share weights: build each anew."""
+
+    variants = [
+        pytorch_layers.edited(
+            {
+                "nn.TransformerEncoderLayer(": "[nn.TransformerEncoderLayer(",
+                "for _ in range(config.n_layer)": "] * config.n_layer",
+            }
+        ),
+        own_blocks.edited({"Block(config) for _ in range(config.n_layer)": "[Block(config)] * config.n_layer"}),
+    ]
+
+
+class one_layer_fewer(Minor):
+    """There is one block too few or too many: n_layer of them."""
+
+    edits = {"(config.n_layer)": ["(config.n_layer - 1)", "(config.n_layer + 1)", "(1)"]}
+
+
+class only_one_block_used(Misconception):
+    """x does not go through all of the blocks, one after the other."""
+
+    edits = {"blocks:": ["blocks[:1]:", "blocks[:-1]:"]}
+
+
+class result_of_blocks_dropped(Misconception):
+    """A block's result is not handed to the next: `x = block(x, …)`."""
+
+    edits = {"x = block": "block"}
+
+
+class blocks_backwards(Misconception):
+    """The blocks are used in the wrong order: the first comes first."""
+
+    edits = {"self.blocks:": "reversed(self.blocks):"}
+
+
+class residual_twice(Misconception):
+    """The block's input is added once more: its residual connections are inside it."""
+
+    edits = {"= block": "= x + block"}
+
+
+class python_list(Misconception):
+    """A Python list hides the blocks' parameters from the model (and from the optimiser): nn.ModuleList."""
+
+    variants = [{"nn.ModuleList(": "list("}, own_blocks.edited({"nn.ModuleList(": "list("})]
+
+
+class no_positions(Misconception):
+    """The position embedding is not added, so the model cannot tell orders apart."""
+
+    edits = {"+ self.position_embedding(positions)": ["", "+ 0 * self.position_embedding(positions)"]}
+
+
+class same_position(Misconception):
+    """All tokens get the same position: torch.arange(T) numbers them."""
+
+    edits = {"arange(T, device": ["full((T,), 0, device", "full((T,), T - 1, device"]}
+
+
+class positions_from_one(Minor):
+    """The positions are one off: the first token has position 0."""
+
+    edits = {
+        "T, device=ids.device": [
+            "1, T + 1, device=ids.device",
+            "1, T + 1, device=ids.device).clamp(max=self.config.block_size - 1",
+        ]
+    }
+
+
+class positions_reversed(Minor):
+    """The positions count from the end: the first token has position 0."""
+
+    variants = [
+        {"(T, device=ids.device)": "(T, device=ids.device).flip(0)"},
+        {"T, device": "self.config.block_size - T, self.config.block_size, device"},
+    ]
+
+
+class ids_as_positions(Misconception):
+    """The position embedding is looked up by token ids instead of places, torch.arange(T)."""
+
+    variants = [{"(positions)": ["(ids)", "(ids % self.config.block_size)"]}, {"(ids)": "(positions)"}]
+
+
+class all_positions(Misconception):
+    """All block_size positions are added, which fails for a shorter text: the first T of them."""
+
+    edits = {"T, device": "self.config.block_size, device"}
+
+
+class positions_by_row(Misconception):
+    """The positions count the rows of the batch (ids.shape[0]): T is the second dimension."""
+
+    edits = {"[1]": "[0]"}
+
+
+class positions_multiplied(Misconception):
+    """The position embedding is multiplied with the token embedding (or joined to it): it is added."""
+
+    edits = {"+": "*"}
+
+
+class positions_at_the_end(Misconception):
+    """The position embedding is added after the blocks: attention needs it before."""
+
+    edits = {
+        "(ids) + self.position_embedding(positions)": "(ids)",
+        "logits =": "x = x + self.position_embedding(positions)\nlogits =",
+    }
+
+
+class positions_in_every_block(Misconception):
+    """The position embedding is added before every block: once, before the first."""
+
+    edits = {"x, future": "x + self.position_embedding(positions) * (block is not self.blocks[0]), future"}
+
+
+class embedding_scaled(Minor):
+    """The token embedding is multiplied by √n_embd, as in 2017: GPT-2 does not."""
+
+    edits = {"+": "* math.sqrt(self.config.n_embd) +"}
+
+
+class no_final_norm(Minor):
+    """The final norm is not applied: it comes between the last block and lm_head."""
+
+    edits = {"self.final_norm(x)": "x"}
+
+
+class final_norm_first(Minor):
+    """The final norm is applied before the blocks: it comes after the last one."""
+
+    based_on = no_final_norm
+    edits = {"dropout(x)": "final_norm(self.dropout(x))"}
+
+
+class final_norm_in_every_block(Misconception):
+    """The final norm is applied after every block: once, after the last one."""
+
+    variants = [
+        {"block(x, future)": "self.final_norm(block(x, future))"},
+        {"final_norm(x)": "final_norm(self.final_norm(x))"},
+    ]
+
+
+class norm_after_head(Misconception):
+    """The logits come straight from lm_head: no norm, activation or factor after it."""
+
+    variants = [
+        {
+            "self.lm_head(self.final_norm(x))": [
+                "F.layer_norm(self.lm_head(self.final_norm(x)), (self.config.vocab_size,))",
+                "F.relu(self.lm_head(self.final_norm(x)))",
+            ]
+        },
+        {"(self.final_norm(x))": "(self.final_norm(x)) / math.sqrt(self.config.n_embd)"},
+    ]
+
+
+class softmax(Minor):
+    """The model returns probabilities (or their logarithms): logits are asked for."""
+
+    edits = {
+        "(self.final_norm(x))": ["(self.final_norm(x)).softmax(dim=-1)", "(self.final_norm(x)).log_softmax(dim=-1)"]
+    }
+
+
+class softmax_before_loss(Misconception):
+    """The loss is taken of probabilities: cross_entropy wants the logits, and takes the softmax itself."""
+
+    edits = {"logits.": "logits.softmax(dim=-1)."}
+
+
+class last_logits_only(Misconception):
+    """Only the last position's logits are returned: [B, T, V] is asked for, with and without targets."""
+
+    edits = {", None": ["[:, [-1]], None", "[:, -1], None"]}
+
+
+class logits_flattened(Misconception):
+    """The logits come back flattened to [B · T, V]: flatten them for the loss only."""
+
+    variants = [
+        {
+            "loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())": [
+                "logits = logits.flatten(0, 1)\nloss = F.cross_entropy(logits, targets.flatten())",
+                "logits = logits.transpose(1, 2)\nloss = F.cross_entropy(logits, targets)",
+            ]
+        },
+        {", None": ".flatten(0, 1), None"},
+    ]
+
+
+class shifted_inside(Misconception):
+    """The targets are shifted once more: they are one step on already, position t belongs to target t."""
+
+    edits = {".flatten(0, 1), targets": "[:, :-1].flatten(0, 1), targets[:, 1:]"}
+
+
+class last_position_loss(Misconception):
+    """The loss is that of a single position: the mean over all positions is asked for."""
+
+    edits = {".flatten(0, 1), targets.flatten()": ["[:, -1], targets[:, -1]", "[:, 0], targets[:, 0]"]}
+
+
+class sum_(Minor):
+    """The loss is a sum: the mean over all positions is asked for."""
+
+    variants = [
+        {"flatten()": ["flatten(), reduction='sum'", "flatten(), reduction='sum') / len(ids"]},
+        {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()) / T"},
+    ]
+
+
+class not_averaged(Minor):
+    """The loss has one number for each position: their mean, a scalar, is asked for."""
+
+    variants = [
+        {"flatten(0, 1), targets.flatten()": "transpose(1, 2), targets, reduction='none'"},
+        {"flatten()": "flatten(), reduction='none'"},
+    ]
+
+
+class token_zero_ignored(Misconception):
+    """Token 0 is left out of the loss (ignore_index=0): here it is a token like any other."""
+
+    edits = {"flatten()": "flatten(), ignore_index=0"}
+
+
+class label_smoothing(Misconception):
+    """The loss is changed (label smoothing, a factor, base 2): the plain mean cross-entropy is asked for."""
+
+    variants = [
+        {"flatten()": "flatten(), label_smoothing=0.1"},
+        {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()) / math.log(2)"},
+    ]
+
+
+class view_needed(Minor, shared_mistakes.view_needed):
+    edits = {"flatten()": "view(-1)"}
+
+
+class own_input_as_target(Misconception):
+    """The loss compares with the input instead of the targets."""
+
+    edits = {"targets.": "ids."}
+
+
+class classes_in_the_wrong_place(Misconception):
+    """F.cross_entropy wants classes second: flatten to (B · T, V), or transpose to (B, V, T)."""
+
+    variants = [
+        {".flatten(0, 1), targets.flatten()": ", targets"},
+        {"flatten(0, 1)": ["view(-1, T)", "transpose(1, 2).reshape(-1, logits.shape[-1])"]},
+    ]
+
+
+class loss_cut_off(Misconception):
+    """The loss cannot be differentiated (`.item()`, `.detach()`, `no_grad`): nothing could be trained with it."""
+
+    variants = [
+        {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()).detach()"},
+        {"(self.final_norm(x))": "(self.final_norm(x)).detach()"},
+    ]
+
+
+class loss_as_number(Misconception):
+    """The loss is a Python number: a scalar tensor is asked for, or nothing could be trained."""
+
+    edits = {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()).item()"}
+
+
+class pair_swapped(Minor):
+    """The pair is the wrong way round: (logits, loss)."""
+
+    variants = [{"logits, loss": "loss, logits"}, {"logits, loss": "loss, logits", "logits, None": "None, logits"}]
+
+
+class logits_only(Minor):
+    """Only one thing is returned: the pair (logits, loss), with None for the loss without targets."""
+
+    variants = [{", None": ""}, {", None": "", ", loss": ""}, {"logits, loss": "loss"}]
+
+
+class loss_without_targets(Misconception):
+    """Without targets the loss is not None: there is nothing to compare with."""
+
+    variants = [
+        {", None": [", torch.tensor(0.0)", ", 0.0"]},
+        {"if targets is None:": "targets = ids if targets is None else targets\nif False:"},
+    ]
+
+
+class targets_needed(Minor):
+    """`targets` needs a default, and None has to work: forward(ids, targets=None)."""
+
+    variants = [{"=None": ""}, {"if targets is None:": "if False:"}]
+
+
+class targets_in_truth(Minor):
+    """`if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`."""
+
+    edits = {"targets is None": "not targets"}
+
+
+class too_long_accepted(Misconception):
+    """A text longer than block_size is accepted, or stops otherwise: raise a ValueError that says so."""
+
+    variants = [{"if self.config.block_size < T:": "if False:"}, {"ValueError(": ["RuntimeError(", "AssertionError("]}]
+
+
+class cropped_inside(Misconception):
+    """A text longer than block_size is silently cropped: raise a ValueError (generate crops)."""
+
+    based_on = too_long_accepted
+    variants = [
+        {
+            "[1]": [
+                """
+                [1]
+                ids = ids[:, -self.config.block_size :]
+                T = ids.shape[1]
+                """,
+                """
+                [1]
+                ids = ids[:, : self.config.block_size]
+                T = ids.shape[1]
+                """,
+            ]
+        },
+        {
+            "T, device=ids.device)": [
+                "T, device=ids.device) % self.config.block_size",
+                "T, device=ids.device).clamp(max=self.config.block_size - 1)",
+            ]
+        },
+    ]
+
+
+class full_length_refused(Minor):
+    """T = block_size is refused: only longer texts are."""
+
+    edits = {"<": "<="}
+
+
+class short_text_refused(Misconception):
+    """A text shorter than block_size is refused: any T up to block_size is allowed."""
+
+    edits = {"<": "!="}
+
+
+class not_tied(Misconception):
+    """lm_head has a matrix of its own, or a copy: self.lm_head.weight = self.token_embedding.weight."""
+
+    edits = {"self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice": "pass"}
+
+
+class always_tied(Misconception):
+    """The weights are tied whatever config.tie_weights says."""
+
+    variants = [
+        {"config.tie_weights": "True"},
+        {"self.lm_head(self.final_norm(x))": "self.final_norm(x) @ self.token_embedding.weight.T"},
+    ]
+
+
+class tie_inverted(Misconception):
+    """config.tie_weights is used the wrong way round."""
+
+    edits = {"if config": "if not config"}
+
+
+class head_bias(Minor):
+    """lm_head has a bias: as in GPT-2 it has none, bias=False."""
+
+    edits = {"bias=False": ["bias=True", "bias=config.bias"]}
+
+
+class bias_ignored_in_blocks(Misconception):
+    """config.bias is not passed on to the blocks."""
+
+    based_on = pytorch_layers
+    edits = {"bias=config.bias,": ""}
+
+
+class bias_ignored_in_final_norm(Misconception):
+    """config.bias is not passed on to the final norm."""
+
+    edits = {", bias=config.bias": ""}
+
+
+class bias_ignored(Misconception):
+    """config.bias has no effect: with bias=False no layer has a bias, the norms neither."""
+
+    based_on = bias_ignored_in_blocks
+    edits = {", bias=config.bias": ""}
+
+
+class biases_never(Misconception):
+    """There are never biases: with bias=True (the default) all layers but lm_head have one."""
+
+    edits = {"config.bias": "False"}
+
+
+class norms_keep_biases(Misconception):
+    """With bias=False the norms inside the blocks keep their biases."""
+
+    based_on = own_blocks
+    edits = {", bias=config.bias), nn.LayerNorm(C, bias=config.bias": "), nn.LayerNorm(C"}
+
+
+class norms_without_weights(Misconception):
+    """A norm has no weights (elementwise_affine=False): GPT-2's norms have them."""
+
+    edits = {"bias=config.bias": "elementwise_affine=False"}
+
+
+class other_norm(Misconception):
+    """The final norm is not a layer norm (an RMSNorm, say): nn.LayerNorm."""
+
+    edits = {"LayerNorm(C, bias=config.bias)": ["RMSNorm(C)", "Identity()"]}
+
+
+class config_not_kept(Misconception):
+    """The model does not keep its configuration: self.config = config."""
+
+    edits = {".config": ".cfg"}
+
+
+class other_names(Minor):
+    """The parts have other names than the box says."""
+
+    variants = [
+        {"token_embedding": "wte"},
+        {"position_embedding": "wpe"},
+        {"blocks": "layers"},
+        {"final_norm": "ln_f"},
+        {"lm_head": "head"},
+    ]
+
+
+class positions_one_short(Minor):
+    """The position embedding has the wrong number of rows: block_size of them."""
+
+    variants = [{"block_size,": ["block_size - 1,", "block_size + 1,", "vocab_size,"]}, {"config.block_size,": "1024,"}]
+
+
+class positions_fixed(Misconception):
+    """The positions cannot be learned (sinusoids, or requires_grad=False): GPT-2 learns them."""
+
+    edits = {"blocks =": "position_embedding.requires_grad_(False)\nself.blocks ="}
+
+
+class super_forgotten(Fundamental):
+    """`super().__init__()` is missing in `__init__`: it has to come first."""
+
+    edits = {"super().__init__()": ""}
+
+
+class not_a_module(Fundamental, shared_mistakes.not_a_module):
+    edits = {"class GPT(nn.Module):": "class GPT:", "self.named_parameters()": "()"}
+
+
+class default_start(Misconception):
+    """The weights keep PyTorch's own start, N(0, 1) for embeddings: all matrices start as N(0, 0.02)."""
+
+    variants = [{"self.named_parameters()": "()"}, {"== 2": '== 2 and "embedding" not in name and "head" not in name'}]
+
+
+class blocks_keep_their_start(Misconception):
+    """Only the embeddings start with 0.02; the blocks keep PyTorch's own start."""
+
+    edits = {"== 2": '== 2 and "blocks" not in name'}
+
+
+class attention_keeps_its_start(Misconception):
+    """Attention's `in_proj_weight` keeps PyTorch's start: it is in no nn.Linear."""
+
+    edits = {"== 2": '== 2 and "in_proj" not in name'}
+
+
+class head_keeps_its_start(Misconception):
+    """With tie_weights=False lm_head keeps PyTorch's own start: N(0, 0.02) like the rest."""
+
+    edits = {"== 2": '== 2 and "head" not in name'}
+
+
+class wrong_spread(Misconception):
+    """The weights start with another standard deviation than 0.02."""
+
+    edits = {"0.02": ["0.2", "0.002", "math.sqrt(0.02)"]}
+
+
+class uniform_start(Misconception):
+    """The weights are uniform between −0.02 and 0.02 (a spread of 0.0115): N(0, 0.02) is asked for."""
+
+    edits = {"normal_": "uniform_", ", std=0": ", -0.02 / scale, 0"}
+
+
+class mean_instead_of_spread(Misconception):
+    """`normal_(parameter, 0.02)` sets the mean: write std=0.02."""
+
+    edits = {"std=": ""}
+
+
+class residuals_not_scaled(Misconception):
+    """The last matrices before the residual sums, and no others, start with 0.02 / √(2 · n_layer)."""
+
+    edits = {"02 / scale": "02"}
+
+
+class residuals_scaled_wrongly(Misconception):
+    """The last matrices before residual sums are scaled by 1 / √(2 · n_layer): each block has two."""
+
+    variants = [{"2 * config": "config"}, {"math.sqrt": ""}, {"math.sqrt(2 * config.n_layer)": "config.n_layer"}]
+
+
+class some_residuals_scaled(Misconception):
+    """Only one matrix is scaled in a block: attention's output and the second feed-forward layer are."""
+
+    variants = [
+        {") or parameter.shape == (C, 4 * C": ""},
+        {'name.endswith("out_proj.weight") or parameter': "parameter"},
+    ]
+
+
+class wrong_matrices_scaled(Misconception):
+    """Other matrices than the last before each residual sum are scaled."""
+
+    variants = [
+        {"C, 4 *": "4 * C,"},
+        pytorch_layers.edited({"out_proj.weight": ["linear1.weight", 'proj.weight", "proj_weight']}),
+        pytorch_layers.edited({'name.endswith(("out_proj.weight", "linear2.weight"))': '"blocks" in name'}),
+    ]
+
+
+class zero_start(Misconception):
+    """Weights start at zero (or all alike), so nothing can be told apart."""
+
+    edits = {"normal_(parameter, std=0.02 / scale)": ["zeros_(parameter)", "constant_(parameter, 0.02)"]}
+
+
+class norms_zeroed(Misconception):
+    """The norms' weights start at 1: only biases start at 0, and only matrices as N(0, 0.02)."""
+
+    variants = [{'elif name.endswith("bias")': "else"}, {"parameter.dim() == 2": 'not name.endswith("bias")'}]
+
+
+class biases_not_zero(Misconception):
+    """The biases keep PyTorch's own start: they begin at 0."""
+
+    edits = {'elif name.endswith("bias"):': "", "nn.init.zeros_(parameter)": ""}
+
+
+class dropout_default(Misconception):
+    """config.dropout is not passed on to a layer whose own default is 0.1: with dropout = 0 it still drops."""
+
+    based_on = pytorch_layers
+    edits = {"dropout=config.dropout,  # must be passed on: the layer's own default is 0.1": ""}
+
+
+class dropout_in_eval(Misconception):
+    """Dropout is at work in eval mode too: F.dropout needs training=self.training."""
+
+    variants = [
+        {"self.dropout(x)": "F.dropout(x, self.config.dropout)"},
+        {
+            "(self.final_norm(x))": """
+                (self.final_norm(x))
+                logits = logits + torch.empty_like(logits).normal_() * 0.1
+            """
+        },
+    ]
+
+
+class no_dropout_in_blocks(Misconception):
+    """There is no dropout inside the blocks: pass config.dropout on to them."""
+
+    based_on = pytorch_layers
+    edits = {"=config.dropout": "=0.0"}
+
+
+class no_dropout(Misconception):
+    """config.dropout is not used: it acts on the sum of the embeddings and in the blocks."""
+
+    based_on = no_dropout_in_blocks
+    edits = {"x = self.dropout(x)": "pass"}
+
+
+class no_dropout_of_embeddings(Misconception):
+    """Dropout misses the sum of the embeddings, or one of them: it acts before the blocks, too."""
+
+    edits = {
+        "x = self.dropout(x)": [
+            "pass",
+            "x = self.dropout(self.token_embedding(ids)) + self.position_embedding(positions)",
+            "x = self.token_embedding(ids) + self.dropout(self.position_embedding(positions))",
+        ]
+    }
+
+
+class dropout_fixed(Misconception):
+    """The dropout is a fixed number: config.dropout decides."""
+
+    edits = {"config.dropout": "0.1"}
+
+
+class single_precision(Minor):
+    """The logits are float32 even for a model in float64 (a `.float()`?)."""
+
+    edits = {"(self.final_norm(x))": "(self.final_norm(x)).float()"}
+
+
+class device_not_kept(shared_mistakes.device_not_kept):
+    edits = {"T, device=ids.device": "T"}
+
+
+class mask_of_the_first_call(Misconception):
+    """The mask is made once, for the first T that came along: make it for each T."""
+
+    variants = [
+        {"future =": 'if not hasattr(self, "future"): self.future =', "for block": "future = self.future\nfor block"},
+        {"T, T, dtype": "self.config.block_size, self.config.block_size, dtype"},
+    ]
+
+
+class embeddings_cut_off(Misconception):
+    """A part of the model gets no gradient (`.detach()`, `.data`): it would never be trained."""
+
+    variants = [
+        {"(ids)": "(ids).detach()"},
+        {"(positions)": "(positions).detach()"},
+        {"final_norm(x)": "final_norm(x.detach())"},
+    ]
+
+
+class sizes_fixed(Fundamental):
+    """A size is fixed in the code: take all of them from config."""
+
+    variants = [{"config.n_embd": "16"}, {"config.vocab_size, C": "50257, C"}]

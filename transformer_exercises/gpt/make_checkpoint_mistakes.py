@@ -1,0 +1,254 @@
+"""Wrong and right answers to `make_checkpoint`. The reference (09-gpt-further):
+
+def make_checkpoint(model, optimizer, scheduler, generator, step):
+    states = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "scheduler": scheduler.state_dict(),
+        "generator": generator.get_state(),
+        "step": step,
+    }
+    return copy.deepcopy(states)  # state_dict() gives the very tensors that training goes on to change
+"""
+
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+# Right answers in other styles
+
+
+class each_on_its_own(RightAnswer):
+    edits = {
+        "model.state_dict()": "{name: tensor.detach().clone() for name, tensor in model.state_dict().items()}",
+        "optimizer.state_dict()": "copy.deepcopy(optimizer.state_dict())",
+        "scheduler.state_dict()": "copy.deepcopy(scheduler.state_dict())",
+        "copy.deepcopy(states)": "states",
+    }
+
+
+class through_a_buffer(RightAnswer):
+    edits = {
+        '"step": step,': '"step": step, "version": 1,',
+        "return copy.deepcopy(states)": """
+            import io
+            file = io.BytesIO()
+            torch.save(states, file)
+            return torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+        """,
+    }
+
+
+class in_a_loop(RightAnswer):
+    code = """
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    states = {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+    return {**states, "generator": generator.get_state(), "step": int(step)}
+    """
+
+
+# Mistakes
+
+
+class no_copy(Misconception):
+    """The checkpoint holds the tensors that training changes: copy everything, at any depth (copy.deepcopy)."""
+
+    edits = {"copy.deepcopy(states)": "states"}
+
+
+class model_copied_alone(Misconception):
+    """The model's state is copied, the optimiser's is not, and training goes on to change it."""
+
+    based_on = no_copy
+    edits = {"model.state_dict()": "copy.deepcopy(model.state_dict())"}
+
+
+class optimizer_copied_alone(Misconception):
+    """The optimiser's state is copied, the model's is not, and training goes on to change it."""
+
+    based_on = no_copy
+    edits = {"optimizer.state_dict()": "copy.deepcopy(optimizer.state_dict())"}
+
+
+class optimizer_left_out(Misconception):
+    """The optimiser's state is missing: its memory of the gradients would begin anew."""
+
+    edits = {'"optimizer": optimizer.state_dict(),': ""}
+
+
+class scheduler_left_out(Minor):
+    """The scheduler's state is missing: the rate would begin again with its warm-up."""
+
+    edits = {'"scheduler": scheduler.state_dict(),': ""}
+
+
+class generator_left_out(Misconception):
+    """The generator's state is missing: after the pause, other batches would be drawn."""
+
+    edits = {'"generator": generator.get_state(),': ""}
+
+
+class step_left_out(Minor):
+    """The step is missing: whoever goes on must know how far the run had come."""
+
+    edits = {'"step": step,': ""}
+
+
+class model_only(Fundamental):
+    """Only the model is kept: that is enough to use it, not to go on training it."""
+
+    variants = [
+        {"(states)": "(model.state_dict())"},
+        {"copy.deepcopy(states)": '{"model": copy.deepcopy(model.state_dict()), "step": step}'},
+    ]
+
+
+class parameters_only(Misconception):
+    """Only the parameters are kept: the model's state has buffers too. Take state_dict()."""
+
+    edits = {"model.state_dict()": "dict(model.named_parameters())"}
+
+
+class groups_only(Misconception):
+    """Of the optimiser only the groups are kept (rates, decay), not its memory: state_dict() has both."""
+
+    edits = {"optimizer.state_dict()": '{"state": {}, "param_groups": optimizer.state_dict()["param_groups"]}'}
+
+
+class objects_kept(Misconception):
+    """Whole objects are kept, not states: torch.load(…, weights_only=True) does not read them."""
+
+    variants = [
+        {"model.state_dict()": "model", ".state_dict()": ""},
+        {"scheduler.state_dict()": "scheduler.__dict__"},
+        {
+            ".get_state()": "",
+            "copy.deepcopy(states)": (
+                '{key: state if key == "generator" else copy.deepcopy(state) for key, state in states.items()}'
+            ),
+        },
+    ]
+
+
+class not_tensors(Misconception):
+    """Tensors become lists or arrays, and cannot be loaded: keep what state_dict() gives."""
+
+    edits = {
+        "model.state_dict()": [
+            "{name: tensor.tolist() for name, tensor in model.state_dict().items()}",
+            "{name: tensor.numpy().copy() for name, tensor in model.state_dict().items()}",
+        ]
+    }
+
+
+class swapped(Minor):
+    """The states stand under the wrong names."""
+
+    edits = {"optimizer.": "scheduler.", '"scheduler": scheduler': '"scheduler": optimizer'}
+
+
+class seed_kept(Misconception):
+    """The generator's seed is kept, not its state: the batches would begin from the first."""
+
+    variants = [
+        {"get_state": "initial_seed"},
+        {"generator.": "torch.Generator().manual_seed(generator.initial_seed())."},
+    ]
+
+
+class other_generator(Misconception):
+    """The state of torch's global generator is kept: the batches are drawn from the one that is passed."""
+
+    edits = {"generator.get_state": "torch.get_rng_state"}
+
+
+class generator_moved(Misconception):
+    """The generator is used or seeded anew, so training goes on with other batches."""
+
+    variants = [
+        {"step,": 'step, "next": torch.randint(9, (1,), generator=generator),'},
+        {"states = {": ["generator.manual_seed(0); states = {", "torch.rand(1, generator=generator); states = {"]},
+    ]
+
+
+class training_disturbed(Misconception):
+    """Training is disturbed: a step is made, or a state is changed. A checkpoint only looks."""
+
+    variants = [
+        {
+            "return": """
+                optimizer.zero_grad()
+                scheduler.step()
+                return
+            """
+        },
+        {
+            "return copy.deepcopy(states)": """
+                kept = copy.deepcopy(states)
+                model.seen.zero_() if hasattr(model, "seen") else None
+                return kept
+            """
+        },
+        {"states = {": ["model.eval(); states = {", "optimizer.step(); states = {"]},
+    ]
+
+
+class half_precision(Minor):
+    """The numbers are rounded to save space: going on from them is another run."""
+
+    edits = {
+        "model.state_dict()": [
+            "{name: t.half().to(t.dtype) for name, t in model.state_dict().items()}",
+            "{name: t.half() for name, t in model.state_dict().items()}",
+        ]
+    }
+
+
+class rate_kept(Minor):
+    """Of the scheduler only the last rate is kept: its state also says how far it has come."""
+
+    edits = {"scheduler.state_dict()": '{"_last_lr": scheduler.get_last_lr()}'}
+
+
+class step_plus_one(Minor):
+    """The step is another number than the one that was passed."""
+
+    edits = {"step,": "step + 1,"}
+
+
+class step_as_tensor(Minor):
+    """The step is turned into something else than the number that was passed."""
+
+    edits = {"step,": ["torch.tensor(step),", "str(step),"]}
+
+
+class step_from_scheduler(Minor):
+    """The step is counted in another way: the number that is passed is asked for."""
+
+    edits = {"step,": "scheduler.last_epoch,"}
+
+
+class other_keys(Minor):
+    """The keys are other ones: "model", "optimizer", "scheduler", "generator" and "step"."""
+
+    variants = [
+        {'"model"': '"model_state_dict"', '"optimizer"': '"optimizer_state_dict"'},
+        {'"scheduler"': '"schedule"'},
+        {'"generator"': '"rng"'},
+    ]
+
+
+class tuple_returned(Misconception):
+    """A tuple is returned: a dictionary with the keys that are named is asked for."""
+
+    edits = {"copy.deepcopy(states)": "tuple(copy.deepcopy(states).values())"}
+
+
+class written_to_a_file(Fundamental):
+    """A file is written and its name returned: return the dictionary."""
+
+    edits = {"copy.deepcopy(states)": '"checkpoint.pt"'}
+
+
+class model_itself(Misconception):
+    """The model itself is kept, which its class is needed to read: keep its state, `model.state_dict()`."""
+
+    edits = {"model.state_dict()": "model"}

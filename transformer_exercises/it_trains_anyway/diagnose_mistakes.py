@@ -1,0 +1,451 @@
+"""Wrong and right answers to `diagnose`. The reference (12-it-trains-anyway):
+
+def diagnose(model, batch):
+    ids, real = batch
+    patient = copy.deepcopy(model).eval()  # the model itself stays as it is
+    with torch.no_grad():
+        logits, loss = patient(ids, real)  # (B, T, V), one number
+        V = logits.shape[-1]
+        if not (logits.isfinite().all() and loss.isfinite()):
+            return "empty"  # first, for NaN equals nothing
+        if not torch.equal(logits, patient(ids, real)[0]):
+            return "noise"  # second, for against noise everything moves
+        if not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)):
+            return "half"
+        for s in range(1, ids.shape[1]):
+            changed = ids.clone()
+            changed[:, s] = (ids[:, s] + 1) % V
+            moved = (patient(changed, real)[0] - logits).abs().amax(-1) > 1e-4  # (B, T)
+            if (moved & real)[:, :s].any():
+                return "leak"
+        changed = torch.where(real, ids, (ids + 1) % V)
+        if (patient(changed, real)[1] - loss).abs() > 1e-4:
+            return "padding"
+        counts = real[:, :-1]  # padding stands in front, so what follows a token is a token
+        expected = F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts])
+        if (expected - loss).abs() > 1e-4:
+            return "shift"
+        unseen = next(v for v in range(V) if not (ids == v).any())
+        patient.token_embedding.weight[unseen] *= 2
+        if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]):
+            return "copy"
+    return "healthy"
+"""
+
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+# Right answers in other styles
+
+
+class row_plus_one(RightAnswer):
+    edits = {
+        "*= 2": "+= 1",
+        "equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
+            "allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)"
+        ),
+    }
+
+
+class set_back(RightAnswer):
+    code = """
+    ids, real = batch
+    was, kept = model.training, copy.deepcopy(model.state_dict())
+    model.eval()
+    try:
+        with torch.no_grad():
+            first, loss = model(ids, real)
+            if not torch.isfinite(first).all() or math.isnan(float(loss)): return "empty"
+            if float((first - model(ids, real)[0]).abs().max()) > 0: return "noise"
+            low = copy.deepcopy(model).to(torch.float16)(ids, real)
+            if low[0].isnan().any() or low[0].isinf().any() or low[1].isnan(): return "half"
+            for b, s in real.nonzero().tolist():
+                other = ids.clone()
+                other[b, s] = 0
+                gap = (model(other, real)[0][b] - first[b]).abs().sum(-1)
+                if any(gap[t] > 1e-3 and real[b, t] for t in range(s)): return "leak"
+            other = ids.masked_fill(~real, first.shape[-1] - 1)
+            if not torch.allclose(model(other, real)[1], loss, atol=1e-4, rtol=0): return "padding"
+            pairs = (real[:, 1:] & real[:, :-1]).nonzero().tolist()
+            terms = [-torch.log_softmax(first[b, t], -1)[ids[b, t + 1]] for b, t in pairs]
+            if not torch.allclose(torch.stack(terms).mean(), loss, atol=1e-4, rtol=0): return "shift"
+            token = max(set(range(first.shape[-1])) - set(ids.flatten().tolist()))
+            model.token_embedding.weight[token] = 0
+            return "copy" if (model(ids, real)[0] - first)[..., token].abs().max() < 1e-4 else "healthy"
+    finally:
+        model.load_state_dict(kept)
+        model.train(was)
+    """
+
+
+class by_gradients(RightAnswer):
+    edits = {
+        "next(v for v in range(V) if not (ids == v).any())": """
+            [v for v in range(V) if v not in set(ids.flatten().tolist())][0]
+            with torch.enable_grad(): patient(ids, real)[0][..., unseen].square().sum().backward()
+            slope = patient.token_embedding.weight.grad
+        """,
+        "patient.token_embedding.weight[unseen] *= 2": "",
+        "torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
+            "slope is None or not slope[unseen].any()"
+        ),
+    }
+
+
+class tokens_drawn(RightAnswer):
+    edits = {
+        "[:, s] = (ids[:, s] + 1) % V": (
+            "[:, s:] = torch.randint(V, changed[:, s:].shape, generator=torch.Generator().manual_seed(s))"
+        ),
+        "(ids + 1) % V)": "torch.randint(V, ids.shape, generator=torch.Generator().manual_seed(1)))",
+    }
+
+
+# Mistakes
+
+
+class always_healthy(Fundamental):
+    """Every model is called healthy: the finding has to come from experiments with the model."""
+
+    code = 'return "healthy"'
+
+
+class always_ill(Fundamental):
+    """Every model gets one finding: it has to come from experiments with the model."""
+
+    variants = ['return "leak"', 'return "noise"']
+
+
+class list_of_findings(Minor):
+    """The finding comes in a list: one of the eight words is asked for, as a string."""
+
+    edits = {
+        "(model, batch):": """
+            (model, batch): return [word for word in [found(model, batch)] if word != "healthy"]
+            def found(model, batch):
+        """
+    }
+
+
+class other_words(Minor):
+    """The finding is called by another word: the eight words stand in the box, in small letters."""
+
+    variants = [{'return "': 'return "no_'}, {"healthy": "Healthy"}]
+
+
+class truth_returned(Fundamental):
+    """True or False is returned: what is wrong is asked for, and not only whether."""
+
+    edits = {
+        "(model, batch):": """
+            (model, batch): return found(model, batch) == "healthy"
+            def found(model, batch):
+        """
+    }
+
+
+class training_mode(Misconception):
+    """The model is tried in the mode in which it comes, and training draws dropout: call eval() on your copy."""
+
+    variants = [{".eval()": ""}, {"eval": "train"}]
+
+
+class mode_changed(Minor):
+    """The model is in another mode afterwards: call eval() on a copy, or set the mode back."""
+
+    variants = [{").eval(": ".eval()"}, {"eval()": "eval(); model.train()"}]
+
+
+class weights_changed(Misconception):
+    """The experiments change the model's own weights: change a copy, or set them back."""
+
+    edits = {"copy.deepcopy(model)": "model; was = model.training; model", "return": "model.train(was); return"}
+
+
+class model_halved(Misconception):
+    """The model is in float16 afterwards, or has lost digits: `half()` changes it. Try it on a copy."""
+
+    edits = {"copy.deepcopy(patient)": "model"}
+
+
+class copy_halved(Misconception):
+    """Later experiments run in float16: `half()` changes the copy itself. Make another one for it."""
+
+    edits = {"copy.deepcopy(patient)": "patient"}
+
+
+class gradients_left(Minor):
+    """backward() leaves gradients in the model's parameters: use a copy, or set them to None."""
+
+    variants = [
+        {'return "healthy"': 'model(ids, real)[1].backward()\nreturn "healthy"'},
+        {"= batch": "= batch\nmodel(ids, real)[1].backward()"},
+    ]
+
+
+class input_changed(Minor):
+    """The ids of the batch are changed: make the experiment with a clone."""
+
+    variants = [
+        {".clone()": "", "ids[:, s]": "changed[:, s]"},
+        {"torch.where(real, ids, (ids + 1) % V)": ["ids; ids[~real] += 1", "ids.masked_fill_(~real, V - 1)"]},
+    ]
+
+
+class noise_not_first(Misconception):
+    """Noise is looked for too late, so every comparison shows a difference: ask twice before you compare."""
+
+    variants = [
+        {"not torch.equal(logits, patient(ids, real)[0])": "False"},
+        {
+            "not torch.equal(logits, patient(ids, real)[0])": "False",
+            "changed = torch.where(real, ids, (ids + 1) % V)": """
+                if not torch.equal(logits, patient(ids, real)[0]): return "noise"
+                changed = torch.where(real, ids, (ids + 1) % V)
+            """,
+        },
+    ]
+
+
+class nan_as_noise(Misconception):
+    """NaN is taken for noise: it is not equal to itself. Ask first whether all is finite."""
+
+    edits = {"not (logits.isfinite().all() and loss.isfinite())": "False"}
+
+
+class nan_only(Misconception):
+    """Only NaN is looked for: infinity is not finite either. torch.isfinite asks about both."""
+
+    variants = [
+        {"not (logits.isfinite().all() and loss.isfinite())": "logits.isnan().any() or loss.isnan()"},
+        {"not all(part.isfinite().all() for": "any(part.isnan().any() for"},
+        {
+            "not (logits.isfinite().all() and loss.isfinite())": "logits.isnan().any() or loss.isnan()",
+            "not all(part.isfinite().all() for": "any(part.isnan().any() for",
+        },
+    ]
+
+
+class noise_in_the_loss(Misconception):
+    """Losses are compared, not logits: noise in an answer that no loss counts does not get into them."""
+
+    edits = {"logits, patient(ids, real)[0]": "loss, patient(ids, real)[1]"}
+
+
+class loss_alone_finite(Misconception):
+    """Only the loss is asked whether it is finite: NaN at padding need not get into it, and counts."""
+
+    edits = {"logits.isfinite().all() and loss": "loss"}
+
+
+class half_of_the_loss_alone(Misconception):
+    """In float16 only the loss is asked whether it is finite: logits at padding count, too."""
+
+    edits = {"not all(part.isfinite().all() for part in copy": "not copy", "real))": "real)[1].isfinite()"}
+
+
+class half_not_found(Misconception):
+    """Nothing is tried in float16, `half()`; bfloat16 has float32's range, so nothing overflows there."""
+
+    edits = {"not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real))": "False"}
+
+
+class half_compared(Misconception):
+    """In float16 a difference counts: it has three digits, so every model differs. Ask what is not finite."""
+
+    edits = {
+        "not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real))": (
+            "(copy.deepcopy(patient).half()(ids, real)[0].float() - logits).abs().max().nan_to_num(nan=1.0) > 1e-4"
+        )
+    }
+
+
+class half_before_float(Misconception):
+    """float16 is asked before float32: what is not finite in float32 is not so in float16 either."""
+
+    edits = {
+        "V = logits.shape[-1]": """
+            if not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)): return "half"
+            V = logits.shape[-1]
+        """
+    }
+
+
+class leak_not_looked_for(Misconception):
+    """Nobody changes a token to see whether an earlier answer moves."""
+
+    edits = {"1, ids.shape[1]": "0"}
+
+
+class later_answers_compared(Misconception):
+    """Answers at the changed place or behind it are compared: a leak moves those *before* it."""
+
+    edits = {"(moved & real)[:, :s]": "moved[:, -1]"}
+
+
+class padding_places_compared(Misconception):
+    """Answers at padding are compared too: they may look at anything. Look at real places."""
+
+    edits = {"(moved & real)": "moved"}
+
+
+class last_token_changed_only(Misconception):
+    """Only the last token is changed: a leak may reach the first only. Change each place in turn."""
+
+    edits = {"1, ids": "ids.shape[1] - 1, ids"}
+
+
+class one_place_changed_only(Misconception):
+    """Only one early token is changed: a leak may begin behind it. Change each place in turn."""
+
+    edits = {"range(1, ids.shape[1])": ["(1,)", "(2,)"]}
+
+
+class first_answer_compared(Misconception):
+    """Only the first answer is compared: a leak may reach one place back, and the first may be padding."""
+
+    edits = {", :s": ", :1"}
+
+
+class too_fine(Misconception):
+    """Whatever is not equal to the last digit counts: what is less than 0.0001 is rounding."""
+
+    variants = [
+        {"(-1) > 1e-4": "(-1) > 0"},
+        {"] - loss).abs() > 1e-4:": "] - loss).abs() > 0:"},
+        {"(expected - loss).abs() > 1e-4": "expected != loss"},
+    ]
+
+
+class too_coarse(Misconception):
+    """Differences count only if they are large: what is more than 0.0001 is a finding."""
+
+    edits = {"1e-4": "1.0"}
+
+
+class padding_not_found(Misconception):
+    """What stands at padding is not changed, or the same tokens are put there again."""
+
+    edits = {"(patient(changed, real)[1] - loss).abs() > 1e-4": "False"}
+
+
+class real_tokens_changed(Misconception):
+    """Real tokens are changed instead of padding: the loss should depend on them."""
+
+    edits = {"ids, (ids + 1) % V": "(ids + 1) % V, ids"}
+
+
+class logits_at_padding(Misconception):
+    """Logits are compared, not the loss: those at padding depend on what stands there."""
+
+    edits = {"[1] - loss).abs(": "[0] - logits).abs().max("}
+
+
+class shift_before_padding(Misconception):
+    """A loss that counts padding passes for a shift: compare the *loss* when padding changes, and first."""
+
+    edits = {"[1] - loss).abs(": "[0] - logits)[real].abs().max("}
+
+
+class shift_not_looked_for(Misconception):
+    """The loss is never compared with what it should be."""
+
+    edits = {"(expected - loss).abs() > 1e-4": "False"}
+
+
+class expected_with_padding(Misconception):
+    """The loss that it should have is computed over padding too, so sound models seem to shift."""
+
+    edits = {"real[:, :-1]": "torch.ones_like(real[:, :-1])"}
+
+
+class first_tokens_counted(Misconception):
+    """The loss that it should have counts each text's first token: both places are to be real."""
+
+    edits = {"real[:, :-1]": "real[:, 1:]"}
+
+
+class mean_of_means(Misconception):
+    """The loss that it should have is a mean of means: it is the mean over all pairs, so long texts count more."""
+
+    edits = {
+        "F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts])": """
+        torch.stack([
+            F.cross_entropy(row[:-1][own], there[1:][own]) for row, there, own in zip(logits, ids, counts) if own.any()
+        ]).mean()
+        """
+    }
+
+
+class expected_not_shifted(Misconception):
+    """The loss that it should have is of another token: logits at t are about the token at t + 1."""
+
+    variants = [
+        {":, :-1][counts], ids[:, 1:][counts": "real], ids[real"},
+        {"1][counts], ids[:, 1:][counts": "2][counts[:, :-1]], ids[:, 2:][counts[:, :-1]"},
+    ]
+
+
+class one_shift_only(Misconception):
+    """Only one wrong shift is known: targets may be those after the next, or not shifted."""
+
+    variants = [
+        {
+            "real[:, :-1]": "real[:, :-2]",
+            "1][counts], ids[:, 1": "2][counts], ids[:, 2",
+            "(expected - loss).abs() >": "(expected - loss).abs() <",
+        },
+        {
+            "real[:, :-1]": "real",
+            ":, :-1][counts], ids[:, 1:][": "counts], ids[",
+            "(expected - loss).abs() >": "(expected - loss).abs() <",
+        },
+    ]
+
+
+class copy_not_found(Misconception):
+    """A copy is not found: the changed row is of a token in ids, which is read: take one that is not there."""
+
+    variants = [
+        {"torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": "False"},
+        row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "0"}),
+    ]
+
+
+class head_row_changed(Misconception):
+    """The output layer's own row is changed, which moves logits in every model. Change the table's."""
+
+    edits = {"token_embedding": "lm_head"}
+
+
+class parameters_looked_at(Misconception):
+    """The two matrices are compared, not what the model does: the forward pass may use a third."""
+
+    edits = {
+        "torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
+            "patient.lm_head.weight is not patient.token_embedding.weight"
+        )
+    }
+
+
+class all_logits_compared(Misconception):
+    """All logits are compared, and others' stay in every model: look at the token whose row was changed."""
+
+    edits = {"unseen], logits[..., unseen": ":unseen], logits[..., :unseen"}
+
+
+class copy_inverted(Misconception):
+    """Tied and copied change places: in a tied model the logits of the changed row's token move."""
+
+    edits = {"if torch": "if not torch"}
+
+
+class by_the_loss(Misconception):
+    """The size of the loss decides: it says that something may be wrong, and not what. Make experiments."""
+
+    edits = {"V = logits.shape[-1]": 'return "empty" if loss.isnan() else "leak" if loss < 6 else "healthy"'}
+
+
+class error_not_caught(Fundamental):
+    """The model is called without `real`, or its pair of logits and loss is not taken apart."""
+
+    variants = [{"(ids, real)  #": "(ids)  #"}, {", loss": "", "loss.isfinite()": "True"}]

@@ -1,0 +1,309 @@
+"""Wrong and right answers to `attention_mask`. The reference (06-masking):
+
+def attention_mask(lengths, max_len):
+    future = causal_mask(max_len, device=lengths.device)  # (T, T)
+    padding = padding_mask(lengths, max_len)  # (B, T), about keys
+    return future | padding[:, None, None, :]  # (B, 1, T, T)
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+EITHER = "future | padding[:, None, None, :]"
+
+# Right answers in other styles
+
+
+class positions_only(RightAnswer):
+    edits = {
+        "future = causal_mask": "pos = torch.arange",
+        "padding = padding_mask(lengths, max_len)": "query, key = pos.view(1, 1, -1, 1), pos.view(1, 1, 1, -1)",
+        EITHER: "(key > query) | (key >= lengths.view(-1, 1, 1, 1))",
+    }
+
+
+class allowed_inverted(RightAnswer):
+    code = """
+    past = torch.ones(max_len, max_len, device=lengths.device).tril().bool(); real = ~padding_mask(lengths, max_len)
+    allowed = torch.logical_and(past.unsqueeze(0).unsqueeze(0), real.unsqueeze(1).unsqueeze(2))
+    return torch.logical_not(allowed)
+    """
+
+
+class stacked(RightAnswer):
+    code = """
+    base = causal_mask(max_len, lengths.device)
+    return torch.stack([base | row for row in padding_mask(lengths, max_len)]).unsqueeze(1)
+    """
+
+
+# Mistakes
+
+
+class and_(Misconception):
+    """The two masks are joined with *and*: a key is blocked if it is in the future *or* is padding (`|`)."""
+
+    edits = {"future |": "future &"}
+
+
+class exclusive_or(Minor):
+    """The two masks are joined with exclusive or: where both block, the key comes free again. Use `|`."""
+
+    edits = {"future |": "future ^"}
+
+
+class padded_queries_opened(Misconception):
+    """Rows of padded queries are opened: they are like any other, blocked keys stay blocked."""
+
+    edits = {EITHER: f"({EITHER}) & ~padding[:, None, :, None]"}
+
+
+class padding_on_queries(Misconception):
+    """Padded queries are blocked: padding is about keys, padding[:, None, None, :]."""
+
+    edits = {"None, :": ":, None"}
+
+
+class no_head_dimension(Minor):
+    """The dimension for the heads is missing: (B, 1, T, T) is asked for."""
+
+    edits = {"None, :": ":"}
+
+
+class queries_without_heads(Misconception):
+    """The dimension for the heads is missing, and the padding is applied to rows: it is about keys."""
+
+    edits = {"None, None, :": ":, None"}
+
+
+class head_dimension_first(Minor):
+    """The dimension of size 1 stands in the wrong place: (B, 1, T, T) is asked for."""
+
+    edits = {
+        EITHER: [f"(future | padding[:, None, :]){part}" for part in ("[None]", ".unsqueeze(2)", ".unsqueeze(-1)")]
+    }
+
+
+class inverted_without_heads(Misconception):
+    """True and False are swapped (True = blocked), and the dimension for the heads is missing."""
+
+    edits = {EITHER: "~(future | padding[:, None, :])"}
+
+
+class inverted_numbers(shared_mistakes.inverted_numbers):
+    edits = {EITHER: [f"(~({EITHER})).float()", f"(~({EITHER})).int()"]}
+
+
+class batch_repeated(Misconception):
+    """The mask is repeated for the batch although it has the batch already: (B, 1, T, T) is asked for."""
+
+    edits = {
+        EITHER: [f"({EITHER}).repeat(len(lengths), 1, 1, 1)", f"({EITHER})[None].expand(len(lengths), -1, -1, -1, -1)"]
+    }
+
+
+class several_heads(Minor):
+    """The dimension for the heads has another size than 1: (B, 1, T, T) broadcasts over any number."""
+
+    edits = {EITHER: [f"({EITHER}).expand(-1, 8, -1, -1)", f"({EITHER}).expand(-1, len(lengths), -1, -1)"]}
+
+
+class diagonal_reopened(Misconception):
+    """The diagonal is opened again: a padded key is blocked for every query, itself too."""
+
+    edits = {EITHER: f"({EITHER}) & ~torch.eye(max_len, dtype=torch.bool, device=lengths.device)"}
+
+
+class empty_rows_reopened(Misconception):
+    """Rows that are fully blocked are opened again: the mask says what is blocked, nothing else."""
+
+    edits = {"return": "mask =", ":]  #": ":]\nreturn mask & ~mask.all(dim=-1, keepdim=True)  #"}
+
+
+class shared_buffer(Misconception):
+    """One mask is written into again and again (`|=`), so one sequence's padding sticks to the next."""
+
+    edits = {
+        "return future | padding[:, None, None, :]": """
+            masks = []
+            for row in padding: future |= row; masks.append(future.clone())
+            return torch.stack(masks)[:, None]
+        """
+    }
+
+
+class python_or(Fundamental, shared_mistakes.python_or):
+    edits = {"future |": "future or"}
+
+
+class last_sequence(Misconception):
+    """All sequences get the mask of the last one: it is overwritten in the loop."""
+
+    edits = {
+        EITHER: [
+            "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)",
+            "(future | padding[-1:, None, None, :])",
+        ]
+    }
+
+
+class any_padding(Misconception):
+    """What is padding in one sequence is blocked in all (do all write into one mask?): each has its own length."""
+
+    edits = {EITHER: "(future | padding.any(0)).expand(len(lengths), 1, max_len, max_len)"}
+
+
+class pair_returned(Misconception):
+    """The two masks are returned one by one: join them with `|` into one."""
+
+    edits = {EITHER: "future, padding"}
+
+
+class padding_only(Misconception):
+    """Only padding is blocked; the future is missing."""
+
+    edits = {EITHER: "(padding[:, None, None, :] | torch.zeros_like(future))"}
+
+
+class padding_not_expanded(Misconception):
+    """All queries share one row, (B, 1, 1, T), without the future: each needs its own, (B, 1, T, T)."""
+
+    edits = {"future | padding": "padding"}
+
+
+class causal_only(Misconception):
+    """Only the future is blocked: padded keys are blocked for every query, also for padded ones."""
+
+    edits = {EITHER: "future.expand(len(lengths), 1, max_len, max_len)"}
+
+
+class inverted(Misconception):
+    """True and False are swapped: here True = blocked."""
+
+    edits = {EITHER: f"~({EITHER})"}
+
+
+class one_inverted(Misconception):
+    """The causal mask is inverted before the two are joined: True = blocked in both."""
+
+    edits = {"future |": "~future |"}
+
+
+class padding_inverted(Misconception):
+    """The padding mask is inverted before the two are joined: True = blocked in both."""
+
+    edits = {"future | padding": "future | ~padding"}
+
+
+class transposed(Misconception):
+    """The causal part is transposed: the past is blocked instead of the future."""
+
+    edits = {"future |": "future.T |"}
+
+
+class all_transposed(Misconception):
+    """Rows and columns are exchanged: the mask's rows are queries, its columns are keys."""
+
+    edits = {EITHER: f"({EITHER}).transpose(-2, -1)"}
+
+
+class diagonal_blocked(Minor):
+    """The diagonal is blocked too: a token may look at itself."""
+
+    edits = {"[:, None, None, :]": "[:, None, None, :] | torch.eye(max_len, dtype=torch.bool, device=lengths.device)"}
+
+
+class one_step_ahead(Minor):
+    """Each token may still see the next one: True begins right above the diagonal."""
+
+    edits = {"future |": "future.triu(2) |"}
+
+
+class padding_off_by_one(Minor):
+    """The padding is off by one: the first padded key is left open."""
+
+    edits = {"padding_mask(lengths, max_len)": "padding_mask(lengths + 1, max_len)"}
+
+
+class padding_off_by_one_down(Minor):
+    """The padding is off by one: the last real token is blocked too."""
+
+    edits = {"padding_mask(lengths, max_len)": "padding_mask(lengths - 1, max_len)"}
+
+
+class longest(Minor):
+    """The mask is as large as the longest sequence of the batch instead of max_len."""
+
+    edits = {"future =": "max_len = int(lengths.max())\nfuture ="}
+
+
+class first_sequence(Misconception):
+    """All sequences get the mask of the first one."""
+
+    edits = {EITHER: "(future | padding[:1, None, None, :]).expand(len(lengths), 1, max_len, max_len)"}
+
+
+class batch_paired_with_rows(Misconception):
+    """Sequences are paired with queries: give padding its dimensions, padding[:, None, None, :]."""
+
+    edits = {
+        EITHER: [
+            "(future | padding)[:, None]",
+            "(future | padding)[None, None]",
+            "(future | padding).expand(len(lengths), 1, max_len, max_len)",
+            "future | padding",
+        ]
+    }
+
+
+class floats(Minor):
+    """The mask is not boolean: a tensor of dtype torch.bool is asked for."""
+
+    edits = {EITHER: [f"({EITHER}){part}()" for part in (".float", ".long", ".int", ".byte")]}
+
+
+class added(Minor):
+    """The two masks are added as numbers, which gives 0, 1 and 2: join booleans with `|`."""
+
+    edits = {
+        EITHER: [
+            "future.int() + padding[:, None, None, :].int()",
+            "future.float() + padding[:, None, None, :].float()",
+            "future.long() + padding[:, None, None, :].long()",
+        ]
+    }
+
+
+class infinities(shared_mistakes.infinities):
+    edits = {"return": "mask =", ":]  #": ":]\nreturn torch.zeros(mask.shape).masked_fill(mask, float('-inf'))  #"}
+
+
+class squeezed(common_mistakes.squeezed):
+    edits = {EITHER: f"({EITHER}).squeeze(0)"}
+
+
+class device_dropped(shared_mistakes.device_dropped):
+    edits = {", device=lengths.device": ""}
+
+
+class first_key_always_open(Misconception):
+    """The first key is always left open, even in an empty sequence: the mask says what is blocked."""
+
+    edits = {
+        "return": "mask =",
+        ":]  #": """
+            :]
+            mask[..., 0] = False
+            return mask  #
+        """,
+    }
+
+
+class rounded(Fundamental, common_mistakes.rounded):
+    pass
+
+
+class size_limited(shared_mistakes.size_limited):
+    edits = {"future =": ["max_len = min(max_len, 16)\nfuture =", "max_len = min(max_len, 128)\nfuture ="]}

@@ -1,0 +1,173 @@
+"""Wrong and right answers to `merge_heads`. The reference (07-multi-head):
+
+def merge_heads(x):
+    B, H, T, d_k = x.shape
+    x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together
+    return x.reshape(B, T, H * d_k)  # (B, T, C); view would fail, since the transpose moved no numbers
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+# Right answers in other styles
+
+
+class contiguous_view(RightAnswer):
+    edits = {"reshape(B, T, H * d_k)": "contiguous().view(B, T, -1)"}
+
+
+class flatten(RightAnswer):
+    code = "return x.permute(0, 2, 1, 3).flatten(start_dim=2)"
+
+
+class loop_over_heads(RightAnswer):
+    code = """
+    heads = [x[:, h] for h in range(x.shape[1])]
+    return torch.cat(heads, dim=2)
+    """
+
+
+# Mistakes
+
+
+class no_transpose(Misconception):
+    """The heads are merged without a transpose, so a row holds several tokens of one head: `transpose(1, 2)`."""
+
+    edits = {"x = x.transpose(1, 2)": ""}
+
+
+class interleaved(Misconception):
+    """The columns of the heads are mixed: all columns of head 0 come first."""
+
+    edits = {"transpose(1, 2)": "permute(0, 2, 3, 1)"}
+
+
+class view_fails(Minor):
+    """`view` fails after a transpose, which moves no numbers: use `reshape`."""
+
+    edits = {"reshape": "view"}
+
+
+class not_merged(Misconception):
+    """The result is still (B, T, H, d_k): the last two dimensions become one, H · d_k wide."""
+
+    edits = {".reshape(B, T, H * d_k)": ""}
+
+
+class summed(Misconception):
+    """The heads are added up or averaged: they stand side by side, H · d_k columns in all."""
+
+    edits = {"reshape(B, T, H * d_k)": ["sum(dim=2)", "mean(dim=2)"]}
+
+
+class tokens_joined(Misconception):
+    """The heads are joined along the tokens, (B, H · T, d_k): they stand side by side along the last dimension."""
+
+    variants = [no_transpose.edited({"T, H *": "H * T,"}), {"T, H *": "T * H,"}]
+
+
+class columns_first(Minor):
+    """The result is (B, H · d_k, T): tokens come before columns."""
+
+    edits = {"(B, T, H * d_k)": "(B, T, H * d_k).mT"}
+
+
+class columns_scrambled(Misconception):
+    """The wrong dimensions are swapped before the reshape: `transpose(1, 2)` brings H beside d_k."""
+
+    variants = [
+        {
+            "transpose(1, 2)": [
+                "transpose(2, 3)",
+                "transpose(0, 1)",
+                "transpose(0, 2)",
+                "transpose(1, 3)",
+                "permute(0, 3, 1, 2)",
+            ]
+        },
+        {"(B, T, H * d_k)": "(B, H * d_k, T).mT"},
+    ]
+
+
+class sizes_misread(Minor):
+    """The shape is read in the wrong order: x is (B, H, T, d_k)."""
+
+    variants = [{"H, T": "T, H"}, {"B, H": "H, B"}, no_transpose.edited({"H, T": "T, H"})]
+
+
+class one_head_only(Misconception):
+    """Only one of the heads is in the result: all of them stand side by side."""
+
+    edits = {".reshape(B, T, H * d_k)": ["[:, :, 0]", "[:, :, -1]"]}
+
+
+class heads_reversed(Minor):
+    """The heads are in reverse order: head 0 gives the first columns."""
+
+    edits = {"reshape": "flip(2).reshape"}
+
+
+class batch_merged(Misconception):
+    """The batch is merged with the tokens: (B, T, H · d_k) keeps them apart."""
+
+    edits = {"B, T": "B * T"}
+
+
+class batch_lost(Misconception):
+    """The batch dimension is lost: each sequence is merged by itself, (B, T, H · d_k)."""
+
+    edits = {"(B, T, H * d_k)": "(B, T, H * d_k)[0]"}
+
+
+class squeezed(common_mistakes.squeezed):
+    edits = {"reshape(B, T, H * d_k)": "squeeze(2).reshape(B, T, H * d_k).squeeze(1)"}
+
+
+class sizes_fixed(Fundamental):
+    """A size is a fixed number: take all of them from x.shape."""
+
+    edits = {"H * d_k)": ["512)", "8 * d_k)", "64 * H)"]}
+
+
+class list_of_heads(Minor):
+    """The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for."""
+
+    edits = {"x.reshape(B, T, H * d_k)": ["list(x.unbind(2))", "x.unbind(2)"]}
+
+
+class view_needed(Minor, shared_mistakes.view_needed):
+    variants = [
+        {"transpose": "view(B, H * T, d_k).view(B, H, T, d_k).transpose"},
+        {"x.transpose(1, 2": "torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)"},
+    ]
+
+
+class beginning_of_memory(shared_mistakes.beginning_of_memory):
+    edits = {
+        "x.transpose(1, 2)": (
+            "torch.as_strided(x, (B, T, H, d_k), (x.stride(0), x.stride(2), x.stride(1), x.stride(3)), 0)"
+        )
+    }
+
+
+class size_limited(shared_mistakes.size_limited):
+    variants = [
+        {".shape": [".shape\nassert T <= 512", ".shape\nassert H * d_k <= 512"]},
+        {"B, H": ["x = x[:, :, :256]\nB, H", "x = x[:, :8]\nB, H"]},
+    ]
+
+
+class device_dropped(shared_mistakes.device_dropped):
+    edits = {"x.reshape(B, T, H * d_k)": "torch.empty(B, T, H * d_k, dtype=x.dtype).copy_(x.reshape(B, T, H * d_k))"}
+
+
+class input_changed(common_mistakes.input_changed):
+    edits = {"return": "x *= H**-0.5\nreturn"}
+
+
+class scaled(Minor):
+    """The numbers are changed (divided by the number of heads, say): merging only rearranges them."""
+
+    edits = {"(B, T, H * d_k)": "(B, T, H * d_k) / H"}

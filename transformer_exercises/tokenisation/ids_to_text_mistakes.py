@@ -1,0 +1,279 @@
+"""Wrong and right answers to `ids_to_text`. The reference (02-tokenisation-further):
+
+def ids_to_text(ids, byte_ids, merges, special):
+    stands_for = {i: bytes([byte]) for byte, i in enumerate(byte_ids)}
+    for (left, right), new in sorted(merges.items(), key=lambda entry: entry[1]):  # the parts are older than the whole
+        stands_for[new] = stands_for[left] + stands_for[right]
+    for name, i in special.items():
+        stands_for[i] = name.encode("utf-8")
+    for i in ids:
+        if i not in stands_for:
+            raise ValueError(f"ids contains {i}, which is not in the vocabulary")
+    return b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")
+"""
+
+from autograder.spec.catalogue import Fundamental, Misconception, RightAnswer
+
+# Right answers in other styles
+
+
+class recursive(RightAnswer):
+    code = """
+    halves, names = dict(zip(merges.values(), merges.keys())), dict(zip(special.values(), special.keys()))
+    def bytes_of(i):
+        if i in names: return names[i].encode()
+        if i in halves: return b"".join(map(bytes_of, halves[i]))
+        try: return bytes([byte_ids.index(i)])
+        except ValueError: raise ValueError(f"unknown id {i}") from None
+    data = b""
+    for i in ids: data += bytes_of(i)
+    return str(data, "utf-8", "replace")
+    """
+
+
+class by_a_stack(RightAnswer):
+    code = """
+    halves, byte_of = {new: pair for pair, new in merges.items()}, {i: b for b, i in enumerate(byte_ids)}
+    names, out, stack = {i: name for name, i in special.items()}, bytearray(), list(ids)[::-1]
+    while stack:
+        i = stack.pop()
+        if i in names: out += names[i].encode("utf-8")
+        elif i in halves: stack += [halves[i][1], halves[i][0]]
+        elif i in byte_of: out.append(byte_of[i])
+        else: raise ValueError("there is no id %d" % i)
+    return out.decode("utf-8", "replace")
+    """
+
+
+# Mistakes
+
+
+class decoded_one_by_one(Misconception):
+    """Each id is decoded by itself, which breaks characters spread over several ids: join the bytes first."""
+
+    edits = {
+        'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': [
+            '"".join(stands_for[i].decode("utf-8", errors="replace") for i in ids)',
+            '"".join(stands_for[i].decode("utf-8", errors="ignore") for i in ids)',
+        ]
+    }
+
+
+class not_replaced(Misconception):
+    """Bytes that are not UTF-8 stop the program: `errors="replace"` makes them the replacement character."""
+
+    edits = {', errors="replace"': ""}
+
+
+class dropped(Misconception):
+    """Bytes that are not UTF-8 are dropped or written out: `errors="replace"` makes them the replacement character."""
+
+    edits = {"replace": ["ignore", "backslashreplace", "surrogateescape"]}
+
+
+class another_encoding(Misconception):
+    """The bytes are decoded by another rule than UTF-8."""
+
+    variants = [{'utf-8", errors="replace': "latin-1"}, {'"utf-8",': ['"ascii",', '"utf-16-le",']}]
+
+
+class dictionary_order(Misconception):
+    """The merges are worked through in the dictionary's order: begin with the smallest new id."""
+
+    variants = [
+        {"sorted(merges.items(), key=lambda entry: entry[1])": "merges.items()"},
+        {
+            "sorted(merges.items(), key=lambda entry: entry[1])": "merges.items()",
+            "[left] + stands_for[right]": '.get(left, b"") + stands_for.get(right, b"")',
+        },
+    ]
+
+
+class sorted_by_pair(Misconception):
+    """The merges are worked through in the order of their pairs: begin with the smallest new id."""
+
+    edits = {", key=lambda entry: entry[1]": ""}
+
+
+class parts_swapped(Misconception):
+    """The right part comes before the left one."""
+
+    edits = {"left] + stands_for[right": "right] + stands_for[left"}
+
+
+class one_part(Misconception):
+    """Only one part of a merged pair comes back: both belong to it, left and right."""
+
+    edits = {"stands_for[left] + stands_for[right]": ["stands_for[left]", "stands_for[right]"]}
+
+
+class one_level(Misconception):
+    """A merged id is taken apart once only: its parts may be merged ids themselves."""
+
+    edits = {"stands_for[left] + stands_for[right]": 'b"".join(bytes([i]) for i in (left, right) if i < 256)'}
+
+
+class merges_ignored(Misconception):
+    """Merged ids are unknown or empty: they stand for what their two parts stand for."""
+
+    variants = [
+        {"stands_for[left] + stands_for[right]": 'b""'},
+        {"sorted(merges.items(), key=lambda entry: entry[1])": "()"},
+    ]
+
+
+class ids_for_bytes(Misconception):
+    """The ids are taken for the bytes themselves: an id's byte is the id's place in `byte_ids`."""
+
+    edits = {"i: bytes([byte]) for byte, i in enumerate(byte_ids)": "byte: bytes([byte]) for byte in range(256)"}
+
+
+class byte_ids_inverted(Misconception):
+    """`byte_ids` is read the wrong way round: `byte_ids[b]` is the id of the byte b."""
+
+    edits = {"i: bytes([byte])": "byte: bytes([i])"}
+
+
+class special_lost(Misconception):
+    """Special tokens disappear from the text: their id stands for their text."""
+
+    edits = {'name.encode("utf-8")': 'b""'}
+
+
+class special_unknown(Misconception):
+    """The ids of special tokens are unknown: they are in `special`."""
+
+    edits = {"special.items()": "()"}
+
+
+class special_trimmed(Misconception):
+    """The brackets of special tokens are taken off: their text comes back as it was."""
+
+    edits = {"name.": 'name.strip("<|>[]").'}
+
+
+class special_zero(Misconception):
+    """A special token whose id is 0 is taken for none: 0 is an id like any other."""
+
+    edits = {'("utf-8")': '("utf-8") if i else b""'}
+
+
+class special_in_another_code(Misconception):
+    """The text of a special token goes through another code than UTF-8, which loses letters."""
+
+    edits = {'("utf-8")': ['("latin-1", errors="replace")', '("ascii", errors="ignore")']}
+
+
+class special_spaced(Misconception):
+    """Spaces are put around special tokens: their text comes back as it was."""
+
+    edits = {"name.": 'f" {name} ".'}
+
+
+class not_named(Misconception):
+    """The message does not say which id is unknown (the whole list says it of none): put the id into it."""
+
+    edits = {'f"ids contains {i}, which is not in the vocabulary"': ['"unknown id"', 'f"unknown ids in {ids}"']}
+
+
+class skipped(Misconception):
+    """Unknown ids are skipped without an error: raise a ValueError."""
+
+    edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': 'stands_for[i] = b""'}
+
+
+class silent_symbol(Misconception):
+    """Unknown ids become some symbol without an error: raise a ValueError."""
+
+    edits = {
+        'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': [
+            'stands_for[i] = b"?"',
+            'stands_for[i] = b"<unk>"',
+            r'stands_for[i] = b"\xff"',
+        ]
+    }
+
+
+class zero_skipped(Misconception):
+    """The id 0 is skipped (`if i`): 0 is an id like any other."""
+
+    edits = {"ids).": "ids if i)."}
+
+
+class spaces_between(Misconception):
+    """The tokens are joined with spaces: join them with nothing, their spaces belong to them."""
+
+    edits = {'"".': '" ".'}
+
+
+class lowercased(Misconception):
+    """The text comes back in small letters: it should come back as it was."""
+
+    edits = {'"replace")': '"replace").lower()'}
+
+
+class stripped(Misconception):
+    """`strip` removes white space at the ends, so the text does not come back as it was."""
+
+    edits = {'"replace")': ['"replace").strip()', '"replace").lstrip()', '"replace").rstrip()']}
+
+
+class reversed_(Misconception):
+    """The text comes back in another order: follow the ids."""
+
+    edits = {"[i] for i in ids": ["[i] for i in reversed(ids)", "[i] for i in sorted(ids)"]}
+
+
+class unique(Misconception):
+    """Each different id is decoded once: repetitions belong to the text."""
+
+    edits = {"[i] for i in ids": "[i] for i in dict.fromkeys(ids)"}
+
+
+class last_missing(Misconception):
+    """The last id is not decoded: a range or a slice ends one too early."""
+
+    edits = {"[i] for i in ids": "[i] for i in ids[:-1]"}
+
+
+class first_only(Misconception):
+    """Only the first id is decoded."""
+
+    edits = {"[i] for i in ids": "[i] for i in ids[:1]"}
+
+
+class bytes_returned(Fundamental):
+    """Bytes are returned: decode them into a string."""
+
+    edits = {'.decode("utf-8", errors="replace")': ""}
+
+
+class text_of_bytes(Misconception):
+    """The bytes are turned into text with `str`, quotes included: decode them."""
+
+    edits = {
+        'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
+            'str(b"".join(stands_for[i] for i in ids))'
+        )
+    }
+
+
+class list_(Misconception):
+    """A list is returned: one string is asked for."""
+
+    edits = {
+        'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
+            'list(b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace"))'
+        )
+    }
+
+
+class empty_refused(Misconception):
+    """An empty list of ids is refused: it stands for the empty text."""
+
+    edits = {
+        "for i in ids:": [
+            'if not ids: raise ValueError("ids is empty")\nfor i in ids:',
+            "if not ids: return None\nfor i in ids:",
+        ]
+    }

@@ -1,0 +1,744 @@
+"""Wrong and right answers to `DecoderBlock`. The reference (11-translation):
+
+class DecoderBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+        super().__init__()
+        self.self_attn = Attention(embed_dim, num_heads)
+        self.cross_attn = Attention(embed_dim, num_heads)
+        self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))
+        self.norm1 = nn.LayerNorm(embed_dim)
+        self.norm2 = nn.LayerNorm(embed_dim)
+        self.norm3 = nn.LayerNorm(embed_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.norm1(x + self.dropout(self.self_attn(x, mask)))  # (B, T, C): what has been written
+        x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))  # queries x, the rest memory
+        return self.norm3(x + self.dropout(self.ff(x)))  # (B, T, C)
+"""
+
+from autograder.spec import common_mistakes
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+
+from .. import shared_mistakes
+
+# Right answers in other styles
+
+
+class own_attention(RightAnswer):
+    edits = {
+        "class DecoderBlock(nn.Module):": """
+            class MultiHead(nn.Module):
+                def __init__(self, C, H):
+                    super().__init__()
+                    self.H = H
+                    self.q_proj, self.k_proj, self.v_proj, self.out_proj = [nn.Linear(C, C) for _ in range(4)]
+
+                def forward(self, x, mask=None, context=None):
+                    context = x if context is None else context
+                    q, k, v = self.q_proj(x), self.k_proj(context), self.v_proj(context)
+                    q, k, v = [y.unflatten(-1, (self.H, -1)).transpose(1, 2) for y in (q, k, v)]
+                    scores = q @ k.mT / q.shape[-1] ** 0.5
+                    if mask is not None: scores = scores.masked_fill(mask, -torch.inf)
+                    return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+            class FeedForward(nn.Module):
+                def __init__(self, C, hidden, p):
+                    super().__init__()
+                    self.w2, self.w1, self.p = nn.Linear(hidden, C), nn.Linear(C, hidden), nn.Dropout(p)
+
+                def forward(self, x):
+                    return self.w2(self.p(F.relu(self.w1(x))))
+
+            class DecoderBlock(nn.Module):
+        """,
+        "= Attention(": "= MultiHead(",
+        "nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))": (
+            "FeedForward(embed_dim, ff_dim, dropout)"
+        ),
+    }
+
+
+class torchs_attention_inside(RightAnswer):
+    edits = {
+        "self.self_attn = Attention(embed_dim, num_heads)": """
+            self.heads = num_heads
+            self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)
+        """,
+        "= Attention(embed_dim, num_heads)": (
+            "= nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)"
+        ),
+        "def forward(self, x, memory, mask=None, memory_mask=None):": """
+            def attend(self, attn, x, y, mask):
+                if mask is not None:
+                    while mask.dim() < 4: mask = mask.unsqueeze(0)
+                    mask = mask.expand(len(x), self.heads, x.size(1), y.size(1)).reshape(-1, x.size(1), y.size(1))
+                return attn(query=x, key=y, value=y, attn_mask=mask)[0]
+
+            def forward(self, x, memory, mask=None, memory_mask=None):
+        """,
+        "self.self_attn(x, mask)": "self.attend(self.self_attn, x, x, mask)",
+        "self.cross_attn(x, memory_mask, context=memory)": "self.attend(self.cross_attn, x, memory, memory_mask)",
+    }
+
+
+class functional_dropout(RightAnswer):
+    edits = {
+        "dropout = nn.Dropout(dropout)": "p = dropout",
+        "self.dropout(": "F.dropout(p=self.p, training=self.training, input=",
+    }
+
+
+class layers_named_twice(RightAnswer):
+    edits = {
+        "self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))": """
+            self.up, self.down = nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)
+            self.ff = nn.Sequential(self.up, nn.ReLU(), self.down)
+        """
+    }
+
+
+class one_helper(RightAnswer):
+    edits = {
+        "x = self.norm1(x + self.dropout(self.self_attn(x, mask)))": (
+            "parts = [lambda x: self.self_attn(x, mask), lambda x: self.cross_attn(x, memory_mask, memory), self.ff]"
+        ),
+        "x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))": (
+            "for part, norm in zip(parts, (self.norm1, self.norm2, self.norm3)): x = norm(x + self.dropout(part(x)))"
+        ),
+        "self.norm3(x + self.dropout(self.ff(x)))": "x",
+    }
+
+
+# Mistakes
+
+
+class cross_attention_missing(Misconception):
+    """memory makes no difference: x attends to it between self-attention and ff."""
+
+    variants = [
+        {"x + self.dropout(self.cross_attn(x, memory_mask, context=memory))": "x"},
+        {"x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))": ""},
+    ]
+
+
+class cross_attends_to_itself(Misconception):
+    """Cross-attention reads x: its keys and values come from memory (context=memory)."""
+
+    edits = {"x, memory_mask, context=memory": ["x", "x, memory_mask", "x, mask"]}
+
+
+class cross_roles_swapped(Misconception):
+    """Queries and context are swapped in cross-attention: x asks, memory answers."""
+
+    edits = {"x, memory_mask, context=memory": ["memory, memory_mask, context=x", "memory, context=x"]}
+
+
+class attention_arguments_swapped(Misconception):
+    """memory stands where attention takes its mask: attn(x, mask, context)."""
+
+    edits = {"memory_mask, context=memory": ["memory, memory_mask", "memory"]}
+
+
+class memory_attends_to_itself(Misconception):
+    """Cross-attention takes its queries from memory: they come from x."""
+
+    edits = {"x, memory_mask, context=memory": ["memory, memory_mask, context=memory", "memory"]}
+
+
+class keys_and_values_differ(Misconception):
+    """Keys and values come from different sequences: in cross-attention both come from memory."""
+
+    edits = {
+        "(x, memory_mask, context=memory)": ["(x, memory, x)[0]", "(x, x, memory)[0]"],
+        "cross_attn = Attention(embed_dim, num_heads)": (
+            "cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"
+        ),
+    }
+
+
+class self_attends_to_memory(Misconception):
+    """Self-attention takes keys and values from memory: here all three come from x."""
+
+    edits = {"x, mask": ["x, mask, memory", "x, memory_mask, memory", "x, None, memory"]}
+
+
+class self_attention_missing(Misconception):
+    """Self-attention is not used: the block begins with it."""
+
+    variants = [
+        {"x + self.dropout(self.self_attn(x, mask))": "x"},
+        {"x = self.norm1(x + self.dropout(self.self_attn(x, mask)))": ""},
+    ]
+
+
+class cross_attention_first(Misconception):
+    """Cross-attention comes first: the order is self-attention, cross-attention, ff."""
+
+    variants = [
+        {
+            "self_attn(x, mask)": "cross_attn(x, memory_mask, context=memory)",
+            "norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory": (
+                "norm2(x + self.dropout(self.self_attn(x, mask"
+            ),
+        },
+        {
+            "norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory": (
+                "norm1(x + self.dropout(self.self_attn(x, mask"
+            )
+        },
+    ]
+
+
+class feed_forward_early(Misconception):
+    """ff comes before cross-attention, or first: it comes last."""
+
+    edits = {
+        "cross_attn(x, memory_mask, context=memory)": "ff(x)",
+        "norm3(x + self.dropout(self.ff(x)))": (
+            "norm3(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))"
+        ),
+    }
+
+
+class one_attention_for_both(Misconception):
+    """One attention does both jobs: self_attn and cross_attn have weights of their own."""
+
+    variants = [
+        {".cross_attn(": ".self_attn("},
+        {"cross_attn = Attention(embed_dim, num_heads)": "cross_attn = self.self_attn"},
+        {"self_attn(x, mask)": "cross_attn(x, mask)"},
+    ]
+
+
+class attentions_swapped(Misconception):
+    """The attentions are swapped: self_attn reads x, cross_attn reads memory."""
+
+    based_on = one_attention_for_both
+    edits = {"self_attn(x, mask)": "cross_attn(x, mask)"}
+
+
+class in_parallel(Misconception):
+    """Both attentions start from the same x: cross-attention reads what comes out of norm1."""
+
+    variants = [
+        {"x = self.norm1": "y = self.norm1", "norm2(x +": "norm2(y +"},
+        cross_attention_missing.edited(
+            {"mask))": "mask)) + self.dropout(self.cross_attn(x, memory_mask, context=memory))"}
+        ),
+    ]
+
+
+class memory_added(Misconception):
+    """memory is added or appended to x: cross-attention is its only way to x."""
+
+    variants = [
+        {"x = self.norm1": "x = x + memory\nx = self.norm1"},
+        {"self.cross_attn(x, memory_mask, context=memory)": ["memory", "memory.mean(dim=1, keepdim=True)"]},
+        {"memory)))  # queries": "memory)))\nx = torch.cat([memory, x], dim=1)  # queries"},
+    ]
+
+
+class feed_forward_missing(Misconception):
+    """The feed-forward network is not used."""
+
+    edits = {"self.norm3(x + self.dropout(self.ff(x)))": ["self.norm3(x)", "x"]}
+
+
+class residual_missing(Misconception):
+    """x is not added to what a part gives: norm(x + part(x)), three times."""
+
+    variants = [{"x + self": "self"}, {"norm1(x +": "norm1("}, {"norm2(x +": "norm2("}, {"norm3(x +": "norm3("}]
+
+
+class residual_from_the_start(Misconception):
+    """The block's input is added again later: each residual goes around one part only."""
+
+    variants = [
+        {"x = self.norm1": "start = x\nx = self.norm1", "norm2(x +": "norm2(start +"},
+        {"x = self.norm1": "start = x\nx = self.norm1", "norm3(x +": "norm3(start +"},
+    ]
+
+
+class residual_of_memory(Misconception):
+    """memory is added where x should be: the residual goes from x, around cross-attention."""
+
+    edits = {"norm2(x +": "norm2(memory +"}
+
+
+class pre_norm(Misconception):
+    """The norms stand before the parts (pre-norm): here they come after each sum, norm(x + part(x))."""
+
+    edits = {
+        "self.norm1(x +": "(x +",
+        "self.norm2(x +": "(x +",
+        "self.norm3(x +": "(x +",
+        "self_attn(x": "self_attn(self.norm1(x)",
+        "cross_attn(x": "cross_attn(self.norm2(x)",
+        "ff(x": "ff(self.norm3(x)",
+    }
+
+
+class part_normalised(Misconception):
+    """What a part gives is normalised before it is added: it is the *sum* that is normalised."""
+
+    variants = [
+        {"self.norm1(x +": "x + self.norm1(", "self.norm2(x +": "x + self.norm2(", "self.norm3(x +": "x + self.norm3("},
+        {"self.norm2(x +": "x + self.norm2("},
+    ]
+
+
+class norm_missing(Misconception):
+    """A norm is not applied: each of the three sums is followed by its own."""
+
+    variants = [
+        {"self.norm1(": "("},
+        {"self.norm2(": "("},
+        {"self.norm3(": "("},
+        {"self.norm1(": "(", "self.norm2(": "("},
+    ]
+
+
+class norm_used_twice(Misconception):
+    """One norm serves several parts: norm1 is self-attention's, norm2 cross-attention's, norm3 ff's."""
+
+    variants = [
+        {"= self.norm2": "= self.norm1"},
+        {"return self.norm3": ["return self.norm2", "return self.norm1"]},
+        {"= self.norm2": "= self.norm1", "return self.norm3": "return self.norm1"},
+        {"norm2 = nn.LayerNorm(embed_dim)": "norm2 = self.norm1"},
+        {
+            "norm3 = nn.LayerNorm(embed_dim)": [
+                "norm3 = nn.LayerNorm(embed_dim)\nself.norm2 = self.norm3 = self.norm1",
+                "norm3 = self.norm2",
+            ]
+        },
+    ]
+
+
+class norms_out_of_order(Minor):
+    """The norms are in another order: norm1 is self-attention's, norm2 cross-attention's."""
+
+    variants = [
+        {"= self.norm2": "= self.norm3", "return self.norm3": "return self.norm2"},
+        {"= self.norm1": "= self.norm2", "norm2(x + self.dropout(self.cross": "norm1(x + self.dropout(self.cross"},
+        {"= self.norm1": "= self.norm3", "return self.norm3": "return self.norm1"},
+    ]
+
+
+class memory_normalised(Misconception):
+    """memory is normalised: it is used as it comes from the encoder."""
+
+    variants = [
+        {"x = self.norm1": "memory = F.layer_norm(memory, memory.shape[-1:])\nx = self.norm1"},
+        {"=memory": "=self.norm2(memory)"},
+    ]
+
+
+class mask_ignored(Misconception):
+    """mask does not reach self-attention, so every token sees the ones after it."""
+
+    edits = {"x, mask": "x"}
+
+
+class masks_ignored(Misconception):
+    """The masks are not passed on to the attentions."""
+
+    based_on = mask_ignored
+    edits = {"memory_mask, context=memory": "None, memory"}
+
+
+class memory_mask_ignored(Misconception):
+    """memory_mask does not reach cross-attention, so it reads the padding of the source."""
+
+    edits = {"memory_mask, context=memory": "None, memory"}
+
+
+class mask_for_both(Misconception):
+    """mask is used in cross-attention too: a translation may look at the whole source."""
+
+    edits = {"memory_mask, context=memory": "mask, memory"}
+
+
+class memory_mask_for_both(Misconception):
+    """memory_mask is used in self-attention: it belongs to cross-attention."""
+
+    edits = {"x, mask": "x, memory_mask"}
+
+
+class masks_swapped(Minor):
+    """The masks are swapped: mask is for self-attention, memory_mask for cross-attention."""
+
+    variants = [
+        memory_mask_for_both.edited({"memory_mask, context=memory": "mask, memory"}),
+        {"mask=None, memory_mask": "memory_mask=None, mask"},
+    ]
+
+
+class mask_inverted(Minor):
+    """A mask is turned round: True means blocked, here as in nn.MultiheadAttention."""
+
+    variants = [
+        {"x, mask": "x, None if mask is None else ~mask"},
+        {"memory_mask, context=memory": "None if memory_mask is None else ~memory_mask, memory"},
+        {
+            "x, mask": "x, None if mask is None else ~mask",
+            "memory_mask, context=memory": "None if memory_mask is None else ~memory_mask, memory",
+        },
+    ]
+
+
+class mask_made_numbers(Misconception):
+    """A mask is made of numbers, added to the scores: it stays boolean, True = blocked."""
+
+    variants = [
+        {"x, mask": "x, None if mask is None else mask.to(x.dtype)"},
+        {"memory_mask,": "None if memory_mask is None else memory_mask.to(x.dtype),"},
+    ]
+
+
+class cross_only_with_a_mask(Misconception):
+    """Cross-attention needs a memory_mask: None means that nothing is blocked."""
+
+    edits = {"x = self.norm2": "if memory_mask is not None:\n    x = self.norm2"}
+
+
+class always_causal(Misconception):
+    """A causal mask is made inside: the block blocks what its masks block, no more."""
+
+    edits = {
+        "x = self.norm1": [
+            """
+            mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
+            x = self.norm1
+            """,
+            """
+            if mask is None: mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
+            x = self.norm1
+            """,
+        ]
+    }
+
+
+class masks_as_torch_wants_them(Misconception):
+    """nn.MultiheadAttention rejects masks of (B, 1, T, S): Attention, which is given, takes them."""
+
+    edits = {
+        "Attention(embed_dim, num_heads)": "nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)",
+        "(x, mask)": "(x, x, x, attn_mask=mask)[0]",
+        "(x, memory_mask, context=memory)": "(x, memory, memory, attn_mask=memory_mask)[0]",
+    }
+
+
+class batch_not_first(Minor):
+    """nn.MultiheadAttention takes the first dimension for the tokens: add batch_first=True."""
+
+    variants = [
+        {"self_attn = Attention": "self_attn = nn.MultiheadAttention", "(x, mask)": "(x, x, x)[0]"},
+        masks_as_torch_wants_them.edited({", batch_first=True": ""}),
+    ]
+
+
+class pair_not_unpacked(Minor):
+    """nn.MultiheadAttention returns a pair (output, weights): take the first."""
+
+    edits = {
+        "self_attn = Attention(embed_dim, num_heads)": (
+            "self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"
+        ),
+        "x, mask": "x, x, x, attn_mask=mask",
+    }
+
+
+class other_names(Minor):
+    """The parts have other names: they are called self_attn, cross_attn, ff, norm1, norm2 and norm3."""
+
+    variants = [
+        {"cross_attn": "multihead_attn"},
+        {".ff": ".feed_forward"},
+        {"norm1": "ln1", "norm2": "ln2", "norm3": "ln3"},
+        """
+        class DecoderBlock(nn.TransformerDecoderLayer):
+            def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+                super().__init__(embed_dim, num_heads, ff_dim, dropout, batch_first=True)
+
+            def forward(self, x, memory, mask=None, memory_mask=None):
+                return super().forward(x, memory, tgt_mask=mask, memory_mask=memory_mask)
+        """,
+    ]
+
+
+class one_head(Minor):
+    """num_heads does not reach both attentions: Attention(embed_dim, num_heads)."""
+
+    variants = [
+        {"(embed_dim, num_heads)": "(embed_dim, 1)"},
+        {"self_attn = Attention(embed_dim, num_heads)": "self_attn = Attention(embed_dim, 1)"},
+        {"cross_attn = Attention(embed_dim, num_heads)": "cross_attn = Attention(embed_dim, 1)"},
+    ]
+
+
+class ff_dim_ignored(Misconception):
+    """ff_dim is not used: it is the hidden width of ff."""
+
+    variants = [
+        {", ff_dim)": ", 4 * embed_dim)", "(ff_dim": "(4 * embed_dim"},
+        {", ff_dim)": ", embed_dim)", "(ff_dim": "(embed_dim"},
+    ]
+
+
+class no_activation(Misconception):
+    """ff lacks the ReLU between its layers (or has another activation, or one more after them)."""
+
+    variants = [
+        {".ReLU(), nn.": [".", ".GELU(), nn.", ".Tanh(), nn."]},
+        {"(ff_dim, embed_dim)": "(ff_dim, embed_dim), nn.ReLU()"},
+    ]
+
+
+class no_biases(Minor):
+    """ff has no biases: nn.Linear with its default bias."""
+
+    edits = {
+        "), nn.ReLU(), nn.Linear(ff_dim, embed_dim": (
+            ", bias=False), nn.ReLU(), nn.Linear(ff_dim, embed_dim, bias=False"
+        )
+    }
+
+
+class norm_inside_ff(Misconception):
+    """There are parts too many: three norms, one after each part, are all."""
+
+    variants = [
+        {"(ff_dim, embed_dim)": "(ff_dim, embed_dim), nn.LayerNorm(embed_dim)"},
+        {"(dropout)": "(dropout)\nself.norm4 = nn.LayerNorm(embed_dim)"},
+    ]
+
+
+class norm_of_another_kind(Minor):
+    """A norm is of another kind or eps: nn.LayerNorm(embed_dim), with its default eps."""
+
+    variants = [
+        {
+            "norm2 = nn.LayerNorm(embed_dim": [
+                "norm2 = nn.LayerNorm(embed_dim, eps=0.1",
+                "norm2 = nn.LayerNorm(embed_dim, dropout",
+                "norm2 = nn.BatchNorm1d(embed_dim",
+            ]
+        },
+        {
+            "return self.norm3": (
+                "return (lambda y: F.layer_norm(y, y.shape[-2:]) * self.norm3.weight + self.norm3.bias)"
+            )
+        },
+    ]
+
+
+class norm_is_not_layer_norm(Misconception):
+    """The norms are not nn.LayerNorm(embed_dim), three of them."""
+
+    variants = [
+        {
+            "norm2 = nn.LayerNorm(embed_dim)": "norm2 = nn.LayerNorm(embed_dim, elementwise_affine=False)",
+            "(embed_dim)": "(embed_dim, elementwise_affine=False)",
+        },
+        {"norm2 = nn.LayerNorm(embed_dim)": "norm2 = nn.LayerNorm(ff_dim)", "(embed_dim)": "(ff_dim)"},
+    ]
+
+
+class layers_in_a_list(shared_mistakes.layers_in_a_list):
+    edits = {
+        "self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))": """
+            layers = [nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)]
+            self.ff = lambda x: layers[1](layers[0](x).relu())
+        """
+    }
+
+
+class made_in_forward(Misconception):
+    """A part is made anew in every pass, so nothing learned is used: make it in __init__."""
+
+    variants = [
+        {"self.cross_attn(": "Attention(x.shape[-1], self.cross_attn.inner.num_heads).to(x)("},
+        {"return self.norm3": "return nn.LayerNorm(x.shape[-1]).to(x)"},
+    ]
+
+
+class no_dropout(Misconception):
+    """Dropout is missing after a part: it acts on what each part gives, before the sum."""
+
+    variants = [
+        {"self.dropout(": "("},
+        {"self.dropout(self.self_attn": "(self.self_attn"},
+        {"self.dropout(self.cross_attn": "(self.cross_attn"},
+        {"self.dropout(self.ff": "(self.ff"},
+    ]
+
+
+class dropout_on_the_sum(Misconception):
+    """Dropout acts on the sum or on the result: it acts on what a part gives, before x is added."""
+
+    variants = [{"x + self.dropout(": "self.dropout(x +"}, {"self.norm1(": "self.dropout(x)\nx = self.norm1("}]
+
+
+class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
+    based_on = functional_dropout
+    edits = {"p, training=self.training": "p"}
+
+
+class dropout_keeps(Minor):
+    """`dropout` is taken for the probability of keeping: it is that of dropping."""
+
+    edits = {"(dropout)": "(1 - dropout)"}
+
+
+class dropout_fixed(Minor):
+    """The probability of dropout is a fixed number, or its default is not 0."""
+
+    variants = [{"(dropout)": ["(0.1)", "()"]}, {"0.0": "0.1"}]
+
+
+class arguments_reordered(Minor):
+    """The parameters of `__init__` are to be (embed_dim, num_heads, ff_dim, dropout=0.0)."""
+
+    variants = [
+        {"num_heads, ff_dim": "ff_dim, num_heads"},
+        {"=0.0": ""},
+        {"embed_dim, num_heads,": "d_model, nhead,", "__init__()": "__init__()\nembed_dim, num_heads = d_model, nhead"},
+    ]
+
+
+class memory_first(Misconception):
+    """The parameters of `forward` are (x, memory, mask=None, memory_mask=None): x first, then memory."""
+
+    edits = {"x, memory,": "memory, x,"}
+
+
+class masks_required(Minor):
+    """mask and memory_mask are required: their default is None."""
+
+    edits = {"=None, memory_mask=None": [", memory_mask", ", memory_mask=None"]}
+
+
+class mask_shapes(Misconception):
+    """Some shapes of masks are cut or refused: they broadcast to (B, H, T, S). Hand them on."""
+
+    edits = {
+        "x = self.norm1": [
+            """
+            mask = None if mask is None else mask[:, :1] if mask.dim() == 4 else mask
+            x = self.norm1
+            """,
+            "assert memory_mask is None or memory_mask.dim() != 3\nx = self.norm1",
+            """
+            memory_mask = memory_mask[:, :1] if memory_mask is not None and memory_mask.dim() == 4 else memory_mask
+            x = self.norm1
+            """,
+        ]
+    }
+
+
+class mask_not_for_one(Misconception):
+    """The masks are not used for a single sequence or token: they block there, too."""
+
+    edits = {
+        "x = self.norm1": [
+            """
+            mask, memory_mask = (mask, memory_mask) if len(x) > 1 else (None, None)
+            x = self.norm1
+            """,
+            """
+            mask, memory_mask = (mask, memory_mask) if x.shape[1] > 1 else (None, None)
+            x = self.norm1
+            """,
+        ]
+    }
+
+
+class size_limited(shared_mistakes.size_limited):
+    edits = {
+        "x = self.norm1": [
+            "memory = memory[:, :512]\nx = self.norm1",
+            "assert x.shape[1] <= 256\nx = self.norm1",
+            "assert x.shape[2] <= 256\nx = self.norm1",
+        ]
+    }
+
+
+class beginning_of_memory(shared_mistakes.beginning_of_memory):
+    edits = {
+        "x = self.norm1": """
+            memory = torch.as_strided(memory, memory.shape, memory.stride(), 0)
+            x = self.norm1
+        """
+    }
+
+
+class view_needed(Minor, shared_mistakes.view_needed):
+    edits = {
+        "x = self.norm1": """
+            x, memory = x.view(-1).view(x.shape), memory.view(-1).view(memory.shape)
+            x = self.norm1
+        """
+    }
+
+
+class other_signature(Minor):
+    """A parameter of forward has another name: forward(x, memory, mask=None, memory_mask=None)."""
+
+    edits = {
+        "(self, x, memory, mask=None, memory_mask=None):": """
+            (self, tokens, context, mask=None, context_mask=None):
+                x, memory, memory_mask = tokens, context, context_mask
+        """
+    }
+
+
+class frozen(Misconception):
+    """Parameters do not train (requires_grad=False)."""
+
+    edits = {"(dropout)": ["(dropout)\nself.requires_grad_(False)", "(dropout)\nself.cross_attn.requires_grad_(False)"]}
+
+
+class device_not_kept(shared_mistakes.device_not_kept):
+    edits = {"x = self.norm1": "x = x + torch.zeros(x.shape[1:], dtype=x.dtype)\nx = self.norm1"}
+
+
+class more_than_one_returned(Minor):
+    """More than one thing is returned: forward gives one tensor of x's shape."""
+
+    edits = {"self.ff(x)))": "self.ff(x))), memory"}
+
+
+class memory_returned(Fundamental):
+    """The result is memory: the block gives a new x, of x's shape."""
+
+    edits = {"self.norm3(x + self.dropout(self.ff(x)))": "memory"}
+
+
+class no_super(Fundamental, shared_mistakes.no_super):
+    edits = {"super().__init__()": ""}
+
+
+class not_a_module(Fundamental, shared_mistakes.not_a_module):
+    based_on = no_super
+    edits = {"(nn.Module)": "", "forward": "__call__"}
+
+
+class forward_misspelt(Fundamental, shared_mistakes.forward_misspelt):
+    edits = {"forward": "foward"}
+
+
+class input_changed(common_mistakes.input_changed):
+    variants = [
+        {"= self.norm1(x +": "+=", "mask)))": "mask))\nx = self.norm1(x)"},
+        {"x = self.norm1": "memory.data.mul_(1.0).add_(1e-3)\nx = self.norm1"},
+    ]
+
+
+class gradient_cut_off(common_mistakes.gradient_cut_off):
+    variants = [{"=memory": ["=memory.detach()", "=memory).detach("]}, {"x, mask": "x.detach(), mask"}]
+
+
+class single_precision(common_mistakes.single_precision):
+    edits = {"x = self.norm1": "x = x.float()\nx = self.norm1"}
