@@ -52,7 +52,7 @@ class own_softmax(RightAnswer):
     edits = {"torch.softmax(": "softmax("}
 
 
-# Mistakes
+# The scale
 
 
 class no_scale(Minor):
@@ -191,6 +191,9 @@ class scale_log(Misconception):
     edits = {"sqrt(d_k)": "log(d_k + 1e-12)"}
 
 
+# The softmax
+
+
 class softmax_queries(Misconception):
     """The softmax runs over the queries (dim=-2): each query shares out its attention over the keys, dim=-1."""
 
@@ -235,6 +238,9 @@ class clamped(Misconception):
     """The scores are clamped, so that large ones become equal. A stable softmax needs no such limit."""
 
     edits = {"if": ["scores = scores.clamp(-30, 30)\nif", "scores = scores.clamp(max=80)\nif"]}
+
+
+# The mask
 
 
 class mask_ignored(Misconception):
@@ -358,14 +364,11 @@ class mask_unsqueezed(Misconception):
 
     edits = {
         "mask,": [
-            f"mask.unsqueeze({part},"
-            for part in (
-                "0)",
-                "0) if mask.dim() == 2 else mask",
-                "1) if mask.dim() == 3 else mask",
-                "1)",
-                "1) if mask.dim() == 3 and scores.dim() == 4 else mask",
-            )
+            "mask.unsqueeze(0),",
+            "mask.unsqueeze(0) if mask.dim() == 2 else mask,",
+            "mask.unsqueeze(1) if mask.dim() == 3 else mask,",
+            "mask.unsqueeze(1),",
+            "mask.unsqueeze(1) if mask.dim() == 3 and scores.dim() == 4 else mask,",
         ]
     }
 
@@ -426,6 +429,9 @@ class mask_transposed(shared_mistakes.mask_transposed):
     edits = {"(mask": ["(mask.transpose(-2, -1)", "(mask.mT", "(mask.T"]}
 
 
+# What is returned
+
+
 class swapped_results(Minor):
     """The two results are the wrong way round: (output, weights) is asked for."""
 
@@ -471,6 +477,9 @@ class scores_returned(Minor):
     """The raw scores are returned in place of the weights, which come after the softmax."""
 
     edits = {", weights": ", scores"}
+
+
+# Shapes
 
 
 class matrix_only(Misconception):
@@ -544,6 +553,9 @@ class square_only(Misconception):
     """Queries and keys are swapped and the result turned back: right by chance, where T = S."""
 
     edits = {"Q @ K.transpose(-2, -1)": "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])"}
+
+
+# The formula
 
 
 class values_ignored(Misconception):
@@ -627,6 +639,9 @@ class epsilon(Misconception):
             ]
         },
     ]
+
+
+# Side effects, gradients, precision and devices
 
 
 class query_in_place(Misconception):

@@ -34,7 +34,7 @@ class detached_shift(RightAnswer):
     edits = {"amax": "detach().amax"}
 
 
-# Mistakes
+# The shift by the maximum
 
 
 class no_shift(Misconception):
@@ -123,9 +123,14 @@ class clamped(Misconception):
     """The scores are clamped, so those beyond the limit become equal: subtract the row's maximum instead."""
 
     edits = {
-        SHIFT: [f"exps = torch.exp(scores.clamp({part}))" for part in ("-80, 80", "max=80", "-100, 100", "-10, 10")],
+        SHIFT: [
+            f"exps = torch.exp(scores.clamp({limits}))" for limits in ("-80, 80", "max=80", "-100, 100", "-10, 10")
+        ],
         "exps = torch.exp(shifted)": "",
     }
+
+
+# The dimension
 
 
 class ignores_dim(Misconception):
@@ -166,6 +171,9 @@ class no_keepdim(Minor):
         {"amax(dim=dim, keepdim=True)": "amax(dim=dim)"},
         {", keepdim=True": ""},
     ]
+
+
+# The formula
 
 
 class epsilon(Minor):
@@ -241,6 +249,9 @@ class sigmoid(Fundamental):
     code = "return 1 / (1 + torch.exp(-scores))"
 
 
+# Side effects, gradients and precision
+
+
 class input_changed(common_mistakes.input_changed):
     variants = [
         {"shifted = scores -": "scores -=", "shifted": "scores"},
@@ -277,6 +288,9 @@ class double_precision(common_mistakes.double_precision):
 
 class single_precision_inside(common_mistakes.single_precision_inside):
     edits = {"(shifted)": "(shifted.float()).to(scores.dtype)"}
+
+
+# Shapes, blocked scores and the signature
 
 
 class two_dimensions_only(Misconception):

@@ -99,7 +99,7 @@ class one_helper(RightAnswer):
     }
 
 
-# Mistakes
+# Where the norms stand
 
 
 class norm_first_ignored(Misconception):
@@ -194,6 +194,9 @@ class norm_elsewhere(Misconception):
     ]
 
 
+# The residual connections
+
+
 class no_residual(Misconception):
     """A residual connection is missing: what a part gives is *added* to what went in, twice in a block."""
 
@@ -261,6 +264,9 @@ class part_missing(Misconception):
             "x = self.norm1(x + self.dropout(self.attn(x, mask)))": "pass",
         },
     ]
+
+
+# The mask
 
 
 class mask_dropped(Misconception):
@@ -359,6 +365,9 @@ class no_mask_parameter(Minor):
     variants = [{", mask=None)": ")", ", mask": ""}, {"mask=None)": "attn_mask=None)", ", mask": ", attn_mask"}]
 
 
+# How attention is called
+
+
 class batch_first_forgotten(Minor):
     """nn.MultiheadAttention without batch_first=True takes (T, B, C): sequences see one another."""
 
@@ -449,6 +458,9 @@ class attention_twice(Minor):
     }
 
 
+# The parts
+
+
 class other_names(Minor):
     """The parts have other names: attn, ff, norm1 and norm2 let weights be loaded and attn be replaced."""
 
@@ -515,6 +527,9 @@ class parts_made_in_forward(Misconception):
     ]
 
 
+# The norms themselves
+
+
 class norm_eps(Minor):
     """The norms have another eps than 1e-5."""
 
@@ -528,6 +543,9 @@ class norm_over_tokens(Misconception):
         {"self.norm1(x)": "F.layer_norm(x, x.shape[-2:])", "self.norm2(x)": "F.layer_norm(x, x.shape[-2:])"},
         {"(embed_dim)": "(ff_dim)"},
     ]
+
+
+# Dropout
 
 
 class no_dropout(Misconception):
@@ -592,6 +610,9 @@ class dropout_fixed(Minor):
         {"0.0": "0.1"},
         {"embed_dim, ff_dim, dropout": "embed_dim, ff_dim, 0.1"},
     ]
+
+
+# Arguments, sizes and the module itself
 
 
 class arguments_reordered(Misconception):

@@ -148,7 +148,7 @@ class flat_ids_only(Misconception):
 class summed_over_ids(Misconception):
     """The vectors of different ids are added up or averaged: each id keeps a vector of its own."""
 
-    edits = {PRODUCT: [f"({PRODUCT}){part})" for part in (".sum(dim=0", ".sum(dim=-2", ".mean(dim=-2")]}
+    edits = {PRODUCT: [f"({PRODUCT}).sum(dim=0)", f"({PRODUCT}).sum(dim=-2)", f"({PRODUCT}).mean(dim=-2)"]}
 
 
 class empty_refused(Misconception):

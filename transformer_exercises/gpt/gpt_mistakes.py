@@ -132,7 +132,7 @@ class exact_gelu(RightAnswer):
     }
 
 
-# Mistakes
+# The causal mask
 
 
 class no_causal_mask(Misconception):
@@ -205,6 +205,9 @@ class finite_mask(Misconception):
         {"dtype=torch.bool, device=ids.device).triu(diagonal=1": "device=ids.device).tril("},
         own_blocks.edited({'float("-inf")': ["-1e4", "0.0"]}),
     ]
+
+
+# The blocks
 
 
 class post_norm(Misconception):
@@ -325,6 +328,9 @@ class python_list(Misconception):
     variants = [{"nn.ModuleList(": "list("}, own_blocks.edited({"nn.ModuleList(": "list("})]
 
 
+# The embeddings
+
+
 class no_positions(Misconception):
     """The position embedding is not added, so the model cannot tell orders apart."""
 
@@ -402,6 +408,9 @@ class embedding_scaled(Minor):
     edits = {"+": "* math.sqrt(self.config.n_embd) +"}
 
 
+# The final norm and the logits
+
+
 class no_final_norm(Minor):
     """The final norm is not applied: it comes between the last block and lm_head."""
 
@@ -470,6 +479,9 @@ class logits_flattened(Misconception):
         },
         {", None": ".flatten(0, 1), None"},
     ]
+
+
+# The loss
 
 
 class shifted_inside(Misconception):
@@ -584,6 +596,9 @@ class targets_in_truth(Minor):
     edits = {"targets is None": "not targets"}
 
 
+# The length
+
+
 class too_long_accepted(Misconception):
     """A text longer than block_size is accepted, or stops otherwise: raise a ValueError that says so."""
 
@@ -628,6 +643,9 @@ class short_text_refused(Misconception):
     """A text shorter than block_size is refused: any T up to block_size is allowed."""
 
     edits = {"<": "!="}
+
+
+# Tied weights, biases and the configuration
 
 
 class not_tied(Misconception):
@@ -732,6 +750,9 @@ class positions_fixed(Misconception):
     edits = {"blocks =": "position_embedding.requires_grad_(False)\nself.blocks ="}
 
 
+# The module itself
+
+
 class super_forgotten(Fundamental):
     """`super().__init__()` is missing in `__init__`: it has to come first."""
 
@@ -740,6 +761,9 @@ class super_forgotten(Fundamental):
 
 class not_a_module(Fundamental, shared_mistakes.not_a_module):
     edits = {"class GPT(nn.Module):": "class GPT:", "self.named_parameters()": "()"}
+
+
+# The initialisation
 
 
 class default_start(Misconception):
@@ -833,6 +857,9 @@ class biases_not_zero(Misconception):
     edits = {'elif name.endswith("bias"):': "", "nn.init.zeros_(parameter)": ""}
 
 
+# Dropout
+
+
 class dropout_default(Misconception):
     """config.dropout is not passed on to a layer whose own default is 0.1: with dropout = 0 it still drops."""
 
@@ -884,6 +911,9 @@ class dropout_fixed(Misconception):
     """The dropout is a fixed number: config.dropout decides."""
 
     edits = {"config.dropout": "0.1"}
+
+
+# Precision, devices and sizes
 
 
 class single_precision(Minor):

@@ -261,7 +261,7 @@ class batch_paired_with_rows(Misconception):
 class floats(Minor):
     """The mask is not boolean: a tensor of dtype torch.bool is asked for."""
 
-    edits = {EITHER: [f"({EITHER}){part}()" for part in (".float", ".long", ".int", ".byte")]}
+    edits = {EITHER: [f"({EITHER}){cast}()" for cast in (".float", ".long", ".int", ".byte")]}
 
 
 class added(Minor):

@@ -78,7 +78,7 @@ class reshaped(Misconception):
 class inverted_numbers(shared_mistakes.inverted_numbers):
     edits = {
         "positions >= lengths[:, None]": [
-            f"(positions < lengths[:, None]){part}()" for part in (".float", ".long", ".int")
+            f"(positions < lengths[:, None]){cast}()" for cast in (".float", ".long", ".int")
         ]
     }
 
@@ -195,7 +195,7 @@ class floats(Minor):
 class integers(Minor, shared_mistakes.integers):
     edits = {
         "positions >= lengths[:, None]": [
-            f"(positions >= lengths[:, None]){part}()" for part in (".long", ".int", ".byte")
+            f"(positions >= lengths[:, None]){cast}()" for cast in (".long", ".int", ".byte")
         ]
     }
 

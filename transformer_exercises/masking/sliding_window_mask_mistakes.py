@@ -236,7 +236,7 @@ class floats(Minor):
 class integers(Minor, shared_mistakes.integers):
     edits = {
         "behind < 0) | (behind >= window": [
-            f"(behind < 0) | (behind >= window)){part}(" for part in (".long", ".int", ".byte")
+            f"(behind < 0) | (behind >= window)){cast}(" for cast in (".long", ".int", ".byte")
         ]
     }
 

@@ -79,7 +79,7 @@ class fused_by_hand(RightAnswer):
     }
 
 
-# Mistakes
+# Splitting into heads and merging them
 
 
 class split_without_transpose(Misconception):
@@ -168,6 +168,9 @@ class heads_fixed(Misconception):
     edits = {"= num_heads": ["= 8", "= 2", "= 4"]}
 
 
+# The scale and the softmax
+
+
 class scale_of_whole_width(Misconception):
     """The scores are divided by √embed_dim: a head's dot products run over its own width, √d_k."""
 
@@ -234,6 +237,9 @@ class no_softmax(Misconception):
 
     based_on = softmax_over_queries
     edits = {"float('-inf')": "0.0", "torch.softmax(scores, dim=-2)": "scores"}
+
+
+# The mask
 
 
 class mask_not_inverted(Misconception):
@@ -403,6 +409,9 @@ class mask_required(Minor, shared_mistakes.mask_required):
     ]
 
 
+# The context
+
+
 class parameters_of_forward(Fundamental):
     """forward's parameters have other names or another order: (x, mask=None, context=None)."""
 
@@ -458,6 +467,9 @@ class context_remembered(Misconception):
             source =
         """,
     }
+
+
+# The projections
 
 
 class out_proj_unused(Minor):
@@ -534,6 +546,9 @@ class sizes_fixed(Fundamental):
     """The sizes of the layers are fixed numbers: they come from embed_dim."""
 
     edits = {"embed_dim, embed_dim": ["512, 512", "64, 64", "32, 32"]}
+
+
+# How parameters are kept
 
 
 class fused(Misconception):
@@ -643,6 +658,9 @@ class layers_made_in_forward(shared_mistakes.layers_made_in_forward):
     }
 
 
+# Queries, keys and values
+
+
 class query_key_swapped(Minor):
     """q_proj and k_proj are swapped: q_proj makes the queries from x, k_proj the keys."""
 
@@ -693,6 +711,9 @@ class values_split_by_hand_twice(Misconception):
         out_proj_unused.edited({"v_proj(source)": "out_proj(self.v_proj(source))"}),
         {"v_proj(source)": "v_proj(self.v_proj(source))"},
     ]
+
+
+# What belongs elsewhere
 
 
 class residual(Minor):
@@ -760,6 +781,9 @@ class batch_second(Misconception):
         """,
         "(merge_heads(heads))": "(merge_heads(heads)).transpose(0, 1)",
     }
+
+
+# Sizes, refusals, devices and the module itself
 
 
 class length_limited(Misconception):

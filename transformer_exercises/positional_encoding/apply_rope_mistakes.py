@@ -178,14 +178,11 @@ class table_looked_up(Misconception):
 
     edits = {
         "positions.to(x.dtype)[:, None] * rates": [
-            f"(torch.arange({part}]"
-            for part in (
-                "4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions",
-                "10000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions",
-                "200000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions",
-                "int(positions.max()) + 1, dtype=x.dtype, device=x.device)[:, None] * rates)[positions",
-                "4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions.long()",
-            )
+            "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+            "(torch.arange(10000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+            "(torch.arange(200000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+            "(torch.arange(int(positions.max()) + 1, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+            "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions.long()]",
         ]
     }
 

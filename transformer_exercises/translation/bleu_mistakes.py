@@ -260,27 +260,14 @@ class mean_of_sentences(Misconception):
 
     edits = {
         "matches, totals =": [
-            """
-            weights = [1 for h, r in zip(hypotheses, references)]
+            f"""
+            weights = [{weight} for h, r in zip(hypotheses, references)]
             if len(weights) > 1:
                 scores = [bleu([h], [r]) for h, r in zip(hypotheses, references)]
                 return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
             matches, totals =
-            """,
             """
-            weights = [len(r) for h, r in zip(hypotheses, references)]
-            if len(weights) > 1:
-                scores = [bleu([h], [r]) for h, r in zip(hypotheses, references)]
-                return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
-            matches, totals =
-            """,
-            """
-            weights = [len(h) for h, r in zip(hypotheses, references)]
-            if len(weights) > 1:
-                scores = [bleu([h], [r]) for h, r in zip(hypotheses, references)]
-                return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
-            matches, totals =
-            """,
+            for weight in ("1", "len(r)", "len(h)")
         ]
     }
 
