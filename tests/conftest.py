@@ -29,7 +29,14 @@ os.environ.update(authoring.environment())  # for the notebooks that nbval and t
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
 TOP_FOLDERS = (
-    *("autograder", "transformer_exercises", "solutions", "course", "tests", "tools", "docs", "findings"),
+    "autograder",
+    "transformer_exercises",
+    "solutions",
+    "course",
+    "tests",
+    "tools",
+    "docs",
+    "findings",
     ".ci",
 )
 PAGES = [  # the documents that are written for people

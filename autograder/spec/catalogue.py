@@ -1,6 +1,6 @@
 '''Declare the wrong and right answers to an exercise, each as a class, and make programs of them.
 
-They stand beside the exercise's module: `softmax_mistakes.py` beside `softmax.py`. Its docstring shows the reference,
+They stand beside the exercise's module: `NAME_mistakes.py` beside `NAME.py`. Its docstring shows the reference,
 which is the answer in the solution notebook. The classes edit it:
 
     class no_shift(Misconception):

@@ -12,8 +12,23 @@ from tools import dist
 from tools.website import guides
 
 WORDS = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen"),
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
 ]
 COUNT = re.compile(
     rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|companion|exercise|question)s\b",

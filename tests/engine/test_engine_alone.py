@@ -42,8 +42,16 @@ def test_the_engine_names_nothing_of_the_course():
 @pytest.mark.parametrize(
     "command",
     [
-        *("plan", "mistakes NAME", "mistakes --costs", "try NAME nbgrader_config.py", "try-mistakes"),
-        *("run-solutions", "release", "init FOLDER", "learn --folder FOLDER", "demo"),
+        "plan",
+        "mistakes NAME",
+        "mistakes --costs",
+        "try NAME nbgrader_config.py",
+        "try-mistakes",
+        "run-solutions",
+        "release",
+        "init FOLDER",
+        "learn --folder FOLDER",
+        "demo",
     ],
 )
 def test_a_command_that_needs_a_course_says_that_there_is_none(command, monkeypatch, tmp_path):

@@ -41,7 +41,7 @@ SETTING = re.compile(r"(?:\bc\.|--)([A-Z]\w+)\.([a-z_]+)\b")
 MORE_SETTINGS = re.compile(r"`c\.([A-Z]\w+)\.[a-z_]+`((?:, `[a-z_]+`)+)")  # of the same class
 OPTION = re.compile(r"(--[a-z][a-z-]+)(?:[= ].*)?")
 FILE = re.compile(r"[\w*-][\w.*-]*(?:/[\w.*-]+)*/?|\.(?:ci|github)/[\w./-]*")
-PLACEHOLDER = re.compile(r"NN-name|\b[A-Z]{4,}\b")
+PLACEHOLDER = re.compile(r"NN-name|\b[A-Z]{4,}(?![A-Za-z])")
 FILLED_IN = "NAME"  # in an f-string
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)
