@@ -16,10 +16,11 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "conftest
 
 
 def copy_folder(source: Path, goal: Path) -> None:
-    """Copy a folder without what programs leave in it, and without its own README, which is for the repository."""
+    """Copy a folder without what programs leave in it, and without READMEs that are for readers of the repository."""
+    described = {source, source / "shared_modules"}
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        return LEFT_OUT(folder, names) | ({README} if Path(folder) == source else set())
+        return LEFT_OUT(folder, names) | ({README} if Path(folder) in described else set())
 
     shutil.copytree(source, goal, ignore=left_out, dirs_exist_ok=True)
 
