@@ -38,7 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Initializing zero-element tensors"),
 ]
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
-MARKING = 1.5  # seconds of computing for marking a candidate: an answer has earned something by then
+MARKING = 5.0  # seconds of computing for marking a candidate: an answer has earned something long before
 EXPERIMENT = re.compile(r"\b(backward|tqdm|race|train)\b")  # no constant: it trains a model, and no answer needs one
 DEFINITION = (ast.FunctionDef, ast.ClassDef)
 
