@@ -5,13 +5,16 @@ A signal would reach only the main thread of a process, and marking also runs in
 
 import contextlib
 import ctypes
+import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
-AGAIN = 0.05  # seconds of a processor until the exception comes again, where the work caught it
+TURN = 0.03  # seconds until limits are looked at again; where the work caught the exception, it comes again then
+IDLE = 100  # turns without a limit, after which the thread ends
 IMPORTS = "<frozen importlib._bootstrap>"  # the file of Python's own code that imports a module
 
 T = TypeVar("T")
@@ -29,57 +32,78 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     """
     if seconds <= 0:
         raise OverLimit
-    watch = _Watch(seconds)
+    limit = _Limit(seconds)
     try:
         try:
-            watch.start()
+            _watch.add(limit)
             return work()
         finally:
-            watch.stop()
-    except OverLimit:  # it may have come between the work's end and the watch's; another takes AGAIN seconds
-        watch.stop()
+            _watch.end(limit)
+    except OverLimit:  # it may have come between the work's end and the limit's; another takes a TURN
+        _watch.end(limit)
         raise
 
 
-class _Watch(threading.Thread):
-    """A thread that waits until another one has spent its processor time, and then raises OverLimit there."""
+class _Limit:
+    """What a thread may still spend of a processor."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(name="work limit", daemon=True)
-        self.watched = threading.get_ident()
+        self.thread = threading.get_ident()
         self.clock = time.CLOCK_PROCESS_CPUTIME_ID
         if hasattr(time, "pthread_getcpuclockid"):  # not on macOS: there the whole process counts
-            self.clock = time.pthread_getcpuclockid(self.watched)
-        self.end = self.spent() + seconds
-        self.sending = threading.Lock()  # held while the exception is sent, and while sending is ended
-        self.left = threading.Event()
+            self.clock = time.pthread_getcpuclockid(self.thread)
+        self.stop_at = time.clock_gettime(self.clock) + seconds
         self.has_sent = False
 
-    def spent(self) -> float:
-        return time.clock_gettime(self.clock)
+    def look(self) -> None:
+        """Send the exception if nothing is left."""
+        if time.clock_gettime(self.clock) >= self.stop_at and not _is_importing(self.thread):
+            self.has_sent = True
+            _send(self.thread, OverLimit)
 
-    def run(self) -> None:
-        while not self.left.wait(max(self.end - self.spent(), 0.0) + 1e-3):  # no clock of a thread outruns the wall's
-            with self.sending:
-                if not self.left.is_set() and self.spent() >= self.end:
-                    if not _is_importing(self.watched):
-                        self.has_sent = True
-                        _send(self.watched, OverLimit)
-                    self.end = self.spent() + AGAIN
 
-    def stop(self) -> None:
-        """Send nothing from now on, and take what was sent and not raised yet. The watched thread calls this.
+class _Watch:
+    """One thread for all limits of a process: a feedback page has hundreds, and to start a thread takes 0.2 ms.
+
+    It looks at them every now and then, and is not woken: an exception in the middle of Event.set() would leave the
+    event's lock held for ever.
+    """
+
+    def __init__(self) -> None:
+        self.limits: weakref.WeakSet[_Limit] = weakref.WeakSet()  # one whose work has ended goes, whatever interrupts
+        self.lock = threading.Lock()  # held while exceptions are sent, and while limits come and go
+        self.runs = False
+
+    def add(self, limit: _Limit) -> None:
+        with self.lock:
+            self.limits.add(limit)
+            if not self.runs:
+                threading.Thread(target=self._run, name="work limit", daemon=True).start()
+                self.runs = True
+
+    def end(self, limit: _Limit) -> None:
+        """Send nothing for a limit from now on, and take what was sent and not raised yet. Its own thread calls this.
 
         PyThreadState_SetAsyncExc(thread, NULL) would take it back, too. But in CPython 3.11 the interpreter then keeps
         its note that an exception is pending (eval_frame_handle_pending in Python/ceval.c erases the note only together
         with an exception). From there on all code is slower, and a function that is traced or profiled never ends.
         """
-        with self.sending:
-            self.left.set()
-        if self.has_sent:
+        with self.lock:
+            self.limits.discard(limit)
+        if limit.has_sent:
             with contextlib.suppress(OverLimit):
                 for _ in range(3):  # a pending exception is raised at the end of a turn
                     pass
+
+    def _run(self) -> None:
+        idle = 0
+        while idle < IDLE:
+            time.sleep(TURN)
+            with self.lock:
+                idle = 0 if self.limits else idle + 1
+                for limit in self.limits:
+                    limit.look()
+                self.runs = idle < IDLE
 
 
 def _is_importing(thread: int) -> bool:
@@ -92,3 +116,8 @@ def _is_importing(thread: int) -> bool:
 def _send(thread: int, error: type[BaseException]) -> None:
     """Have a thread raise an exception at its next step."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+_watch = _Watch()
+if hasattr(os, "register_at_fork"):  # a fork has no thread but its own
+    os.register_at_fork(after_in_child=_watch.__init__)  # type: ignore[misc]

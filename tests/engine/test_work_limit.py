@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,6 +19,7 @@ from class_copies import copy_of_the_course, dask_cluster, gradebook, notebook, 
 from conftest import ROOT
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark
 
+from autograder import work_limit
 from autograder.nbgrader_plugin.class_secret import CONTENT, FILE
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 from autograder.nbgrader_plugin.marking import notebook_marker
@@ -68,7 +71,20 @@ def test_a_limit_stops_no_other_thread_and_no_later_work():
         turns.append(tried(lambda: sum(range(300)), 1e-5))
         sum(range(100))
     assert set(turns) <= {"stopped", sum(range(300))}
-    assert not [one for one in threading.enumerate() if one.name == "work limit" and not one.left.is_set()]
+    assert not work_limit._watch.limits
+    assert len([thread for thread in threading.enumerate() if thread.name == "work limit"]) == 1
+
+
+def test_work_is_stopped_in_a_fork_too():
+    assert tried(lambda: "done", 3600) == "done"  # the parent's thread is not in the fork
+    child = os.fork()
+    if not child:
+        os._exit(tried(forever) != "stopped")
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_shorter_limit_is_kept_while_a_long_one_waits():
+    assert tried(lambda: (time.sleep(0.05), tried(forever)), 3600)[1] == "stopped"
 
 
 OBSERVED = """
@@ -88,6 +104,29 @@ print(double(2))
 def test_code_that_is_observed_ends_after_limited_work(observe):
     program = [sys.executable, "-c", OBSERVED.format(observe=observe)]  # a process: what never ends heeds no signal
     assert subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60).stdout == "4\n"
+
+
+NESTED = """
+import random
+from autograder import work_limit
+
+def tried(work):
+    try:
+        return work_limit.within(random.random() * 3e-3, work)
+    except work_limit.OverLimit:
+        return None
+
+work_limit.TURN = 3e-4
+for _ in range(3_000):
+    tried(lambda: tried(lambda: sum(number for number in range(random.randrange(40_000)))))
+    sum(range(100))
+print(len(work_limit._watch.limits))
+"""
+
+
+def test_nested_limits_end_whenever_they_are_reached():
+    program = [sys.executable, "-c", NESTED]
+    assert subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout == "0\n"
 
 
 def test_an_import_is_not_stopped_halfway(tmp_path, monkeypatch):
