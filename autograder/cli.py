@@ -44,7 +44,7 @@ Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help=
 Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
 Place = Annotated[Path | None, typer.Option(help="Folder with the term's data, if not the configured one")]
 Database = Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")]
-Uncaged = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")]
+Unsandboxed = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks outside the sandbox, with your rights")]
 
 
 def _print(text: str, **options: Any) -> None:
@@ -163,7 +163,7 @@ def grade(
     force: Annotated[bool, typer.Option("--force", help="Mark again what has not changed")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one for each core if not given", min=1)] = None,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler: mark on its workers")] = "",
-    no_sandbox: Uncaged = False,
+    no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
     from .cluster.pool import pool, start_server
@@ -231,7 +231,7 @@ def watch(
     wanted: Notebooks = None,
     budget: Annotated[float, typer.Option(help="Minutes of marking an hour that a student has", min=0.1)] = 10.0,
     workers: Annotated[int | None, typer.Option(help="Processes; two more than cores if not given", min=2)] = None,
-    no_sandbox: Uncaged = False,
+    no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
     from .cluster import preflight
@@ -247,7 +247,7 @@ def watch(
         if remark := preflight.require_secret(nbgrader.coursedir):
             _print(remark, style="yellow")
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
-        Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
+        Watcher(place, chosen, console, budget=60 * budget, workers=workers, sandboxed=not no_sandbox).run()
 
 
 @contextlib.contextmanager
@@ -282,7 +282,7 @@ def _said_plainly() -> Iterator[None]:
 def try_answer(
     name: Annotated[str, typer.Argument(help="The name of an exercise or a question")],
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
-    no_sandbox: Uncaged = False,
+    no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark a file as the answer to an exercise: print the rubric and what is wrong.
 
@@ -309,7 +309,7 @@ def _tried_source(declared: Any, source: str) -> tuple[str, dict[str, Any]]:
     return plain(verdict), verdict.as_data()
 
 
-def _tried_notebook(declared: Any, file: Path, caged: bool) -> tuple[str, dict[str, Any]]:
+def _tried_notebook(declared: Any, file: Path, sandboxed: bool) -> tuple[str, dict[str, Any]]:
     """Mark a notebook as a hand-in. Return what to print, with the notes on the hand-in, and the verdict as data."""
     import nbformat
 
@@ -319,7 +319,7 @@ def _tried_notebook(declared: Any, file: Path, caged: bool) -> tuple[str, dict[s
     from .nbgrader_plugin.marking.notices import verdict_in
 
     with _said_plainly(), _stopping(NotAFile), console.status(f"marking {file.name}"):
-        marked = mark_file(file, declared.notebook, caged)
+        marked = mark_file(file, declared.notebook, sandboxed)
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
     if marked.problem:
@@ -610,7 +610,7 @@ def learn(
 
 
 @app.command()
-def demo(no_sandbox: Uncaged = False) -> None:
+def demo(no_sandbox: Unsandboxed = False) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
     from .files import WouldOverwrite

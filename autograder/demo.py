@@ -44,9 +44,9 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         pool() as processes,  # started after `prepare`, so that they inherit COURSE_RELEASE
         contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking,
     ):
-        caged = marking.caged and Judge(parent=marking.app).sandbox
+        sandboxed = marking.sandboxed and Judge(parent=marking.app).sandbox
         for _ in range(processes.workers):
-            processes.executor().submit(warm_up, caged)  # while the first notebook is released
+            processes.executor().submit(warm_up, sandboxed)  # while the first notebook is released
         wrong = sum(mark_sample_class(marking, notebook, bar) for notebook in course.course().notebooks)
     pages = sorted(classroom.glob("feedback/*/*/*.html"))
     console.print(f"{len(pages)} feedback pages are in {CLASSROOM}/feedback/. Look at these first:")

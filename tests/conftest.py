@@ -145,8 +145,8 @@ def template():
     running.close()
 
 
-def skip_without_cage(template: Template) -> None:
-    """Skip where the machine has no cage to be had; a cage that does not hold is a failure."""
+def skip_without_sandbox(template: Template) -> None:
+    """Skip where the machine has no sandbox; a sandbox that does not hold is a failure."""
     try:
         template.prove()
     except SandboxError as error:

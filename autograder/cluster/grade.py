@@ -48,10 +48,12 @@ class Interrupted(KeyboardInterrupt):
 class Classroom:
     """A folder with a term's data, and the processes that work on it."""
 
-    def __init__(self, place: str, workers: Local | Cluster, caged: bool = True) -> None:
-        """Open the classroom at `place`, absolute or relative to the course. `caged` notebooks run in the sandbox."""
+    def __init__(self, place: str, workers: Local | Cluster, sandboxed: bool = True) -> None:
+        """Open the classroom at `place`, an absolute path or one in the course. With `sandboxed`, notebooks run in the
+        sandbox.
+        """
         self.app = settings(place)
-        self.place, self.caged = place, caged
+        self.place, self.sandboxed = place, sandboxed
         self.folder = folder_of(self.app)
         self.workers = workers
         self.pages = Local(max(1, cores() // 4))
@@ -199,7 +201,7 @@ class _Run:
                     students, others = students[:1], students[1:]
                     waiting += [(planned, others)] if others else []
                 if key:
-                    self.marking.put((key, students), known, submission, self.environment, self.classroom.caged)
+                    self.marking.put((key, students), known, submission, self.environment, self.classroom.sandboxed)
             for (key, students), marked in self.marking.done():
                 for student in students:
                     self._write(student, key, marked)

@@ -102,13 +102,13 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
 class Marker:
     """Marks submissions one after the other, with a set-up that is made once."""
 
-    def __init__(self, released: bytes, caged: bool = True) -> None:
+    def __init__(self, released: bytes, sandboxed: bool = True) -> None:
         """Set up marking in a temporary folder. `released` is the assignment's `gradebook.locking.released()`."""
         self._folder = Path(tempfile.mkdtemp(prefix="marker-"))
         Finalize(None, shutil.rmtree, (self._folder, True), exitpriority=0)  # `atexit` is not run in a worker
         (self._folder / "gradebook.db").write_bytes(zlib.decompress(released))
         self._app = settings(str(self._folder), scratch=True)
-        if not caged:
+        if not sandboxed:
             self._app.config.Judge.sandbox = False
         self._converter = _Marking(coursedir=self._app.coursedir, parent=self._app, force=True, create_student=False)
         preprocessors = self._converter.autograde_preprocessors
@@ -150,15 +150,15 @@ _marker = functools.cache(Marker)
 
 
 @functools.cache
-def _lone_marker(assignment: str, caged: bool) -> Marker:
+def _lone_marker(assignment: str, sandboxed: bool) -> Marker:
     """Return a marker with a gradebook of its own, for notebooks that no class has handed in."""
     with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
         app = settings(folder, scratch=True)
         register_assignments(app, [assignment])
-        return Marker(released(app.coursedir.db_url, assignment), caged)
+        return Marker(released(app.coursedir.db_url, assignment), sandboxed)
 
 
-def mark_file(path: Path, assignment: str, caged: bool = True) -> Marked:
+def mark_file(path: Path, assignment: str, sandboxed: bool = True) -> Marked:
     """Mark a notebook file as if it had been handed in for an assignment. Raise NotAFile if it cannot be read.
 
     If it lies in a folder of the assignment's name, as a hand-in does, the files beside it count.
@@ -168,24 +168,24 @@ def mark_file(path: Path, assignment: str, caged: bool = True) -> Marked:
         beside = Submission.of(student_folder.inspect_folder(SOMEBODY, path.resolve().parent))
         files |= {name: content for name, content in beside.files.items() if not name.endswith(".ipynb")}
     with _lock:
-        return _lone_marker(assignment, caged).mark(Submission(assignment, files))
+        return _lone_marker(assignment, sandboxed).mark(Submission(assignment, files))
 
 
 _lock = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
 
 
-def mark(released: bytes, submission: Submission, environment: str, caged: bool = True) -> Marked:
+def mark(released: bytes, submission: Submission, environment: str, sandboxed: bool = True) -> Marked:
     """Mark a submission with this process's cached marker. Report a problem if the caller's `environment` differs."""
     with _lock:
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")
-        return _marker(released, caged).mark(submission)
+        return _marker(released, sandboxed).mark(submission)
 
 
-def warm_up(caged: bool) -> None:
-    """Start this process's template and try out the cage, before there is anything to mark."""
+def warm_up(sandboxed: bool) -> None:
+    """Start this process's template and try out the sandbox, before there is anything to mark."""
     with _lock:
-        Judge.start_template(caged, course().preload)
+        Judge.start_template(sandboxed, course().preload)
 
 
 def write_feedback(place: str, assignment: str, student: str) -> list[str]:

@@ -62,10 +62,10 @@ class Watcher:
         *,
         budget: float = 600.0,
         workers: int | None = None,
-        caged: bool = True,
+        sandboxed: bool = True,
     ) -> None:
         """Watch the classroom at `place`, absolute or relative to the course. `budget`: seconds a student and hour."""
-        self.place, self.assignments, self.console, self.caged = place, assignments, console, caged
+        self.place, self.assignments, self.console, self.sandboxed = place, assignments, console, sandboxed
         self.app = settings(place)
         self.folder = folder_of(self.app)
         workers = max(2, workers or cores() + SPARE)
@@ -137,7 +137,7 @@ class Watcher:
             self.queue.charge(student, seconds, seconds_ago)
 
     def _add_worker(self) -> None:
-        self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.caged))
+        self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.sandboxed))
 
     @contextlib.contextmanager
     def _graceful_stop(self) -> Iterator[None]:
@@ -261,7 +261,7 @@ class Watcher:
                 self._marked(worker, work, marked)
                 continue
             self._assign(
-                worker, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
+                worker, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.sandboxed
             )
 
     def _assign(self, worker: Worker, then: Callable[..., None], task: Callable[..., Any], *arguments: Any) -> None:

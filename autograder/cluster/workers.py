@@ -147,14 +147,14 @@ def _close_interrupted_template(stopped: Stopped) -> None:
             template.close()
 
 
-def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
+def warm_up(place: str, known: dict[str, bytes], sandboxed: bool) -> None:
     """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
     `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if one cannot be marked.
     """
     for assignment, released in known.items():
         submission = mistaken(place, assignment)
-        marked = mark(released, submission, ledger.environment_of(assignment), caged)
+        marked = mark(released, submission, ledger.environment_of(assignment), sandboxed)
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
         if marked.problem:

@@ -385,7 +385,9 @@ class Judge(NbGraderPreprocessor):
         "for it. With False that is only a sign in the report",
     ).tag(config=True)
 
-    sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
+    sandbox = Bool(True, help="Run notebooks in the sandbox. False runs students' programs with your own rights").tag(
+        config=True
+    )
 
     tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
 
@@ -430,11 +432,11 @@ class Judge(NbGraderPreprocessor):
         return Judge.templates[preload]
 
     @staticmethod
-    def start_template(caged: bool, preload: tuple[str, ...]) -> str:
+    def start_template(sandboxed: bool, preload: tuple[str, ...]) -> str:
         """Start the process from which notebooks are forked that use these modules; return how a trial went."""
         from ..sandbox.session import Template
 
-        template = Template(caged, preload)
+        template = Template(sandboxed, preload)
         said = template.prove()
         Judge.templates[preload] = template
         return said
@@ -444,7 +446,7 @@ class Judge(NbGraderPreprocessor):
     ) -> str | None:
         """Mark in place; add to `remarks` what the student must know of the whole notebook, and to `found` signs.
 
-        Return a sentence if it cannot be marked. Raise SandboxError if the cage fails.
+        Return a sentence if it cannot be marked. Raise SandboxError if the sandbox fails.
         """
         from ..judge.diagnosis.mistake_costs import costs
         from .marking.notebook_marker import NotebookMarker

@@ -1,7 +1,7 @@
 """Kernel filters that a process puts on itself and can never take off: seccomp (system calls) and Landlock (files).
 
-The namespaces of `cage` already isolate a notebook. These filters add a second barrier: they refuse system calls that
-no notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
+The namespaces of `isolation` already isolate a notebook. These filters add a second barrier: they refuse system calls
+that no notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
 """
 
 import ctypes

@@ -14,7 +14,7 @@ class SandboxError(Exception):
 
 
 class NoSandbox(SandboxError):
-    """Raised when a process cannot be caged on this machine."""
+    """Raised when a process cannot run in the sandbox on this machine."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Limits:
     memory: int = 8 * 2**30  # beyond the template's: address space of each process, real memory of all together
     output: int = 4 * 2**20  # for each cell
     file: int = 256 * 2**20
-    disk: int = 256 * 2**20  # for each of the three directories that a caged notebook can write to
-    processes: int = 128  # and threads; has no effect for root without a cage
+    disk: int = 256 * 2**20  # for each of the three directories that a sandboxed notebook can write to
+    processes: int = 128  # and threads; has no effect for root without a sandbox
     grace: float = 3.0  # between an interrupt and the kill
 
 

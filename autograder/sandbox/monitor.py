@@ -1,6 +1,6 @@
-"""The monitor of a notebook runs outside its cage, and ends its processes on request or when they exceed a limit.
+"""The monitor of a notebook runs outside its sandbox, and ends its processes on request or when they exceed a limit.
 
-The trusted side holds one end of a socket, the leash. Writing "I" to it interrupts the running cell. When it closes,
+The trusted side holds one end of the control socket. Writing "I" to it interrupts the running cell. When it closes,
 for whatever reason, the monitor kills the notebook's processes.
 """
 
@@ -43,34 +43,34 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def watch(child: int, leash: socket.socket, limits: dict[str, Any], caged: bool) -> None:
-    """Wait until the child ends or exceeds a limit, then kill all its processes. Send the exceeded limit on `leash`."""
-    reason = _wait(child, leash, limits)
+def watch(child: int, control: socket.socket, limits: dict[str, Any], sandboxed: bool) -> None:
+    """Wait until the child ends or exceeds a limit, then kill all its processes. Send the limit on `control`."""
+    reason = _wait(child, control, limits)
     if reason:
         with contextlib.suppress(OSError):
-            leash.send(reason.encode())
-    if not caged:
+            control.send(reason.encode())
+    if not sandboxed:
         _kill_tree(child)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)  # in a cage, the first process of its namespace: all others die with it
+        os.kill(child, signal.SIGKILL)  # in a sandbox, the first process of its namespace: all others die with it
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
 
 
-def _wait(child: int, leash: socket.socket, limits: dict[str, Any]) -> str:
+def _wait(child: int, control: socket.socket, limits: dict[str, Any]) -> str:
     """Wait for the end, and return "memory" or "time" for an exceeded limit.
 
-    Return "" when the child ended by itself or the trusted side closed the leash.
+    Return "" when the child ended by itself or the trusted side closed the control socket.
     """
     poll = select.poll()
-    poll.register(leash, select.POLLIN)
+    poll.register(control, select.POLLIN)
     end = time.monotonic() + 4 * (limits["notebook"] + limits["cell"])
     inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # the template's: this process is a plain fork of it
     while time.monotonic() < end:
         if poll.poll(CHECK_INTERVAL * 1000):
             try:
-                if leash.recv(1) != INTERRUPT:
+                if control.recv(1) != INTERRUPT:
                     return ""
             except OSError:
                 return ""
@@ -126,7 +126,7 @@ def _kilobytes(path: str, names: tuple[str, ...]) -> int:
 
 
 def _kill_tree(child: int) -> None:
-    """Kill a notebook's processes without a cage. Stop all of them first, so that none forks while others die."""
+    """Kill a notebook's processes outside the sandbox. Stop all first, so that none forks while others die."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     for number in (signal.SIGSTOP, signal.SIGKILL):

@@ -1,4 +1,4 @@
-"""A kernel provisioner for warm, caged Jupyter kernels. Every Jupyter client can use it unpatched.
+"""A kernel provisioner for warm, sandboxed Jupyter kernels. Every Jupyter client can use it unpatched.
 
 A kernelspec uses it if its metadata name the provisioner "caged-fork", or if they name none and the environment has
 `JUPYTER_DEFAULT_PROVISIONER_NAME=caged-fork`.
@@ -26,19 +26,19 @@ from .session import Template
 PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
 
-class CagedProvisioner(KernelProvisionerBase):
-    """Fork caged kernels from a warm template; each grader process has one template."""
+class SandboxProvisioner(KernelProvisionerBase):
+    """Fork sandboxed kernels from a warm template; each grader process has one template."""
 
     template: ClassVar[Template | None] = None
     limits: ClassVar[Limits] = Limits()
     preload: ClassVar[tuple[str, ...]] = ()  # modules that the notebooks use
-    leash: socket.socket | None = None
+    control: socket.socket | None = None
     _folder: str | None = None
     _sockets: tuple[socket.socket, ...] = ()
 
     @property
     def has_process(self) -> bool:
-        return self.leash is not None
+        return self.control is not None
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         manager: Any = self.parent
@@ -57,59 +57,59 @@ class CagedProvisioner(KernelProvisionerBase):
         return await super().pre_launch(cmd=[], **kwargs)
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        if CagedProvisioner.template is None:
-            CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *self.preload))
+        if SandboxProvisioner.template is None:
+            SandboxProvisioner.template = Template(preload=("autograder.untrusted.kernel", *self.preload))
         known: dict[str, Any] = {**self.connection_info}
         information = {name: known[name] for name in ("ip", "key", *PORTS)}
         if isinstance(information["key"], bytes):
             information["key"] = information["key"].decode()
         files = kwargs.get("cwd")
-        control, self.leash = CagedProvisioner.template.spawn(
+        requests, self.control = SandboxProvisioner.template.spawn(
             Path(files) if files else None, None, self.limits, information, [s.fileno() for s in self._sockets]
         )
         for sock in self._sockets:
             sock.close()
-        with contextlib.closing(control):
-            greeting = Channel(control).receive(time.monotonic() + 60).tree
+        with contextlib.closing(requests):
+            greeting = Channel(requests).receive(time.monotonic() + 60).tree
         if "problem" in greeting:
-            raise SandboxError(f"a kernel could not be caged: {greeting['problem']}")
+            raise SandboxError(f"a kernel could not run in the sandbox: {greeting['problem']}")
         return self.connection_info
 
     async def poll(self) -> int | None:
         """Return None while the kernel runs, else an exit status."""
-        if self.leash is None:
+        if self.control is None:
             return 0
         try:
-            return None if self.leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) else 1
+            return None if self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) else 1
         except OSError as error:
             return None if isinstance(error, BlockingIOError) else 1
 
     async def wait(self) -> int | None:
         while await self.poll() is None:
             await asyncio.sleep(0.005)
-        self._close_leash()
+        self._close_control()
         return 0
 
     async def send_signal(self, signum: int) -> None:
-        if signum == signal.SIGINT and self.leash is not None:
-            self.leash.send(INTERRUPT)
+        if signum == signal.SIGINT and self.control is not None:
+            self.control.send(INTERRUPT)
         elif signum in (signal.SIGKILL, signal.SIGTERM):
             await self.kill()
 
     async def kill(self, restart: bool = False) -> None:
-        if self.leash is not None:
+        if self.control is not None:
             with contextlib.suppress(OSError):
-                self.leash.shutdown(socket.SHUT_WR)  # the monitor kills all processes, then closes its end
+                self.control.shutdown(socket.SHUT_WR)  # the monitor kills all processes, then closes its end
 
     async def terminate(self, restart: bool = False) -> None:
         await self.kill(restart)
 
     async def cleanup(self, restart: bool = False) -> None:
-        self._close_leash()
+        self._close_control()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _close_leash(self) -> None:
-        if self.leash is not None:
-            self.leash.close()
-            self.leash = None
+    def _close_control(self) -> None:
+        if self.control is not None:
+            self.control.close()
+            self.control = None

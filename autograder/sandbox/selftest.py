@@ -1,4 +1,4 @@
-"""Test the cage before the first notebook: run a cell that tries to break out in every way listed here."""
+"""Test the sandbox before the first notebook: run a cell that tries to break out in every way listed here."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import environment, installed
-from .cage import hidden, visible
 from .filters import landlock_version
+from .isolation import hidden, visible
 from .limits import CellResult, Limits, NoSandbox, SandboxError
 from .private import data_folders, packages
 
@@ -91,8 +91,8 @@ print(json.dumps([[attempt for attempt in attempts if succeeds(attempts[attempt]
 """
 
 REMEDY = (
-    "Nothing was marked. A cage needs Linux, and either root or user namespaces. On Windows and macOS: mark in WSL 2 "
-    "or in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
+    "Nothing was marked. The sandbox needs Linux, and either root or user namespaces. On Windows and macOS: mark in "
+    "WSL 2 or in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
     "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
     "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or mark as root. To run students' programs with "
     "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py, or give "
@@ -100,16 +100,16 @@ REMEDY = (
 )
 
 
-def check_cage(run: Run) -> str:
-    """Test the cage and return a sentence on how `run` cages notebooks. Raise SandboxError if it does not hold."""
+def check_sandbox(run: Run) -> str:
+    """Test the sandbox and return a sentence on how `run` isolates. Raise SandboxError if it does not hold."""
     if not sys.platform.startswith("linux"):
-        raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {REMEDY}")
+        raise SandboxError(f"Notebooks cannot run in the sandbox: this system is not Linux. {REMEDY}")
     try:
         succeeded, unseen = _broken_out(run)
     except NoSandbox as error:
         raise SandboxError(f"{error}. {REMEDY}") from error
     if succeeded:
-        raise SandboxError(f"The cage does not hold: a notebook could {', '.join(succeeded)}. {REMEDY}")
+        raise SandboxError(f"The sandbox does not hold: a notebook could {', '.join(succeeded)}. {REMEDY}")
     if unseen:
         raise SandboxError(
             f"Nothing was marked: notebooks in the sandbox may not read the packages in {', '.join(unseen)}. Let other "
@@ -118,7 +118,7 @@ def check_cage(run: Run) -> str:
     way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
     landlock = f"Landlock {landlock_version()}" if landlock_version() else "no Landlock"
     return (
-        f"Each notebook runs caged: {way}, without network, alone in its own file and process namespaces, "
+        f"Each notebook runs in a sandbox: {way}, without network, alone in its own file and process namespaces, "
         f"behind seccomp and {landlock}. {len(ATTEMPTS)} ways out were tried; all are closed."
     )
 
@@ -131,12 +131,12 @@ def _broken_out(run: Run) -> tuple[list[str], list[str]]:
     token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
     limits = replace(Limits(), processes=PROCESSES, cell=10)
     with (
-        tempfile.TemporaryDirectory(prefix="cage-") as folder,
+        tempfile.TemporaryDirectory(prefix="sandbox-") as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as abstract,
         socket.socket(socket.AF_UNIX) as named,
     ):
-        os.chmod(folder, 0o777)  # file permissions must not protect these: only the cage may
+        os.chmod(folder, 0o777)  # file permissions must not protect these: only the sandbox may
         secret, path = Path(folder, "secret"), os.path.join(folder, "socket")
         secret.write_text(token)
         abstract.bind("\0" + token)
@@ -164,14 +164,14 @@ def _broken_out(run: Run) -> tuple[list[str], list[str]]:
     try:
         succeeded, unseen = json.loads(text)
     except ValueError:
-        raise NoSandbox(f"the test of the cage did not finish ({result.ending}): {result.outputs}") from None
+        raise NoSandbox(f"the test of the sandbox did not finish ({result.ending}): {result.outputs}") from None
     return list(dict.fromkeys(succeeded + ["write outside its folder"] * bool(written))), unseen
 
 
 def _own_names(folder: Path) -> list[str]:
     """Return the names in a person's folder that no notebook may see: all but what leads to packages.
 
-    The interpreter, packages, or a link to them may lie there; then the cage shows the folders on the way to them.
+    The interpreter, packages, or a link to them may lie there; then the sandbox shows the folders on the way to them.
     """
     shown = [Path(path) for path, _ in visible(installed.places())]
     names = os.listdir(folder) if os.path.isdir(folder) and os.access(folder, os.R_OK) else []

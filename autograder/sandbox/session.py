@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from ..untrusted.wire import Channel, Packet, WireError, encode
 from . import environment, installed, selftest
-from .cage import copy_files
+from .isolation import copy_files
 from .limits import LEFT, CellResult, Limits, NoSandbox, SandboxError
 from .monitor import INTERRUPT
 from .private import data_folders, private_folders
@@ -38,14 +38,14 @@ MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining q
 class Template:
     """A running template process. It starts on first use, and again if it has died.
 
-    Its children are caged, and the cage is tested before the first of them; with `caged=False` they are only
-    separate processes. It has imported the modules that every notebook needs and those in `preload`.
+    Its children run in the sandbox, and the sandbox is tested before the first of them; with `sandboxed=False` they are
+    only separate processes. It has imported the modules that every notebook needs and those in `preload`.
     """
 
-    proof: ClassVar[str] = ""  # describes the cage, once it was tested
+    proof: ClassVar[str] = ""  # describes the sandbox, once it was tested
 
-    def __init__(self, caged: bool = True, preload: Sequence[str] = ()) -> None:
-        self.caged, self.preload = caged, tuple(preload)
+    def __init__(self, sandboxed: bool = True, preload: Sequence[str] = ()) -> None:
+        self.sandboxed, self.preload = sandboxed, tuple(preload)
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         atexit.register(self.close)
@@ -58,34 +58,34 @@ class Template:
         kernel: dict[str, Any] | None = None,
         sockets: Sequence[int] = (),
     ) -> tuple[socket.socket, socket.socket]:
-        """Fork a child that runs a notebook. Return a connection to it, and the leash of its monitor.
+        """Fork a child that runs a notebook. Return a connection to it, and the control socket of its monitor.
 
-        A caged child gets copies of `files` in its own scratch directory; one without a cage works in `scratch`. With
-        `kernel` (connection information) it is a Jupyter kernel that listens on `sockets`. Raise SandboxError if the
-        cage does not hold or the template does not answer.
+        A sandboxed child gets copies of `files` in its own scratch directory; one outside the sandbox works in
+        `scratch`. With `kernel` (connection information) it is a Jupyter kernel that listens on `sockets`. Raise
+        SandboxError if the sandbox does not hold or the template does not answer.
         """
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
         paths["private"], paths["installed"] = [*data_folders(), *private_folders()], installed.places()
         for _ in range(2):
             channel = self._running()
-            (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
-            with theirs, collar:
+            (mine, theirs), (control, monitors_end) = socket.socketpair(), socket.socketpair()
+            with theirs, monitors_end:
                 try:
-                    channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
-                    socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
+                    channel.send(paths | {"limits": asdict(limits), "sandboxed": self.sandboxed, "kernel": kernel})
+                    socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), monitors_end.fileno(), *sockets])
                     channel.receive(time.monotonic() + 30)
-                    return mine, leash
+                    return mine, control
                 except (OSError, EOFError, WireError):
                     mine.close()
-                    leash.close()
+                    control.close()
                     self.close()
         raise SandboxError("the template process does not answer")
 
     def prove(self) -> str:
-        """Return a sentence that says how notebooks are caged. Raise SandboxError if the cage does not hold."""
-        if not self.caged:
-            return "Notebooks run WITHOUT a cage: students' programs can do whatever you can."
+        """Return a sentence that says how notebooks are isolated. Raise SandboxError if the sandbox does not hold."""
+        if not self.sandboxed:
+            return "Notebooks run WITHOUT a sandbox: students' programs can do whatever you can."
         if not Template.proof:
             Template.proof = "being tried out"
             try:
@@ -96,13 +96,13 @@ class Template:
         return Template.proof
 
     def try_out(self) -> str:
-        """Have a notebook of this template try to break out; describe the cage. Raise SandboxError if it succeeds."""
+        """Have a notebook try to break out; describe the sandbox. Raise SandboxError if it succeeds."""
 
         def run(source: str, limits: Limits) -> CellResult:
             with Session(self, limits=limits) as session:
                 return session.run(source)
 
-        return selftest.check_cage(run)
+        return selftest.check_sandbox(run)
 
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
@@ -153,11 +153,11 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self.reason = ""  # why the monitor ended the child, if it did: "memory" or "time"
         self.busy = 0.0  # seconds spent waiting for the child; they count against the student's limit
         self.scratch: Path | None = None
-        if not template.caged:
+        if not template.sandboxed:
             self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
             if files is not None:
                 copy_files(str(files), str(self.scratch))
-        sock, self._leash = template.spawn(files, self.scratch, self.limits)
+        sock, self._control = template.spawn(files, self.scratch, self.limits)
         self._channel = ChildChannel(sock, 8 * self.limits.output)
         self.alive = True
         try:
@@ -170,7 +170,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             if missing := greeting.get("missing"):
                 places = ", ".join([sys.prefix, *installed.places()])
                 raise SandboxError(MISSING.format(name=missing, places=places, python=sys.executable))
-            raise NoSandbox(f"a notebook could not be caged: {greeting['problem']}")
+            raise NoSandbox(f"a notebook could not run in the sandbox: {greeting['problem']}")
 
     @contextlib.contextmanager
     def counted_as_busy(self) -> Iterator[None]:
@@ -265,37 +265,37 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def interrupt(self) -> None:
         with contextlib.suppress(OSError):
-            self._leash.send(INTERRUPT)
+            self._control.send(INTERRUPT)
 
     def kill(self) -> None:
-        """End the child and everything it started. Its monitor does that when the trusted side closes the leash."""
+        """End the child and everything it started: its monitor does so when the control socket is closed."""
         if self.alive:
             self.alive = False
             self._channel.close()
-            self._leash.setblocking(False)
+            self._control.setblocking(False)
             with contextlib.suppress(OSError):
-                self.reason = self._leash.recv(16).decode("ascii", "replace")
+                self.reason = self._control.recv(16).decode("ascii", "replace")
             with contextlib.suppress(OSError):
-                self._leash.shutdown(socket.SHUT_WR)
+                self._control.shutdown(socket.SHUT_WR)
 
     def end(self, patience: float = 10.0) -> bool:
         """End the child and wait, at most `patience` seconds, until no process of it is left. Return True if none is.
 
-        The monitor ends last, and no other process holds its end of the leash.
+        The monitor ends last, and no other process holds its end of the control socket.
         """
         self.kill()
         until = time.monotonic() + patience
-        gone = self._leash.fileno() < 0
+        gone = self._control.fileno() < 0
         with contextlib.suppress(OSError):
             while not gone and (left := until - time.monotonic()) > 0:
-                self._leash.settimeout(left)
-                gone = not self._leash.recv(16)
+                self._control.settimeout(left)
+                gone = not self._control.recv(16)
         self.close()
         return gone
 
     def close(self) -> None:
         self.kill()
-        self._leash.close()
+        self._control.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 

@@ -22,7 +22,7 @@ if __name__ == "__main__":  # first: the other imports take seconds, and the gra
 
 from ..untrusted.torch_internals import UnsupportedTorch
 from ..untrusted.wire import Channel
-from . import cage, environment
+from . import environment, isolation
 
 # Modules that notebooks of every course need. Those of one course are named on the command line.
 PRELOADED = (
@@ -39,7 +39,7 @@ def warm_up(more: list[str]) -> None:
     if "torch" in sys.modules:  # a course's notebooks use it
         import torch
 
-        from ..untrusted import tensor_calls  # noqa: F401  # in the cage, our files are out of reach
+        from ..untrusted import tensor_calls  # noqa: F401  # in the sandbox, our files are out of reach
 
         torch.set_num_threads(1)
         torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
@@ -52,8 +52,8 @@ def warm_up(more: list[str]) -> None:
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
-    channel = Channel(control)
+    requests = socket.socket(fileno=int(sys.argv[1]))
+    channel = Channel(requests)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()  # it would walk again and again over half a million new objects, all of which stay
@@ -69,7 +69,7 @@ def main() -> None:
     while True:
         try:
             request = channel.receive().tree
-            _, fds, _, _ = socket.recv_fds(control, 1, 8)
+            _, fds, _, _ = socket.recv_fds(requests, 1, 8)
         except (EOFError, OSError):
             return
         pid = os.fork()
@@ -84,52 +84,52 @@ def main() -> None:
 
 
 def _become_monitor(request: dict[str, Any], fds: list[int]) -> None:
-    """Fork the notebook's process, caged if the request says so, and watch it.
+    """Fork the notebook's process, in the sandbox if the request says so, and watch it.
 
-    `fds` are its control socket, the monitor's leash, and a kernel's five sockets.
+    `fds` are the socket for requests, the control socket of the monitor, and a kernel's five sockets.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(fds)
-    control, leash = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
-    caged, uid = request["caged"], -1
+    requests, control = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
+    sandboxed, uid = request["sandboxed"], -1
     try:
-        if caged:
-            uid = cage.detach()
+        if sandboxed:
+            uid = isolation.detach()
         else:
             monitor.adopt_orphans()
-    except (OSError, cage.NoCage) as error:
-        Channel(control).send({"problem": str(error)})
+    except (OSError, isolation.NoIsolation) as error:
+        Channel(requests).send({"problem": str(error)})
         return
     child = os.fork()
     if child == 0:
-        leash.close()
-        _become_notebook(request, control, uid, fds[2:])
-    control.close()
+        control.close()
+        _become_notebook(request, requests, uid, fds[2:])
+    requests.close()
     for descriptor in fds[2:]:
         os.close(descriptor)
-    monitor.watch(child, leash, request["limits"], caged)
+    monitor.watch(child, control, request["limits"], sandboxed)
 
 
-def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, fds: list[int]) -> None:
+def _become_notebook(request: dict[str, Any], requests: socket.socket, uid: int, fds: list[int]) -> None:
     from ..untrusted import shell
 
     try:
         os.setsid()
-        if request["caged"]:
-            cage.enter(uid, request["limits"], request["files"], request["private"], request["installed"])
+        if request["sandboxed"]:
+            isolation.enter(uid, request["limits"], request["files"], request["private"], request["installed"])
         else:
             os.chdir(request["scratch"])
-            cage.limit_resources(request["limits"], cage.address_space())
-        _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
+            isolation.limit_resources(request["limits"], isolation.address_space())
+        _set_environment(os.getcwd(), "/tmp" if request["sandboxed"] else request["scratch"])
         if request["kernel"]:
             from ..untrusted import kernel
 
-            kernel.serve(control, request["kernel"], fds)
+            kernel.serve(requests, request["kernel"], fds)
         else:
-            shell.serve(control, request["limits"])
+            shell.serve(requests, request["limits"])
     except Exception as error:
         missing = isinstance(error, ImportError) and error.name
-        Channel(control).send({"problem": f"{type(error).__name__}: {error}", "missing": missing or ""})
+        Channel(requests).send({"problem": f"{type(error).__name__}: {error}", "missing": missing or ""})
         os._exit(1)
 
 

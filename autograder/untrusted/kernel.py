@@ -1,4 +1,4 @@
-"""Run a whole Jupyter kernel in a forked, caged child, for clients of Jupyter's protocol (nbclient, JupyterLab).
+"""Run a whole Jupyter kernel in a forked, sandboxed child, for clients of Jupyter's protocol (nbclient, JupyterLab).
 
 Its five sockets are bound outside and passed in as open descriptors, so it shares nothing of the file system, and a
 client can connect before the kernel listens. This module runs beside untrusted code.
@@ -24,7 +24,7 @@ from .wire import Channel
 PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
 
-class CagedKernelApp(IPKernelApp):
+class SandboxKernelApp(IPKernelApp):
     """ipykernel's application with sockets that are already bound, and without a connection file."""
 
     descriptors: dict[int, int]  # by port
@@ -48,12 +48,12 @@ class CagedKernelApp(IPKernelApp):
         return bound
 
     def init_heartbeat(self) -> None:
-        self.heartbeat = _CagedHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.heartbeat = _SandboxHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
         self.heartbeat.descriptor = self.descriptors[self.hb_port]
         self.heartbeat.start()
 
 
-class _CagedHeartbeat(Heartbeat):
+class _SandboxHeartbeat(Heartbeat):
     descriptor: int
 
     def _try_bind_socket(self) -> None:
@@ -62,7 +62,7 @@ class _CagedHeartbeat(Heartbeat):
 
 
 def _pipe_in(self: IOPubThread) -> None:
-    """Receive the output of forked children through a pipe; ipykernel's is a TCP port, which a cage does not have."""
+    """Receive the output of forked children through a pipe; ipykernel's is a TCP port, which the sandbox lacks."""
     self._pipe_uuid = os.urandom(16)
     pipe = self.socket.context.socket(zmq.PULL)
     pipe.linger = 0
@@ -84,13 +84,13 @@ def serve(control: socket.socket, information: dict[str, Any], descriptors: list
     """Run a child as a kernel: start ipykernel on these descriptors, report readiness, and serve."""
     threads: Any = IOPubThread
     threads._setup_pipe_in, threads._setup_pipe_out = _pipe_in, _pipe_out
-    CagedKernelApp.information = information
-    CagedKernelApp.descriptors = dict(zip((information[name] for name in PORTS), descriptors, strict=True))
+    SandboxKernelApp.information = information
+    SandboxKernelApp.descriptors = dict(zip((information[name] for name in PORTS), descriptors, strict=True))
     os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
-    app = CagedKernelApp.instance()
+    app = SandboxKernelApp.instance()
     app.initialize(["--HistoryManager.enabled=False"])
     assert app.shell is not None
-    type(app.shell).system = Shell.system  # without the pseudo-terminal that a cage does not have
+    type(app.shell).system = Shell.system  # without the pseudo-terminal that a sandbox does not have
     make_ready(app.shell)
     sys.argv[:] = [""]
     Channel(control).send({"ready": True})

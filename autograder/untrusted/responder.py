@@ -170,7 +170,7 @@ def _compiled(source: str, name: str) -> CodeType:
 
 
 def _tensor_calls() -> ModuleType | None:
-    """What knows tensors, where PyTorch was imported before the cage was closed: later our files are out of reach."""
+    """What knows tensors, where PyTorch was imported before the sandbox closed: later our files are out of reach."""
     if "torch" not in sys.modules:
         return None
     try:

@@ -39,7 +39,7 @@ def judged(name: str, source: str) -> Verdict:
     return mark(name, student_with_answer(exercise(name), source))
 
 
-def caged(template, name: str, source: str, more: str = "") -> Verdict:
+def sandboxed(template, name: str, source: str, more: str = "") -> Verdict:
     with Session(template, limits=LIMITS) as session:
         for cell in (SETUP, source, more):
             assert session.run(cell).ending == "ok"
@@ -85,19 +85,19 @@ def test_a_right_answer_that_only_mentions_what_is_banned_gets_full_marks(name, 
 
 
 @pytest.mark.parametrize("name", BANS)
-def test_a_ban_holds_in_the_cage_and_right_answers_keep_to_it(template, name):
+def test_a_ban_holds_in_the_sandbox_and_right_answers_keep_to_it(template, name):
     source, word = USES[name, "another name" if name != "LayerNorm" else "the layer itself"]
-    assert_found(caged(template, name, source), word)
-    verdict = caged(template, name, RIGHT[name, "in words"])
+    assert_found(sandboxed(template, name, source), word)
+    verdict = sandboxed(template, name, RIGHT[name, "in words"])
     assert verdict.full, verdict
 
 
 @pytest.mark.parametrize("left_on", LEFT_ON)
 def test_a_profiler_that_a_cell_left_on_changes_nothing(template, left_on):
-    verdict = caged(template, "softmax", RIGHT["softmax", "in words"], LEFT_ON[left_on])
+    verdict = sandboxed(template, "softmax", RIGHT["softmax", "in words"], LEFT_ON[left_on])
     assert verdict.full, verdict
     source, word = USES["softmax", "the method"]
-    assert_found(caged(template, "softmax", source, LEFT_ON[left_on]), word)
+    assert_found(sandboxed(template, "softmax", source, LEFT_ON[left_on]), word)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_the_demo_runs_the_notebooks_that_everybody_works(monkeypatch):
     chosen = []
     monkeypatch.setattr(demo, "prepare", lambda _: None)
     monkeypatch.setattr(demo, "pool", lambda: contextlib.nullcontext(SimpleNamespace(workers=0)))
-    monkeypatch.setattr(demo, "Classroom", lambda *_: SimpleNamespace(close=lambda: None, caged=False))
+    monkeypatch.setattr(demo, "Classroom", lambda *_: SimpleNamespace(close=lambda: None, sandboxed=False))
     monkeypatch.setattr(demo, "mark_sample_class", lambda _, notebook, bar: chosen.append(notebook) or 1)
     assert not demo.run(Console(quiet=True))
     assert chosen == ["01-a", "02-b"]

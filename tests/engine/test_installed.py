@@ -122,12 +122,12 @@ def answering(text):
 
 
 def test_what_the_test_of_the_sandbox_finds_is_said_with_its_own_remedy(monkeypatch):
-    assert "all are closed" in selftest.check_cage(answering("[[], []]"))
+    assert "all are closed" in selftest.check_sandbox(answering("[[], []]"))
     with pytest.raises(SandboxError, match=r"may not read the packages in /opt/lib\. .*chmod") as unseen:
-        selftest.check_cage(answering('[[], ["/opt/lib"]]'))
+        selftest.check_sandbox(answering('[[], ["/opt/lib"]]'))
     assert "Docker" not in str(unseen.value)
     with pytest.raises(SandboxError, match=r"could list your home.*Docker"):
-        selftest.check_cage(answering('[["list your home"], []]'))
+        selftest.check_sandbox(answering('[["list your home"], []]'))
 
     def missing(source, limits):
         raise SandboxError("install it there")
@@ -136,6 +136,6 @@ def test_what_the_test_of_the_sandbox_finds_is_said_with_its_own_remedy(monkeypa
         raise NoSandbox("unshare: not permitted")
 
     with pytest.raises(SandboxError, match=r"^install it there$"):
-        selftest.check_cage(missing)
+        selftest.check_sandbox(missing)
     with pytest.raises(SandboxError, match=r"^unshare: not permitted.*Docker"):
-        selftest.check_cage(refused)
+        selftest.check_sandbox(refused)

@@ -5,12 +5,12 @@ from importlib.metadata import EntryPoint
 
 import nbformat
 import pytest
-from conftest import ROOT, skip_without_cage, wait_for
+from conftest import ROOT, skip_without_sandbox, wait_for
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
 from autograder.sandbox import monitor
-from autograder.sandbox.provisioner import CagedProvisioner
+from autograder.sandbox.provisioner import SandboxProvisioner
 from autograder.sandbox.session import Template
 from autograder.spec.course import course
 
@@ -36,13 +36,13 @@ def kernelspec(tmp_path_factory):
     factory = KernelProvisionerFactory.instance()
     provisioner = "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner"
     factory.provisioners["caged-fork"] = EntryPoint("caged-fork", provisioner, KernelProvisionerFactory.GROUP_NAME)
-    CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
-    skip_without_cage(CagedProvisioner.template)
+    SandboxProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
+    skip_without_sandbox(SandboxProvisioner.template)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(folder))
         yield "caged-python3"
-    CagedProvisioner.template.close()
-    CagedProvisioner.template = None
+    SandboxProvisioner.template.close()
+    SandboxProvisioner.template = None
 
 
 def run(cells, kernelspec, folder, **options):
@@ -67,4 +67,4 @@ def test_stock_nbclient_runs_a_notebook_and_interrupts_an_endless_cell(kernelspe
     stopped, following = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
     assert stopped[0].ename == "KeyboardInterrupt"
     assert following[0].data["text/plain"] == "2"
-    wait_for(lambda: len(monitor.tree(CagedProvisioner.template._process.pid)) <= 1)
+    wait_for(lambda: len(monitor.tree(SandboxProvisioner.template._process.pid)) <= 1)

@@ -101,7 +101,7 @@ def test_every_release_folds_its_tests_and_runs_on_past_them(name):
 
 @pytest.mark.parametrize("name", [name for name in NOTEBOOKS if released(name)[1].id == NAME])
 def test_marking_never_needs_the_first_cell(name):
-    """What another cell needs is caught up when it is marked: this one would look for a network in the cage."""
+    """What another cell needs is caught up when it is marked: this one would look for a network in the sandbox."""
     cells = [cell for cell in released(name) if cell.cell_type == "code"]
     answers = [exercise.source for exercise in exercises(name)]
     others = [*answers, *(cell.source for cell in cells if cell.id != NAME)]

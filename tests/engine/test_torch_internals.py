@@ -79,7 +79,7 @@ def test_the_compiler_is_seen_once_it_is_imported(monkeypatch):
 def test_nothing_is_marked_with_a_torch_that_lacks_a_name(tmp_path, monkeypatch):
     (tmp_path / "older.py").write_text("import torch.utils._device\ndel torch.utils._device._device_constructors\n")
     monkeypatch.setattr("autograder.sandbox.environment.CHECKOUT", (str(ROOT), str(tmp_path)))
-    template = Template(caged=False, preload=["older"])
+    template = Template(sandboxed=False, preload=["older"])
     with pytest.raises(
         SandboxError, match=r"torch .* has no torch\.utils\._device\._device_constructors, which marking"
     ):

@@ -11,10 +11,19 @@ import os
 import pwd
 import sys
 
-from autograder.sandbox.cage import CLONE_NEWNS, MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
-from autograder.sandbox.cage import _check as check
-from autograder.sandbox.cage import _mount as mount
 from autograder.sandbox.filters import libc, no_new_privileges
+from autograder.sandbox.isolation import (
+    CLONE_NEWNS,
+    MS_BIND,
+    MS_NODEV,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_RDONLY,
+    MS_REC,
+    MS_REMOUNT,
+)
+from autograder.sandbox.isolation import _check as check
+from autograder.sandbox.isolation import _mount as mount
 
 
 def hide_folders(hide: list[str], keep: list[str]) -> None:

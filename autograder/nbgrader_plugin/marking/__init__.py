@@ -1,1 +1,1 @@
-"""Mark one notebook: run its cells in a cage, ask the judge's questions, and list attempts to tamper."""
+"""Mark one notebook: run its cells in a sandbox, ask the judge's questions, and list attempts to tamper."""

@@ -1,10 +1,10 @@
-"""The installed provisioner of caged kernels. It preloads the modules that the course's notebooks use."""
+"""The installed provisioner of sandboxed kernels. It preloads the modules that the course's notebooks use."""
 
-from ...sandbox.provisioner import CagedProvisioner
+from ...sandbox.provisioner import SandboxProvisioner
 from ...spec.course import course
 
 
-class CourseProvisioner(CagedProvisioner):
+class CourseProvisioner(SandboxProvisioner):
     """The provisioner behind the entry point "caged-fork". It lies outside the sandbox, which knows no course."""
 
     preload = course().preload

@@ -23,7 +23,7 @@ from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
-from ...sandbox.cage import submitted_files
+from ...sandbox.isolation import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template

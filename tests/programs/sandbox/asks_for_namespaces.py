@@ -1,7 +1,7 @@
 """Print whether the kernel lets root and user 12345 make namespaces."""
 
-from autograder.sandbox import cage
+from autograder.sandbox import isolation
 
-cage._check(cage.libc.unshare(cage.CLONE_NEWNS), "unshare")
-cage._switch_user(12345)
-print(cage.detach())
+isolation._check(isolation.libc.unshare(isolation.CLONE_NEWNS), "unshare")
+isolation._switch_user(12345)
+print(isolation.detach())

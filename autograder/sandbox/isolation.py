@@ -1,9 +1,9 @@
-"""The cage that a forked child enters before any student code runs. Linux only; pure Python, no helper program.
+"""The sandbox that a forked child enters before any student code runs. Linux only; pure Python, no helper program.
 
 `detach` gives the next fork its own process namespace (and, without root, a user namespace). `enter` does the rest in
 that fork: an empty file system into which only the interpreter and the system's libraries are mounted, read-only; a
 private scratch directory of limited size; no network; no other processes; no privileges; resource limits; kernel
-filters. A process cannot leave its cage.
+filters. A process cannot leave its sandbox.
 
 Binary formats and numbers come from the kernel's headers.
 """
@@ -52,12 +52,12 @@ MOUNT_SETATTR = 442
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 1, 4, 24, 47
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 
-FIRST_UID = 0x70000000  # start of a range that no distribution assigns; each cage gets its own user
+FIRST_UID = 0x70000000  # start of a range that no distribution assigns; each sandbox gets its own user
 SMALL_UID = 61184  # start of the range used in containers that map few users
 
 
-class NoCage(Exception):
-    """Raised when this machine cannot make a cage; the message says what is missing."""
+class NoIsolation(Exception):
+    """Raised when this machine cannot make a sandbox; the message says what is missing."""
 
 
 def _check(result: int, what: str) -> int:
@@ -74,10 +74,10 @@ def detach() -> int:
     """Give the next fork its own process namespace, and return the user id that the fork must take.
 
     For root, that is an unused user id. For anyone else it is the same user, in a new user namespace.
-    Raise NoCage if the system is not Linux, and OSError if the kernel refuses the namespaces.
+    Raise NoIsolation if the system is not Linux, and OSError if the kernel refuses the namespaces.
     """
     if not sys.platform.startswith("linux"):
-        raise NoCage("cages are made of parts of the Linux kernel")
+        raise NoIsolation("the sandbox is made of parts of the Linux kernel")
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
         try:
@@ -121,11 +121,11 @@ def enter(
 ) -> None:
     """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
-    Copy the files of the folder `files` into the cage. Show the `installed` packages and folders of packages. Hide
+    Copy the files of the folder `files` into the sandbox. Show the `installed` packages and folders of packages. Hide
     `private` folders that lie inside visible ones.
     """
     libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
-    inherited = address_space()  # read now: the cage may have no /proc
+    inherited = address_space()  # read now: the sandbox may have no /proc
     with contextlib.suppress(OSError):  # if the machine runs out of memory, the kernel kills this process first
         Path("/proc/self/oom_score_adj").write_text("1000")
     _check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP), "unshare")
@@ -176,7 +176,7 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     for name, goal in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(goal, f"/new/dev/{name}")
     os.mkdir("/new/proc")
-    with contextlib.suppress(PermissionError):  # some containers refuse; then the cage has no /proc
+    with contextlib.suppress(PermissionError):  # some containers refuse; then the sandbox has no /proc
         _mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     if files is not None:
         copy_files("/old" + os.path.realpath(files), "/new" + HOME, uid)
@@ -226,7 +226,7 @@ def _write_etc(folder: str, uid: int) -> None:
 
 @functools.cache
 def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
-    """Return the interpreter, packages and the system's files, as (path in the cage, real path), parents first.
+    """Return the interpreter, packages and the system's files, as (path in the sandbox, real path), parents first.
 
     `installed` holds packages, and folders of packages, that lie elsewhere than the interpreter's.
     """

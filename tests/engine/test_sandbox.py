@@ -15,13 +15,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT, missing, read, skip_without_cage, wait_for, with_hidden_tests
+from conftest import ROOT, missing, read, skip_without_sandbox, wait_for, with_hidden_tests
 from programs import cells, program
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
-from autograder.sandbox import cage, monitor
+from autograder.sandbox import isolation, monitor
 from autograder.sandbox.selftest import ATTEMPTS
 from autograder.sandbox.session import Limits, SandboxError, Session, Template
 from autograder.spec.course import exercise
@@ -63,7 +63,7 @@ for channel in CHANNELS.values():
 def template():
     running = Template(preload=["torch"])
     os.environ["CLASS_SECRET"] = TOKEN
-    skip_without_cage(running)
+    skip_without_sandbox(running)
     yield running
     running.close()
     del os.environ["CLASS_SECRET"]
@@ -84,8 +84,8 @@ def vast(template, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def uncaged():
-    running = Template(caged=False)
+def unsandboxed():
+    running = Template(sandboxed=False)
     running._running()
     yield running
     running.close()
@@ -262,9 +262,9 @@ def test_a_flood_of_output_does_not_fill_the_grader(template, source):
 
 
 @pytest.mark.parametrize("source", LINGERS.values(), ids=LINGERS)
-@pytest.mark.parametrize("caged", [True, False], ids=["caged", "uncaged"])
-def test_no_process_is_left_behind(template, uncaged, source, caged):
-    running = template if caged else uncaged
+@pytest.mark.parametrize("sandboxed", [True, False], ids=["sandboxed", "unsandboxed"])
+def test_no_process_is_left_behind(template, unsandboxed, source, sandboxed):
+    running = template if sandboxed else unsandboxed
     others = processes(running)  # some may be of an earlier test, and about to end
     with Session(running, limits=LIMITS) as left:
         left.run(source, limit=3)
@@ -292,18 +292,18 @@ def test_unseeded_results_differ_between_notebooks(template):
         assert not {*text(one.run(source)).split()} & {*text(other.run(source)).split()}
 
 
-def test_the_test_of_the_cage_finds_every_way_out_closed(template):
+def test_the_test_of_the_sandbox_finds_every_way_out_closed(template):
     way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
     assert not missing(template.try_out(), "all are closed", way)
 
 
-def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged, monkeypatch):
+def test_without_a_sandbox_the_test_fails_and_says_what_to_do(unsandboxed, monkeypatch):
     with pytest.raises(SandboxError, match=r"c\.Judge\.sandbox = False") as caught:
-        uncaged.try_out()
+        unsandboxed.try_out()
     attempts = ("read a file of yours", "see other processes", "reach a port", "write outside", "make a namespace")
     assert all(attempt in str(caught.value) for attempt in attempts)
     assert len(ATTEMPTS) >= 15
-    assert "WITHOUT a cage" in uncaged.prove()
+    assert "WITHOUT a sandbox" in unsandboxed.prove()
     monkeypatch.setattr(Template, "proof", "")
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(SandboxError, match="not Linux"):
@@ -323,9 +323,9 @@ def test_an_environment_may_be_a_link_in_the_home_folder(template, tmp_path):
 
 def test_what_is_private_is_hidden_wherever_it_is_shown(monkeypatch):
     shown = (("/home/somebody/.venv", "/opt/env"), ("/opt/env", "/opt/env"), ("/usr/lib", "/usr/lib"))
-    monkeypatch.setattr(cage, "visible", lambda installed: shown)
+    monkeypatch.setattr(isolation, "visible", lambda installed: shown)
     course = "lib/site-packages/a_course"
-    found = cage.hidden.__wrapped__((f"/opt/env/{course}", "/srv/elsewhere", "/opt"))
+    found = isolation.hidden.__wrapped__((f"/opt/env/{course}", "/srv/elsewhere", "/opt"))
     assert found == (f"/home/somebody/.venv/{course}", f"/opt/env/{course}")
 
 
@@ -364,7 +364,7 @@ def somebody():
         )
 
 
-SAME_CAGE = (
+SAME_SANDBOX = (
     "can_be_read",
     "can_be_reached",
     "can_be_changed",
@@ -378,8 +378,8 @@ SAME_CAGE = (
 
 
 @pytest.mark.slow
-def test_an_ordinary_users_cage_keeps_all_that_roots_does(somebody):
-    done = somebody("-m", "pytest", "-p", "no:cacheprovider", "-rs", __file__, "-k", " or ".join(SAME_CAGE))
+def test_an_ordinary_users_sandbox_keeps_all_that_roots_does(somebody):
+    done = somebody("-m", "pytest", "-p", "no:cacheprovider", "-rs", __file__, "-k", " or ".join(SAME_SANDBOX))
     assert done.returncode == 0, done.stdout + done.stderr
     assert not re.search("SKIPPED|no tests", done.stdout), done.stdout
     least = sum(map(len, (READS, REACHES, CHANGES, CHANNELS))) + 5
@@ -417,7 +417,7 @@ def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, withi
 
 @pytest.fixture(scope="module")
 def pair(template):
-    """Yield two notebooks that run at the same time. SECURITY.md says what no cage keeps from them, such as timing."""
+    """Yield two notebooks that run at once. SECURITY.md says what no sandbox keeps from them, such as timing."""
     with Session(template, limits=LONGER) as one, Session(template, limits=LONGER) as other:
         for session in (one, other):
             assert session.run(CHANNELS_SETUP).ending == "ok"
