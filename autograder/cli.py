@@ -166,13 +166,13 @@ def grade(
     no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
-    from .cluster.pool import pool, start_server
+    from .batch.pool import pool, start_server
 
     if not scheduler:
         start_server()  # its imports take as long as those that follow here
-    from .cluster import preflight
-    from .cluster.grade import Classroom, afterwards, progress
-    from .cluster.grade import grade as mark_all
+    from .batch import preflight
+    from .batch.grade import Classroom, afterwards, progress
+    from .batch.grade import grade as mark_all
     from .nbgrader_plugin.converters import folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.student_folder import shown
 
@@ -216,7 +216,7 @@ def grade(
 @contextlib.contextmanager
 def _said_when_interrupted(assignment: str) -> Iterator[None]:
     """Say after Ctrl-C what is marked, and exit with the shell's status for it."""
-    from .cluster.grade import Interrupted
+    from .batch.grade import Interrupted
 
     try:
         yield
@@ -234,8 +234,8 @@ def watch(
     no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
-    from .cluster import preflight
-    from .cluster.watch import Watcher
+    from .batch import preflight
+    from .batch.watch import Watcher
     from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
@@ -313,7 +313,7 @@ def _tried_notebook(declared: Any, file: Path, sandboxed: bool) -> tuple[str, di
     """Mark a notebook as a hand-in. Return what to print, with the notes on the hand-in, and the verdict as data."""
     import nbformat
 
-    from .cluster.marking import mark_file
+    from .batch.marking import mark_file
     from .nbgrader_plugin.intake.repair import KEY
     from .nbgrader_plugin.intake.student_folder import NotAFile
     from .nbgrader_plugin.marking.notices import verdict_in
@@ -401,7 +401,7 @@ def try_mistakes(
     """
     from rich.progress import track
 
-    from .cluster.pool import TaskQueue, pool
+    from .batch.pool import TaskQueue, pool
     from .judge.diagnosis.signature_store import compute_missing, keep, unkept
     from .judge.try_mistakes import try_exercise
 

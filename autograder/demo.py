@@ -10,9 +10,9 @@ import nbformat
 from rich.console import Console
 from rich.progress import Progress
 
-from .cluster.grade import Classroom, grade, progress
-from .cluster.marking import warm_up
-from .cluster.pool import pool
+from .batch.grade import Classroom, grade, progress
+from .batch.marking import warm_up
+from .batch.pool import pool
 from .files import MANIFESTS, WouldOverwrite, edited_by_user, files, hashes, listed, read_manifest, write_manifest
 from .nbgrader_plugin.class_secret import FILE as SECRET
 from .nbgrader_plugin.converters import release

@@ -17,9 +17,9 @@ from requirements import LINUX, MACOS, WINDOWS, everything_needed, installed, li
 from typer.testing import CliRunner
 
 import autograder
+from autograder.batch import preflight
+from autograder.batch.pool import DASK
 from autograder.cli import app
-from autograder.cluster import preflight
-from autograder.cluster.pool import DASK
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}  # students use it without importing it

@@ -14,9 +14,9 @@ from small_course import course, released, settings  # noqa: F401 (fixtures amon
 from typer.testing import CliRunner
 
 from autograder import cli
-from autograder.cluster import marking
-from autograder.cluster.ledger import key_of
-from autograder.cluster.tasks import Submission
+from autograder.batch import marking
+from autograder.batch.marking_cache import key_of
+from autograder.batch.tasks import Submission
 from autograder.nbgrader_plugin.class_secret import FILE, LATE, SecretError, path_of, read_secret, ready_secret
 from autograder.nbgrader_plugin.preprocessors import Judge
 from autograder.nbgrader_plugin.report.data import collect_class

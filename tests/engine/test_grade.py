@@ -24,7 +24,7 @@ from class_copies import (
 from conftest import missing, wait_for
 from nbgrader.api import Gradebook
 
-from autograder.cluster.ledger import Ledger, Record
+from autograder.batch.marking_cache import CacheEntry, MarkingCache
 from autograder.spec.course import exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
@@ -52,7 +52,7 @@ OURS = ("autograder", "grade", NAME, "--workers", "1")
 MEANWHILE = f"""
 import shutil
 from autograder.cli import app
-from autograder.cluster import grade
+from autograder.batch import grade
 
 def mark(run, mark=grade._Run._mark):
     submitted = run.classroom.folder / "submitted"
@@ -67,7 +67,7 @@ if __name__ == "__main__":
 """
 FAULTY = """
 from autograder.cli import app
-from autograder.cluster.writer import Writer
+from autograder.batch.writer import Writer
 from autograder.nbgrader_plugin.intake import student_folder
 
 def inspect(student, *rest, inspect=student_folder.inspect_folder):
@@ -205,15 +205,15 @@ def test_a_fault_with_one_student_ends_no_run(course, fresh):
 
 
 def test_students_with_very_long_names_have_separate_records(tmp_path):
-    records = Ledger(tmp_path, NAME)
+    cache = MarkingCache(tmp_path, NAME)
     students = ["a" * 242, "a" * 243, *(last.rjust(127, "я") for last in "abc")]
     for student in students:
-        records.log_failure(student, "it failed")
-        record = Record(student, "", "")
-        records.add(record, [__file__])
-        records.write(student, record)
-    assert [records.of(student, student, "").key for student in students] == students
-    assert (records.folder / f"{students[0]}.json").is_file(), "a name that fits is kept"
+        cache.log_failure(student, "it failed")
+        entry = CacheEntry(student, "", "")
+        cache.add(entry, [__file__])
+        cache.write(student, entry)
+    assert [cache.of(student, student, "").key for student in students] == students
+    assert (cache.folder / f"{students[0]}.json").is_file(), "a name that fits is kept"
 
 
 @in_every_way

@@ -8,7 +8,7 @@ from nbgrader.utils import compute_checksum
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder.cluster.marking import writing_preprocessors
+from autograder.batch.marking import writing_preprocessors
 from autograder.nbgrader_plugin.gradebook.manual_grades import SaveMarks
 from autograder.nbgrader_plugin.preprocessors import RestoreCells
 

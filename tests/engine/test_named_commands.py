@@ -18,8 +18,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from traitlets.config import Configurable
 
+from autograder.batch.pool import DASK
 from autograder.cli import app
-from autograder.cluster.pool import DASK
 
 PACKAGES = ("autograder", "transformer_exercises", "tools")
 CONFTESTS = [ROOT / folder / "conftest.py" for folder in ("tests", "solutions")]
@@ -274,7 +274,7 @@ def test_what_does_not_exist_is_found(text, wrong):
     [
         ("limits: `c.Judge.cell_timeout`, `notebok_timeout`", "Judge.notebok_timeout"),
         ("then say `--anonimous`", "--anonimous"),
-        ("see `autograder/cluster/price.py`", "autograder/cluster/price.py"),
+        ("see `autograder/batch/price.py`", "autograder/batch/price.py"),
         ("`docs/prices.md` says so", "docs/prices.md"),
         (
             "each in `transformer_exercises/TOPIC/EXERCISE.py`, not `transformer_exercises/TOPIC/EXERCISE.rb`",

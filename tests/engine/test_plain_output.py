@@ -13,8 +13,8 @@ from rich.progress import Progress
 from rich.table import Table
 from traitlets.config import Config
 
+from autograder.batch.marking_cache import MarkingCache
 from autograder.cli import PlainConsole
-from autograder.cluster.ledger import Ledger
 from autograder.nbgrader_plugin.configuration import mark_with_autograder
 from autograder.nbgrader_plugin.preprocessors import Judge
 from autograder.plain_output import escaped
@@ -117,7 +117,7 @@ def test_a_students_log_is_escaped(tmp_path):
         raise ValueError(CLEAR)
     except ValueError:
         why = traceback.format_exc()
-    ledger = SimpleNamespace(_path=lambda student: tmp_path / "log.json")
-    last, path = Ledger.log_failure(ledger, "student", why)
+    marking_cache = SimpleNamespace(_path=lambda student: tmp_path / "log.json")
+    last, path = MarkingCache.log_failure(marking_cache, "student", why)
     assert last.startswith("ValueError")
     assert no_command_in(path.read_text())

@@ -14,13 +14,13 @@ import psutil
 import pytest
 from conftest import ROOT
 
-from autograder.cluster.marking import Marker
-from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
+from autograder.batch.marking import Marker
+from autograder.batch.pool import Local, TaskQueue, WorkerDied, cores, pool
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 
 PARENT = """
 import time
-from autograder.cluster.pool import Local, TaskQueue
+from autograder.batch.pool import Local, TaskQueue
 if __name__ == "__main__":
     line = TaskQueue(Local(2), abs)
     for n in range(2):

@@ -8,8 +8,8 @@ from conftest import NOTEBOOKS, cell_of, graded_only, read, with_hidden_tests
 from submissions import ANSWERS, FULL, NAME, POINTS, insert_before, verdicts_on
 from typer.testing import CliRunner
 
+from autograder.batch.marking import mark_file
 from autograder.cli import app
-from autograder.cluster.marking import mark_file
 from autograder.nbgrader_plugin.intake.repair import load
 from autograder.nbgrader_plugin.marking.notices import verdict_in
 from autograder.sample_class import filled_in, sample_class, submitted_notebook

@@ -18,8 +18,8 @@ from nbgrader.exchange import ExchangeError, ExchangeFactory
 from nbgrader.utils import get_username
 from submissions import insert_before
 
-from autograder.cluster import inbox
-from autograder.cluster.inbox import Exchange, Folders
+from autograder.batch import inbox
+from autograder.batch.inbox import Exchange, Folders
 from autograder.nbgrader_plugin.converters import settings
 from autograder.spec.course import exercises
 

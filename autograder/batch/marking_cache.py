@@ -89,39 +89,39 @@ def _library_versions() -> list[str]:
 
 
 @dataclass
-class Record:
+class CacheEntry:
     """A marked submission: its key, and the files that were written for it."""
 
     key: str
     handed_in: str  # the time in the submission's timestamp
-    said: str  # digest of the manual marks and comments when the feedback was written
+    manual_digest: str  # digest of the manual marks and comments when the feedback was written
     files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
 
-class Ledger:
-    """The records of one assignment."""
+class MarkingCache:
+    """The entries of one assignment."""
 
     def __init__(self, classroom: Path, assignment: str) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.folder = classroom / FOLDER / assignment
 
-    def of(self, student: str, key: str, handed_in: str) -> Record | None:
-        """Return the record of this submission, or None if there is none or a file it names has changed."""
+    def of(self, student: str, key: str, handed_in: str) -> CacheEntry | None:
+        """Return the entry of this submission, or None if there is none or a file it names has changed."""
         try:
-            record = Record(**json.loads(self._path(student).read_text("utf-8")))
-            if (record.key, record.handed_in) != (key, handed_in):
+            entry = CacheEntry(**json.loads(self._path(student).read_text("utf-8")))
+            if (entry.key, entry.handed_in) != (key, handed_in):
                 return None
-            there = all(size_and_mtime(self.classroom / name) == what for name, what in record.files.items())
-            return record if there and record.files else None
+            there = all(size_and_mtime(self.classroom / name) == what for name, what in entry.files.items())
+            return entry if there and entry.files else None
         except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format
             return None
 
-    def write(self, student: str, record: Record) -> None:
-        """Write a record atomically: a concurrent reader, or a kill, finds the old one or the new one."""
+    def write(self, student: str, entry: CacheEntry) -> None:
+        """Write an entry atomically: a concurrent reader, or a kill, finds the old one or the new one."""
         path = _in_private_folder(self._path(student))
         part = path.with_suffix(f".{os.getpid()}.part")
         make_private(part, groupshared())
-        part.write_text(json.dumps(asdict(record)), "utf-8")
+        part.write_text(json.dumps(asdict(entry)), "utf-8")
         os.replace(part, path)
         path.with_suffix(".log").unlink(missing_ok=True)
 
@@ -143,10 +143,10 @@ class Ledger:
         lines = [line.strip() for line in why.splitlines() if line.strip()]
         return lines[-1] if lines else "no reason was given", path
 
-    def add(self, record: Record, paths: Iterable[str | Path]) -> None:
+    def add(self, entry: CacheEntry, paths: Iterable[str | Path]) -> None:
         for path in paths:
             if (what := size_and_mtime(Path(path))) is not None:
-                record.files[os.path.relpath(path, self.classroom)] = what
+                entry.files[os.path.relpath(path, self.classroom)] = what
 
     def _path(self, student: str) -> Path:
         name = urllib.parse.quote(os.fsencode(student), safe="")

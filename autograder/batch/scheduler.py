@@ -26,7 +26,7 @@ class Work(Generic[What]):
     long: bool = False  # was set aside once
 
 
-class Queue(Generic[What]):
+class Scheduler(Generic[What]):
     def __init__(
         self,
         quick: int,

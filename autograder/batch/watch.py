@@ -25,10 +25,10 @@ from ..files import write_private
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder, timestamps
-from . import ledger, marking
-from .fair_queue import WINDOW, Queue, Work
+from . import marking, marking_cache
 from .inbox import SETTLED_AFTER, Exchange, Folders
 from .pool import cores
+from .scheduler import WINDOW, Scheduler, Work
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
@@ -48,7 +48,7 @@ class Arrival:
     key: str
     deaths: int = 0
     marked: Marked | None = None  # set while it waits for the assignment's lock
-    record: ledger.Record | None = None  # set once it is in the gradebook
+    entry: marking_cache.CacheEntry | None = None  # set once it is in the gradebook
 
 
 class Watcher:
@@ -70,7 +70,7 @@ class Watcher:
         self.folder = folder_of(self.app)
         workers = max(2, workers or cores() + SPARE)
         spare = min(SPARE, workers - 1)
-        self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)
+        self.scheduler: Scheduler[Arrival] = Scheduler(workers - spare, spare, budget)
         self.stopping = False
         self._workers: list[Worker] = []
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last seen submission: key, timestamp
@@ -86,7 +86,7 @@ class Watcher:
             warnings.filterwarnings("ignore", module="nbgrader")
             self._prepare()
             try:
-                for _ in range(self.queue.quick + self.queue.spare):
+                for _ in range(self.scheduler.quick + self.scheduler.spare):
                     self._add_worker()
                 while not all(worker.ready for worker in self._workers):
                     self._receive(None)
@@ -101,14 +101,14 @@ class Watcher:
 
     def _only_one(self) -> contextlib.AbstractContextManager[object]:
         try:
-            return ledger.lock(self.folder, "watch").acquire()
+            return marking_cache.lock(self.folder, "watch").acquire()
         except filelock.Timeout:
             raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[None]:
         """Create a folder for temporary files, which killed workers leave behind. Its path must be short."""
-        note = self.folder / ledger.FOLDER / "watch.scratch"
+        note = self.folder / marking_cache.FOLDER / "watch.scratch"
         with contextlib.suppress(OSError):  # left by a killed watcher; the lock excludes a running one
             old = Path(note.read_text())
             if old.name.startswith(SCRATCH) and str(old.parent) == tempfile.gettempdir():
@@ -128,13 +128,13 @@ class Watcher:
             self._print(f"the gradebook does not know {', '.join(unknown)} yet: generating")
             register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
-        self.ledgers = {name: ledger.Ledger(self.folder, name) for name in self.assignments}
+        self.caches = {name: marking_cache.MarkingCache(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
         submitted = Path(course.root, course.submitted_directory)
         self.folders = Folders(submitted, self.assignments, course.student_id_exclude.split(","))
         self.exchange = Exchange(self.place, self.assignments, self._print)
-        for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
-            self.queue.charge(student, seconds, seconds_ago)
+        for seconds_ago, student, seconds in _history(self.folder / marking_cache.FOLDER / marking_cache.HISTORY):
+            self.scheduler.charge(student, seconds, seconds_ago)
 
     def _add_worker(self) -> None:
         self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.sandboxed))
@@ -192,23 +192,23 @@ class Watcher:
         except OSError as error:
             self._fail(student, assignment, str(error))
             return
-        found = ledger.key_of(submission, ledger.environment_of(assignment)), writer.when(student)
+        found = marking_cache.key_of(submission, marking_cache.environment_of(assignment)), writer.when(student)
         if self._latest.get((student, assignment)) == found:
             return
         self._latest[student, assignment] = found
         if self._is_marked(student, assignment, found[0]):
             self._release(student, assignment)
             return
-        self.queue.put(student, assignment, Arrival(when, found[0]))
+        self.scheduler.put(student, assignment, Arrival(when, found[0]))
         self._warn_of_budget(student)
         for remark in timestamps.remarks({student: writer.places[student].found.stamp}):
             self._print(f"{assignment}  {remark}")
 
     def _is_marked(self, student: str, assignment: str, key: str) -> bool:
-        return self.ledgers[assignment].of(student, key, self.writers[assignment].when(student)) is not None
+        return self.caches[assignment].of(student, key, self.writers[assignment].when(student)) is not None
 
     def _warn_of_budget(self, student: str) -> None:
-        used, budget = self.queue.used(student), self.queue.budget
+        used, budget = self.scheduler.used(student), self.scheduler.budget
         if used < budget:
             self._warned.discard(student)
         elif student not in self._warned:
@@ -218,7 +218,7 @@ class Watcher:
 
     def _set_aside(self) -> None:
         """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""
-        aside = self.queue.set_aside()
+        aside = self.scheduler.set_aside()
         for worker in list(self._workers):
             work = worker.work
             if work in aside:
@@ -239,22 +239,22 @@ class Watcher:
         free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
-            if (work := self.queue.take(may_start)) is None:
+            if (work := self.scheduler.take(may_start)) is None:
                 return
             try:
                 submission = self.writers[work.assignment].reread(work.student)
             except OSError:  # removed or changed: the next poll sees it
                 self._latest.pop((work.student, work.assignment), None)
-                self.queue.done(work)
+                self.scheduler.done(work)
                 continue
-            environment = ledger.environment_of(work.assignment)
-            key, marked = ledger.key_of(submission, environment), work.what.marked
+            environment = marking_cache.environment_of(work.assignment)
+            key, marked = marking_cache.key_of(submission, environment), work.what.marked
             if self._is_marked(work.student, work.assignment, key):  # by another process, meanwhile
-                self.queue.done(work)
+                self.scheduler.done(work)
                 self._release(work.student, work.assignment)
                 continue
             unchanged = key == work.what.key
-            work.what.key, work.what.record, work.what.marked = key, None, None
+            work.what.key, work.what.entry, work.what.marked = key, None, None
             worker = free.pop()
             worker.work = work
             if marked is not None and unchanged:
@@ -292,7 +292,7 @@ class Watcher:
             work, stopped, worker.stopped = worker.work, worker.stopped, None
             if stopped is None and isinstance(answer, Stopped):  # the stop was meant for its previous work
                 worker.work = None
-                self.queue.again(work)
+                self.scheduler.again(work)
             elif stopped is None and worker.then is not None:
                 worker.then(worker, work, answer)
 
@@ -306,7 +306,7 @@ class Watcher:
             return
         work.what.deaths += 1
         if work.what.deaths < TRIES:
-            self.queue.again(work)
+            self.scheduler.again(work)
         else:
             self._end(worker, work, "the process that marked it ended, twice")
 
@@ -317,53 +317,53 @@ class Watcher:
             self._end(worker, work, f"{marked.log}\n{marked.problem}")
             return
         try:
-            with ledger.lock(self.folder, work.assignment):  # `autograder grade` holds it as long as it runs
+            with marking_cache.lock(self.folder, work.assignment):  # `autograder grade` holds it as long as it runs
                 self._write(worker, work, marked)
         except filelock.Timeout:
             work.what.marked = marked
             worker.work = None
-            self.queue.again(work)
+            self.scheduler.again(work)
 
     def _is_free(self, assignment: str) -> bool:
         """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
-            with ledger.lock(self.folder, assignment):
+            with marking_cache.lock(self.folder, assignment):
                 return True
         except filelock.Timeout:
             return False
 
     def _write(self, worker: Worker, work: Work[Arrival], marked: Marked) -> None:
         student, assignment, arrival = work.student, work.assignment, work.what
-        writer, records = self.writers[assignment], self.ledgers[assignment]
+        writer, cache = self.writers[assignment], self.caches[assignment]
         if self._is_marked(student, assignment, arrival.key):  # by another process, meanwhile
             self._end(worker, work)
             self._release(student, assignment)
             return
         try:
             make_ready(writer.course.db_url, writer.course.course_id, [student])
-            arrival.record = writer.enter(records, student, arrival.key, marked)
+            arrival.entry = writer.enter(cache, student, arrival.key, marked)
         except Exception as error:  # one bad submission must not stop the others
             self._end(worker, work, marking.reason(error))
             return
         self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
     def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
-        student, assignment, record = work.student, work.assignment, work.what.record
-        assert record is not None
+        student, assignment, entry = work.student, work.assignment, work.what.entry
+        assert entry is not None
         if isinstance(pages, Failed):
             self._end(worker, work, f"the feedback could not be written: {pages}")
             return
         self._end(worker, work)
         self._release(student, assignment)
-        self.ledgers[assignment].add(record, pages)
-        self.ledgers[assignment].write(student, record)
+        self.caches[assignment].add(entry, pages)
+        self.caches[assignment].write(student, entry)
         earned, points = self.writers[assignment].score(student)
         mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
         self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
     def _end(self, worker: Worker, work: Work[Arrival], why: str = "") -> None:
         worker.work = None
-        self.queue.done(work)
+        self.scheduler.done(work)
         if why:
             self._fail(work.student, work.assignment, why)
 
@@ -378,7 +378,7 @@ class Watcher:
 
     def _fail(self, student: str, assignment: str, why: str) -> None:
         """Report a failure once. The submission is tried again when it changes or when the watcher restarts."""
-        last, log = self.ledgers[assignment].log_failure(student, why)
+        last, log = self.caches[assignment].log_failure(student, why)
         self._print(f"{student}  {assignment}  failed: {last} (all of it in {log})")
 
     def _print(self, text: str) -> None:

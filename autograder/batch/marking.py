@@ -28,7 +28,7 @@ from ..nbgrader_plugin.gradebook.locking import released
 from ..nbgrader_plugin.intake import repair, student_folder
 from ..nbgrader_plugin.preprocessors import Judge, NothingMarked
 from ..spec.course import course
-from .ledger import environment_of
+from .marking_cache import environment_of
 from .tasks import Marked, Submission
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
@@ -93,8 +93,8 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
             with contextlib.chdir(converter.coursedir.root), only_for_owner(converter.coursedir.groupshared):
                 type(converter).convert_notebooks(converter)  # skips the wrapper that the exporter puts around it
         except (NbGraderException, SystemExit) as error:
-            said = log.getvalue()
-            raise NotConverted(f"{said}\n{cause_in(said) or error}") from error
+            log_text = log.getvalue()
+            raise NotConverted(f"{log_text}\n{cause_in(log_text) or error}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
     return [there / Path(name).with_suffix(converter.exporter.file_extension) for name in names]
 

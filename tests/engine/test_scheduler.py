@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.cluster.fair_queue import WINDOW, Queue, Work
+from autograder.batch.scheduler import WINDOW, Scheduler, Work
 
 NAME = "05-attention"
 STUDENTS = ("ada", "bob", "eve", "kim", "lee")
@@ -24,7 +24,7 @@ class Clock:
 
 def queue(quick=1, spare=1, budget=600.0):
     clock = Clock()
-    return Queue(quick, spare, budget, patience=10.0, clock=clock), clock
+    return Scheduler(quick, spare, budget, patience=10.0, clock=clock), clock
 
 
 def served(queue, clock, seconds):

@@ -40,9 +40,9 @@ def chosen_assignments(app: NbGraderApp, wanted: Sequence[str], everything: bool
     handed_in = [name for name in known if has_handed_in(place, name)]
     if not handed_in:
         what = "nothing is" if everything or not wanted else f"{', '.join(wanted)} is not"
-        said = f"{what} handed in below {place.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each."
+        message = f"{what} handed in below {place.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each."
         lies_there = overlooked(Path(place.root, place.submitted_directory), assignments(app))
-        raise NotReady("\n".join([said, *lies_there]))
+        raise NotReady("\n".join([message, *lies_there]))
     if not wanted and not everything:
         raise NotReady(f"name an assignment, or say --all; handed in: {', '.join(handed_in)}")
     return list(dict.fromkeys(wanted)) or handed_in

@@ -16,8 +16,8 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from ..nbgrader_plugin.intake import student_folder
-from .ledger import Ledger, Record
 from .marking import convert, set_up, writing_preprocessors
+from .marking_cache import CacheEntry, MarkingCache
 from .tasks import Marked, Submission
 
 UNKNOWN = (
@@ -97,14 +97,14 @@ class Writer:
         self.places[student] = Place(self._autograde.coursedir, shown, found)
         return Submission.of(found, self.secret)
 
-    def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
-        """Write marks and history; return the record, which is valid once the caller writes it into the ledger."""
-        ledger.forget(student)  # until all is written, the submission counts as not marked
+    def enter(self, marking_cache: MarkingCache, student: str, key: str, marked: Marked) -> CacheEntry:
+        """Write marks and history; return the entry, which is valid once the caller writes it into the cache."""
+        marking_cache.forget(student)  # until all is written, the submission counts as not marked
         written = self.write(student, marked)
-        ledger.log_marking(student, marked.seconds, *self.score(student))
-        record = Record(key, self.when(student), self.manual_digests(student).get(student, ""))
-        ledger.add(record, written)
-        return record
+        marking_cache.log_marking(student, marked.seconds, *self.score(student))
+        entry = CacheEntry(key, self.when(student), self.manual_digests(student).get(student, ""))
+        marking_cache.add(entry, written)
+        return entry
 
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Write the marks into the gradebook and the notebooks into `autograded/`. Return the notebooks' paths."""

@@ -23,7 +23,7 @@ from ..nbgrader_plugin.preprocessors import Judge
 from ..sandbox import monitor
 from ..sandbox.session import Template
 from ..spec.course import exercises, notebooks, questions
-from . import ledger
+from . import marking_cache
 from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
 from .tasks import Submission
@@ -154,7 +154,7 @@ def warm_up(place: str, known: dict[str, bytes], sandboxed: bool) -> None:
     """
     for assignment, released in known.items():
         submission = mistaken(place, assignment)
-        marked = mark(released, submission, ledger.environment_of(assignment), sandboxed)
+        marked = mark(released, submission, marking_cache.environment_of(assignment), sandboxed)
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
         if marked.problem:

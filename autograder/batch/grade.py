@@ -19,7 +19,7 @@ from ..nbgrader_plugin.intake import timestamps
 from ..nbgrader_plugin.marking.notices import FAILED, refusal
 from ..nbgrader_plugin.report.marks import read_marks
 from ..sandbox.limits import SandboxError
-from . import ledger, marking
+from . import marking, marking_cache
 from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked, Submission
 from .writer import Writer
@@ -49,9 +49,7 @@ class Classroom:
     """A folder with a term's data, and the processes that work on it."""
 
     def __init__(self, place: str, workers: Local | Cluster, sandboxed: bool = True) -> None:
-        """Open the classroom at `place`, an absolute path or one in the course. With `sandboxed`, notebooks run in the
-        sandbox.
-        """
+        """Open the classroom at `place`, absolute or in the course; `sandboxed` says where notebooks run."""
         self.app = settings(place)
         self.place, self.sandboxed = place, sandboxed
         self.folder = folder_of(self.app)
@@ -63,7 +61,7 @@ class Classroom:
 
     def turn(self, assignment: str, console: Console | None = None) -> contextlib.AbstractContextManager[object]:
         """Acquire the assignment's lock: one process at a time marks it. The lock is released if the process dies."""
-        lock = ledger.lock(self.folder, assignment)
+        lock = marking_cache.lock(self.folder, assignment)
         try:
             return lock.acquire()
         except filelock.Timeout:
@@ -140,16 +138,16 @@ class _Run:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.planned = 0  # submissions to mark
-        self.ledger = ledger.Ledger(classroom.folder, assignment)
-        for part in self.ledger.folder.glob("*.part"):  # of a run that was killed
+        self.marking_cache = marking_cache.MarkingCache(classroom.folder, assignment)
+        for part in self.marking_cache.folder.glob("*.part"):  # of a run that was killed
             part.unlink(missing_ok=True)
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
-        self.environment = ledger.environment_of(assignment)
+        self.environment = marking_cache.environment_of(assignment)
         self.bar = bar or bars.Progress(disable=True)
         self.marking: TaskQueue[tuple[str, list[str]], Marked] = TaskQueue(classroom.workers, marking.mark)
         self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
-        self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
+        self._entries: dict[str, marking_cache.CacheEntry] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
         self.outcome.overlooked = self.writer.look_around()
@@ -171,15 +169,15 @@ class _Run:
     def _plan(self, force: bool) -> list[str]:
         """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
-        said = self.writer.manual_digests()
+        manual_digests = self.writer.manual_digests()
         for student, place in self.writer.places.items():
-            key = ledger.key_of(Submission.of(place.found, self.writer.secret), self.environment)
+            key = marking_cache.key_of(Submission.of(place.found, self.writer.secret), self.environment)
             when = self.writer.when(student)
-            record = None if force or student not in said else self.ledger.of(student, key, when)
-            if record is None:
+            entry = None if force or student not in manual_digests else self.marking_cache.of(student, key, when)
+            if entry is None:
                 self._alike.setdefault(key, []).append(student)
-            elif record.said != said[student]:
-                self._records[student] = replace(record, said=said[student])
+            elif entry.manual_digest != manual_digests[student]:
+                self._entries[student] = replace(entry, manual_digest=manual_digests[student])
                 outdated.append(student)
             else:
                 self.outcome.unchanged += 1
@@ -193,7 +191,7 @@ class _Run:
                 planned, students = waiting.pop()
                 try:
                     submission = self.writer.reread(students[0])
-                    key = ledger.key_of(submission, self.environment)
+                    key = marking_cache.key_of(submission, self.environment)
                 except OSError as error:  # the folder was removed
                     self._fail(students[0], str(error))
                     key = ""
@@ -215,7 +213,7 @@ class _Run:
                 raise marking.NotConverted(f"{type(marked).__name__}: {marked}")
             if marked.problem:
                 raise marking.NotConverted(f"{marked.log}\n{marked.problem}")
-            self._records[student] = self.writer.enter(self.ledger, student, key, marked)
+            self._entries[student] = self.writer.enter(self.marking_cache, student, key, marked)
             suspects = (text for text in marked.notebooks.values() if FAILED in text)
             if any(refusal(nbformat.reads(text, as_version=4).cells) is not None for text in suspects):
                 self.outcome.unread.append(student)
@@ -232,13 +230,13 @@ class _Run:
             if isinstance(written, BaseException):
                 self._fail(student, f"the feedback could not be written: {written}")
                 continue
-            record = self._records.pop(student)
-            self.ledger.add(record, written)
-            self.ledger.write(student, record)
+            entry = self._entries.pop(student)
+            self.marking_cache.add(entry, written)
+            self.marking_cache.write(student, entry)
             self.outcome.marked += 1
             self.bar.advance(self.task)
 
     def _fail(self, student: str, why: str) -> None:
-        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.log_failure(student, why)
+        self.outcome.failed[student], self.outcome.logs[student] = self.marking_cache.log_failure(student, why)
         if self.bar.task_ids:
             self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

@@ -41,7 +41,7 @@ def end_with_parent() -> None:
 
 def start_server() -> None:
     """Start the process from which workers are forked, unless it runs. It imports what all of them need, once."""
-    multiprocessing.set_forkserver_preload(["__main__", "autograder.cluster.marking"])
+    multiprocessing.set_forkserver_preload(["__main__", "autograder.batch.marking"])
     forkserver.ensure_running()
 
 
