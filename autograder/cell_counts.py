@@ -8,7 +8,7 @@ from typing import Any, Literal
 from nbformat import NotebookNode
 
 TextKind = Literal["prose", "stop", "exercise", "question", "practice", "written", "text"]  # a text is an answer
-CodeKind = Literal["given", "folded", "test", "answer", "choice"]  # a choice is a question's letter
+CodeKind = Literal["provided", "folded", "test", "answer", "choice"]  # a choice is a question's letter
 Kind = TextKind | CodeKind
 CLAIM, STOP = "claim", "stop"  # tags of cells
 OWN_LINE = "# YOUR LINE HERE"  # in a given cell, where the student writes or changes one line
@@ -37,7 +37,7 @@ class Cell:
     words: int = 0  # in view, outside boxes and questions
     asked: int = 0  # of a box, a question or a written answer; of practice, with its answers
     folded: int = 0  # words behind a summary
-    lines: int = 0  # of given code, not empty; folded ones too
+    lines: int = 0  # of provided code, not empty; folded ones too
     predictions: int = 0
     minutes: int = 0  # that a box or a written answer announces
 
@@ -107,7 +107,7 @@ def _code(cell: NotebookNode, after: Kind) -> Cell:
         return Cell(cell.id, "test", source)
     if cell.metadata.get("jupyter", {}).get("source_hidden"):
         return Cell(cell.id, "folded", source, lines=lines)
-    return Cell(cell.id, "given", source, _shown_words(cell), lines=lines)
+    return Cell(cell.id, "provided", source, _shown_words(cell), lines=lines)
 
 
 def _shown_words(cell: NotebookNode) -> int:

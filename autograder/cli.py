@@ -371,16 +371,16 @@ def mistakes(
         from .judge.mistake_diffs import diffs
 
         for one in wanted:
-            _print("\n\n".join([f"{one.name} ({one.grade}): {one.sentence}", *diffs(declared, one)]) + "\n")
+            _print("\n\n".join([f"{one.name} ({one.severity}): {one.sentence}", *diffs(declared, one)]) + "\n")
         return
     title = f"{name}, notebook {declared.notebook}: what goes wrong"
     if costs:
-        from .judge.cost_table import prices, span
+        from .judge.cost_table import costs_of, span
 
         title += f", and what it earns of {declared.points:g} points"
-        table = _table(title, "mistake", "grade", "by its checks", "marked", text=("mistake", "grade"))
-        for price in (price for price in prices(name) if mistake in (None, price.mistake)):
-            table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
+        table = _table(title, "mistake", "severity", "by its checks", "marked", text=("mistake", "severity"))
+        for row in (row for row in costs_of(name) if mistake in (None, row.mistake)):
+            table.add_row(row.mistake, row.severity, span(row.by_lines), span(row.marked))
     else:
         text = ("mistake", "what the feedback says")
         table = _table(title, "mistake", "variants", "what the feedback says", text=text)
@@ -396,13 +396,13 @@ def try_mistakes(
 ) -> None:
     """Try what is catalogued for exercises: is each mistake caught, named and told apart, each right answer accepted?
 
-    If so, keep in the course what each version answers. Exercises of the same notebooks for which that is out of date
+    If so, keep in the course what each variant returns. Exercises of the same notebooks for which that is out of date
     are tried as well.
     """
     from rich.progress import track
 
     from .batch.pool import TaskQueue, pool
-    from .judge.diagnosis.signature_store import compute_missing, keep, unkept
+    from .judge.diagnosis.fingerprint_store import compute_missing, keep, unkept
     from .judge.try_mistakes import try_exercise
 
     chosen = _chosen(names)
@@ -437,19 +437,19 @@ def try_mistakes(
 
 
 def _trial_table(trial: "Trial") -> Table:
-    headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
+    headings = ("mistake", "variants", "new", "caught", "named", "told apart", "")
     table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
-        counts = (tried.versions, tried.new, tried.caught, tried.named, tried.apart)
-        remark = f"redundant: version {', '.join(map(str, tried.redundant))}" if tried.redundant else ""
+        counts = (tried.variants, tried.new, tried.caught, tried.named, tried.apart)
+        remark = f"redundant: variant {', '.join(map(str, tried.redundant))}" if tried.redundant else ""
         table.add_row(tried.name, *map(str, counts), remark)
     return table
 
 
 def _summary(trial: "Trial") -> str:
-    versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
+    variants, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("variants", "new"))
     return (
-        f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "
+        f"{trial.exercise}, notebook {trial.notebook}: {variants} variants of {len(trial.mistakes)} mistakes, "
         f"{new} new, {trial.accepted} of {trial.right} right answers accepted, {len(trial.faults)} faults"
     )
 

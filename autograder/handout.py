@@ -14,7 +14,7 @@ import jinja2
 import nbformat
 
 from . import files, workload
-from .spec.course import MARKERS, course, home, is_companion, notebooks, root
+from .spec.course import MARKERS, course, home, is_optional, notebooks, root
 from .workload import TIME, sitting_lengths
 
 SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
@@ -33,7 +33,7 @@ class Chapter:
     needs: str  # the first clause of **You need**
     picture: bytes
     alt: str
-    optional: bool  # a companion
+    optional: bool
 
     @property
     def minutes(self) -> int:
@@ -66,7 +66,7 @@ def _chapter(path: Path, figure: str) -> Chapter:
             data = base64.b64decode(output.data["image/png"])
             clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
             needed, described = clause[0].upper() + clause[1:], escape(_beginning(alt))
-            lengths, optional = sitting_lengths(notebook), is_companion(path.stem)
+            lengths, optional = sitting_lengths(notebook), is_optional(path.stem)
             return Chapter(path.stem, title[1], lengths, needed, data, described, optional)
     if not shown:
         raise NotReady(
@@ -93,9 +93,9 @@ def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> s
     """Return the start page. For a learner alone, `done` says what is done in each notebook."""
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
-    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
-    minutes = {(one.name, task.name): task.minutes for one in cores for task in workload.notebook(one.name).tasks}
-    return page.render(title=course().title, cores=cores, companions=companions, done=done, minutes=minutes)
+    main, optional = ([one for one in found if one.optional == which] for which in (False, True))
+    minutes = {(one.name, task.name): task.minutes for one in main for task in workload.notebook(one.name).tasks}
+    return page.render(title=course().title, main=main, optional=optional, done=done, minutes=minutes)
 
 
 def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Callable[[], None]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from .judge.diagnosis import signature_store, signatures
-from .judge.mark import mark, points_of_version
+from .judge.diagnosis import fingerprint_store, fingerprints
+from .judge.mark import mark, points_of_variant
 from .judge.run_check import namespace_with
 from .judge.source_rules import uses
 from .judge.student import in_process
@@ -49,8 +49,8 @@ def _mistaken(notebook: str, best: dict[str, str], full: dict[str, float]) -> Su
     for exercise in exercises(notebook):
         mistake = exercise.mistakes[0]
         answers[exercise.name] = mistake.source
-        row = signatures.sources_of(exercise.name).index(mistake.source)
-        deserved[exercise.name] = points_of_version(exercise, signature_store.of(exercise.name), row)
+        row = fingerprints.sources_of(exercise.name).index(mistake.source)
+        deserved[exercise.name] = points_of_variant(exercise, fingerprint_store.of(exercise.name), row)
         named[exercise.name] = mistake.name
     asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
     for exercise in asked_with_others:  # the better mark counts: with the student's other parts, or with working ones

@@ -11,7 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from .cell_counts import BOX, WRITTEN, Cell, cells, sittings
-from .spec.course import exercises, is_companion, notebook_path, questions
+from .spec.course import exercises, is_optional, notebook_path, questions
 
 RUNNING = "running_seconds"  # in a notebook's metadata: what all its cells took when its outputs were last made
 READ, SCANNED, DECIDED = 130, 15, 2  # words a minute, lines of code a minute, minutes a question or prediction
@@ -70,7 +70,7 @@ def minutes_of(found: Iterable[Cell], seconds: float) -> Minutes:
     words = lines = decisions = boxes = 0
     for cell in found:
         words += cell.words
-        lines += cell.lines if cell.kind == "given" else 0
+        lines += cell.lines if cell.kind == "provided" else 0
         decisions += cell.predictions + (cell.kind in ("question", "practice"))
         boxes += cell.minutes
     return Minutes(words / READ + lines / SCANNED + seconds / 60 + DECIDED * decisions, SLOWER * boxes)
@@ -137,10 +137,10 @@ def notebooks_table(wanted: list[Notebook]) -> str:
     lines = ["| notebook | to read and try | to answer | points |", "| --- | --- | --- | --- |"]
     for one in wanted:
         looking, doing = map(rounded, one.minutes)
-        name = f"`{one.name}`, optional" if is_companion(one.name) else f"`{one.name}`"
+        name = f"`{one.name}`, optional" if is_optional(one.name) else f"`{one.name}`"
         lines.append(f"| {name} | {looking} | {doing} | {one.points:g} |")
     for optional, title in ((False, "together"), (True, "optional, together")):
-        if some := [one for one in wanted if is_companion(one.name) == optional]:
+        if some := [one for one in wanted if is_optional(one.name) == optional]:
             looking, doing = (sum(rounded(one.minutes[column]) for one in some) for column in (0, 1))
             points, hours = sum(one.points for one in some), round((looking + doing) / 60)
             lines.append(f"| {title}, about {hours} hour{'s' * (hours != 1)} | {looking} | {doing} | {points:g} |")

@@ -12,7 +12,7 @@ from traitlets.config import Config
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.mark import Verdict, mark_choice, zero
 from autograder.nbgrader_plugin.feedback.exporter import FeedbackExporter
-from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id
+from autograder.nbgrader_plugin.intake.repair import PROVIDED, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict
 from autograder.nbgrader_plugin.marking.notices import SKIPPED
 from autograder.nbgrader_plugin.preprocessors import HideTests
@@ -29,10 +29,10 @@ SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "
 SETTINGS.Exporter.default_preprocessors = []
 ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
 NOTHING, HANDED_OUT = released_notebook.Released(), released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
-SLIP = "The largest score is not subtracted first: `exp` overflows."
+MINOR = "The largest score is not subtracted first: `exp` overflows."
 SOFTMAX = [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")]
 MISTAKEN = {
-    "softmax": Verdict("softmax", 4.0, 2.25, SOFTMAX, [Diagnosis("no_shift", SLIP, ["stable"])]),
+    "softmax": Verdict("softmax", 4.0, 2.25, SOFTMAX, [Diagnosis("no_shift", MINOR, ["stable"])]),
     "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
     "SelfAttention": zero("SelfAttention", UNANSWERED),
     "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
@@ -110,7 +110,7 @@ def marked(verdicts, written="", comment=None):
             write_verdict(cell, verdict)
             graded["score"], graded["points"] = verdict.earned, verdict.points
         elif cell.cell_type == "code":
-            cell.metadata.tags = [GIVEN]
+            cell.metadata.tags = [PROVIDED]
             cell.outputs = [new_output("stream", text=f"[{SKIPPED}]\n")]
     return notebook
 

@@ -4,9 +4,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder.judge.diagnosis import signature_store
-from autograder.judge.diagnosis.signatures import answers_of
-from autograder.judge.diagnosis.sketch import compare, sketch
+from autograder.judge.diagnosis import fingerprint_store
+from autograder.judge.diagnosis.fingerprints import replies_of
+from autograder.judge.diagnosis.reply_hash import compare, reply_hash
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
 from autograder.spec.catalogue import Edited, replaced
@@ -24,7 +24,7 @@ class Two:
 
 @dataclass(frozen=True)
 class _Edits:
-    """A catalogued version of the reference: edits of its text, or a slip, by its index among the slip's versions."""
+    """A catalogued variant of the reference: edits of its text, or a slip, by its index among the slip's variants."""
 
     name: str
     edits: tuple[tuple[str, str], ...] = ()
@@ -32,12 +32,12 @@ class _Edits:
 
 
 def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
-    """Yield up to `count` answers that lose marks and answer like no single catalogued version."""
+    """Yield up to `count` answers that lose marks and answer like no single catalogued variant."""
     chance = random.Random(f"{exercise.name} {seed}")
-    versions = list(_versions(exercise))
+    variants = list(_versions(exercise))
     found = 0
     for _ in range(12 * count):
-        one, other = chance.sample(versions, 2)
+        one, other = chance.sample(variants, 2)
         source = _both(exercise, one, other)
         if one.name == other.name or source is None or not _is_new(exercise, source):
             continue
@@ -70,15 +70,15 @@ def _both(exercise: Exercise, one: _Edits, other: _Edits) -> str | None:
     return both if second is not None and _applied(exercise, second, one) == both else None
 
 
-def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
-    if version.slip >= 0:
-        [slip] = [slip for slip in COMMON_MISTAKES if slip.name == version.name]
+def _applied(exercise: Exercise, source: str, variant: _Edits) -> str | None:
+    if variant.slip >= 0:
+        [slip] = [slip for slip in COMMON_MISTAKES if slip.name == variant.name]
         try:
-            made = exercise.slipped(slip, source)
+            made = exercise.with_common_mistake(slip, source)
         except SyntaxError:
             return None
-        return made[version.slip] if version.slip < len(made) else None
-    for old, new in version.edits:
+        return made[variant.slip] if variant.slip < len(made) else None
+    for old, new in variant.edits:
         if old not in source:
             return None
         source = replaced(source, old, new)
@@ -86,18 +86,18 @@ def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
 
 
 def _is_new(exercise: Exercise, source: str) -> bool:
-    """Return True if the source loses marks and no catalogued version that passes the same checks fails like it."""
+    """Return True if the source loses marks and no catalogued variant that passes the same checks fails like it."""
     try:
-        answers = answers_of(exercise, source)
+        replies = replies_of(exercise, source)
     except SyntaxError:
         return False
-    known, sketches = signature_store.of(exercise.name), [sketch(line.answers) for line in answers]
-    failed = [column for column, line in enumerate(answers) if line.failed]
-    passed = [column for column, line in enumerate(answers) if not line.failed]
+    known, hashes = fingerprint_store.of(exercise.name), [reply_hash(line.replies) for line in replies]
+    failed = [column for column, line in enumerate(replies) if line.failed]
+    passed = [column for column, line in enumerate(replies) if not line.failed]
     return bool(failed) and not any(
         not known.failed[row, passed].any()
-        and all(compare(sketches[column], known.sketch(row, column)) is not False for column in failed)
-        for row in range(len(known.versions))
+        and all(compare(hashes[column], known.reply_hash(row, column)) is not False for column in failed)
+        for row in range(len(known.variants))
     )
 
 

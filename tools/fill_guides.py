@@ -27,17 +27,17 @@ def filled(page: Path) -> str:
 
 
 def notebooks_table(found: Sequence[Chapter]) -> str:
-    """Return a table of the cores with their minutes, and a sentence with the companions."""
-    cores, companions = ([one for one in found if one.optional == optional] for optional in (False, True))
+    """Return a table of the main notebooks with their minutes, and a sentence with the optional ones."""
+    main, optional = ([one for one in found if one.optional == which] for which in (False, True))
     lines = ["| notebook | to read and try | to answer |", "| --- | --- | --- |"]
     sums = [0, 0]
-    for one in cores:
+    for one in main:
         minutes = [rounded(each) for each in notebook(one.name).minutes]
         lines.append(f"| {_link(one, one.title)} | {minutes[0]} | {minutes[1]} |")
         sums = [before + more for before, more in zip(sums, minutes, strict=True)]
     lines.append(f"| together, about {_hours(sum(sums))} hours | {sums[0]} | {sums[1]} |")
-    links = ", ".join(_link(one, str(_number(one))) for one in companions)
-    hours = _hours(sum(one.minutes for one in companions))
+    links = ", ".join(_link(one, str(_number(one))) for one in optional)
+    hours = _hours(sum(one.minutes for one in optional))
     return "\n".join([*lines, "", f"Optional, about {hours} hours: more on {links}.", ""])
 
 

@@ -21,7 +21,7 @@ BOUNDS: dict[str, float] = {
     "cells": 90,
     "words in view, outside boxes and questions": 3200,
     "words folded": 1500,
-    "lines of given code in view": 350,
+    "lines of provided code in view": 350,
     "minutes to read and try": 75,
     "minutes of the longest sitting": 120,
     "the first cell to write code in": 10,
@@ -36,13 +36,13 @@ WIDER = {  # where one notebook may have more
     "09-gpt": {
         "cells": 110,
         "words in view, outside boxes and questions": 4000,
-        "lines of given code in view": 450,
+        "lines of provided code in view": 450,
         "minutes to read and try": 90,
     }
 }
-# In companions
+# In optional notebooks
 UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
-IN_VIEW, GIVEN_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
+IN_VIEW, PROVIDED_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
 ASKED = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
 COMMON = "notebook_tools.py"  # shared by all notebooks
 IMPORT = re.compile(r"^from \w+_tools import \w+(?:, \w+)*$", re.MULTILINE)
@@ -65,7 +65,7 @@ def figures(path: Path) -> dict[str, float]:
         len(found),
         sum(cell.words for cell in found),
         sum(cell.folded for cell in found),
-        sum(cell.lines for cell in found if cell.kind == "given"),
+        sum(cell.lines for cell in found if cell.kind == "provided"),
         time.looking,
         max(map(sum, minutes_by_sitting(notebook))),
         first,
@@ -79,7 +79,7 @@ def figures(path: Path) -> dict[str, float]:
     return dict(zip(BOUNDS, values, strict=True)) | {
         "minutes to answer": time.doing,
         "predictions": sum(cell.predictions for cell in found),
-        "lines of given code folded": sum(cell.lines for cell in found if cell.kind == "folded"),
+        "lines of provided code folded": sum(cell.lines for cell in found if cell.kind == "folded"),
     }
 
 
@@ -99,7 +99,7 @@ def faults(path: Path) -> list[str]:
 
 
 def _opening(found: list[Cell]) -> Iterator[str]:
-    code = next((cell.source for cell in found if cell.kind == "given"), "")
+    code = next((cell.source for cell in found if cell.kind == "provided"), "")
     if not IMPORT.search(code):
         yield "the first code cell has no line `from …_tools import` with the names that it takes"
     if RULES.search(found[0].source):
@@ -122,8 +122,8 @@ def _cell(found: list[Cell], place: int) -> Iterator[str]:
     cell = found[place]
     if cell.kind in ("prose", "stop", *ASKED) and (in_view := words(DETAILS.sub("", cell.source))) > IN_VIEW:
         yield f"{cell.name}: {in_view} words in one cell, {IN_VIEW} at most"
-    if cell.kind == "given" and cell.lines > GIVEN_LINES:
-        yield f"{cell.name}: {cell.lines} lines of given code in one cell, {GIVEN_LINES} at most"
+    if cell.kind == "provided" and cell.lines > PROVIDED_LINES:
+        yield f"{cell.name}: {cell.lines} lines of provided code in one cell, {PROVIDED_LINES} at most"
     if cell.asked > (most := ASKED.get(cell.kind, 0)):
         yield f"{cell.name}: {cell.asked} words in the {cell.kind}, {most} at most"
     if cell.kind == "stop" and not STOPPING.match(cell.source):

@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Call, Student, ValuesDiffer
+from autograder.spec.exercise import Call, CheckFunction, Student, ValuesDiffer
 from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, raises_error, sliced
 
 
@@ -26,7 +26,7 @@ Cases = Iterator[tuple[Any, ...] | Further]  # (arguments, where), or (arguments
 
 def asks(
     name: str, by: Callable[..., Any] | None = None, same: Callable[..., None] = same_tensor
-) -> Callable[[Callable[[], Cases]], Asking]:
+) -> Callable[[Callable[[], Cases]], CheckFunction]:
     """Make a check of a generator of cases: the function called `name` should give in each what the reference gives.
 
     `by` computes that in place of the reference; `same` compares. A case's arguments are a list, a dictionary if they
@@ -34,7 +34,7 @@ def asks(
     check runs, one case after another. `behaves`, `gradients`, `device`, `slices` and `refuses` make other cases.
     """
 
-    def check(cases: Callable[[], Cases]) -> Asking:
+    def check(cases: Callable[[], Cases]) -> CheckFunction:
         @functools.wraps(cases)
         def ask(student: Student) -> None:
             asked = Asked(name, by or reference(name), same)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_output, same_tensor
-from autograder.spec.exercise import Answer, Student, Wrong
+from autograder.spec.exercise import Reply, Student, Wrong
 from autograder.spec.inputs import gradients_of, normal
 
 State = dict[str, torch.Tensor]  # a layer's weights by name
@@ -64,7 +64,7 @@ class Layer:
         context: Maybe = None,
         place: int = 1,
         **options: Any,
-    ) -> Answer:
+    ) -> Reply:
         """Compare the result of a call, whose first arguments (`place` of them) are given by position."""
         given = {"x": x, "mask": mask, "context": context}
         by_name = {name: value for name, value in list(given.items())[place:] if value is not None}

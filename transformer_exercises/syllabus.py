@@ -21,7 +21,7 @@ COURSE = Course(
         "11-translation",
         "12-it-trains-anyway",
     ),
-    companions=("02-tokenisation-further", "06-masking-further", "08-blocks-further", "09-gpt-further"),
+    optional_notebooks=("02-tokenisation-further", "06-masking-further", "08-blocks-further", "09-gpt-further"),
     topics=(
         "language_modelling",
         "tokenisation",

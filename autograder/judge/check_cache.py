@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ..spec.exercise import Check, Exercise, Wrong
 from ..untrusted.wire import Packet
 from .run_check import run_check
-from .student import Answer, Send, Student
+from .student import Reply, Send, Student
 
 MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
 ENTRY = 4096  # overhead of an entry, in bytes
@@ -31,7 +31,7 @@ class Conclusion:
     """The result of a check: its failure, if any, the answers that it recorded, and the names that it called."""
 
     wrong: Wrong | None
-    answers: list[Answer]
+    replies: list[Reply]
     called: frozenset[str]
 
 
@@ -63,7 +63,7 @@ class CheckCache:
         if node is None:
             self._run_and_store(exercise, check, student, replayed)
             return
-        student.record[check.title] = node.answers
+        student.replies[check.title] = node.replies
         student.called |= node.called
         if node.wrong is not None:
             raise node.wrong.with_traceback(None)
@@ -92,7 +92,7 @@ class CheckCache:
         called = frozenset(student.called)
         student.called |= before
         if exchanges and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed
-            self._store(exercise, check, student, exchanges, Conclusion(wrong, student.record[check.title], called))
+            self._store(exercise, check, student, exchanges, Conclusion(wrong, student.replies[check.title], called))
         if wrong is not None:
             raise wrong
 

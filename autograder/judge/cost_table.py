@@ -5,34 +5,34 @@ from dataclasses import dataclass
 
 from ..spec.catalogue import MISCONCEPTION
 from ..spec.course import exercise
-from .diagnosis import signature_store
+from .diagnosis import fingerprint_store
 from .formatting import number
-from .mark import by_lines, points_of_version
+from .mark import by_lines, points_of_variant
 
 
 @dataclass(frozen=True)
-class Price:
-    """The lowest and highest points that versions of a mistake earn: by their lines alone, and as they are marked."""
+class CostRange:
+    """The lowest and highest points that variants of a mistake earn: by their lines alone, and as they are marked."""
 
     exercise: str
     mistake: str
-    grade: str
+    severity: str
     points: float
     by_lines: tuple[float, float]
     marked: tuple[float, float]
 
 
-def prices(name: str) -> list[Price]:
+def costs_of(name: str) -> list[CostRange]:
     """Return the prices of all catalogued mistakes of an exercise, in the catalogue's order."""
-    declared, signatures = exercise(name), signature_store.of(name)
+    declared, fingerprints = exercise(name), fingerprint_store.of(name)
     found = []
-    for mistake in dict.fromkeys(signatures.names):
-        versions = [row for row, other in enumerate(signatures.names) if other == mistake]
-        alone = [by_lines(declared, signatures, version) for version in versions]
-        marks = [points_of_version(declared, signatures, version) for version in versions]
-        grade = declared.grades.get(mistake, "") or MISCONCEPTION
+    for mistake in dict.fromkeys(fingerprints.names):
+        variants = [row for row, other in enumerate(fingerprints.names) if other == mistake]
+        alone = [by_lines(declared, fingerprints, variant) for variant in variants]
+        marks = [points_of_variant(declared, fingerprints, variant) for variant in variants]
+        severity = declared.severities.get(mistake, "") or MISCONCEPTION
         spans = (min(alone), max(alone)), (min(marks), max(marks))
-        found.append(Price(name, mistake, grade, declared.points, *spans))
+        found.append(CostRange(name, mistake, severity, declared.points, *spans))
     return found
 
 
@@ -40,8 +40,8 @@ def markdown(wanted: Iterable[tuple[str, str]]) -> str:
     """Return a Markdown table of these mistakes, each an exercise and a name."""
     lines = ["| exercise | mistake | grade | points | by its checks | now |", "| --- | --- | --- | --- | --- | --- |"]
     for name, mistake in wanted:
-        [one] = [price for price in prices(name) if price.mistake == mistake]
-        cells = (f"`{name}`", f"`{mistake}`", one.grade, number(one.points), span(one.by_lines), span(one.marked))
+        [one] = [cost_range for cost_range in costs_of(name) if cost_range.mistake == mistake]
+        cells = (f"`{name}`", f"`{mistake}`", one.severity, number(one.points), span(one.by_lines), span(one.marked))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

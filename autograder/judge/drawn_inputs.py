@@ -14,7 +14,7 @@ from ..spec.exercise import Check, Exercise, Problem, Wrong
 from ..spec.seeds import restart_seeds
 from ..untrusted.wire import Packet
 from .run_check import run_check, student_with_answer
-from .student import Answer, Send, Student
+from .student import Reply, Send, Student
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class _FromCase(Student):
                 with contextlib.suppress(_Skipped), self.intercepted(_skip):
                     yield
 
-    def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
+    def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
         try:
             return super()._request(where, record, **request)
         except Problem as problem:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..spec.course import exercises, names_in, question_or_exercise, working_versions
+from ..spec.course import exercises, library_equivalents, names_in, question_or_exercise
 from ..spec.exercise import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..spec.sentence import shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
@@ -14,10 +14,10 @@ from .check_cache import shared_cache
 from .diagnosis import mistake_costs
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
-from .diagnosis.signatures import Signatures
+from .diagnosis.fingerprints import Fingerprints
 from .drawn_inputs import failed_again
 from .source_rules import uses
-from .student import SYMPTOMS, UNDEFINED, Record, Student
+from .student import SYMPTOMS, UNDEFINED, RecordedReplies, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
@@ -36,7 +36,7 @@ class Verdict:
     lines: list[Line] = field(default_factory=list)
     diagnoses: list[Diagnosis] = field(default_factory=list)
     remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
-    reckoning: str = ""  # states the cost of the named mistakes, if less than their lines
+    score_explanation: str = ""  # states the cost of the named mistakes, if less than their lines
     behaviour: Behaviour = field(default_factory=dict)  # sketches of the answers that no named mistake explains
     learned: list[str] = field(default_factory=list)  # titles of passed checks that fail with drawn inputs
     asked_again: int = 0  # checks that were asked with drawn inputs
@@ -61,7 +61,7 @@ def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collecti
     """Return the verdict on one exercise or question. The order of its checks and cases follows from the hand-in.
 
     With `own_parts` the other exercises' names keep the student's versions. Otherwise those that stand above and have a
-    working version, but for those in `keep`, are bound to it, so that one mistake is not marked twice.
+    working variant, but for those in `keep`, are bound to it, so that one mistake is not marked twice.
     """
     declared = question_or_exercise(name)
     try:
@@ -103,7 +103,7 @@ def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
             replace(line, passed=False, message=LEARNED) if line.title in learned else line for line in verdict.lines
         ]
         earned = min(verdict.earned, share_of(declared, sum(line.weight for line in lines if line.passed)))
-        verdict = replace(verdict, lines=lines, earned=earned, reckoning="")
+        verdict = replace(verdict, lines=lines, earned=earned, score_explanation="")
     return replace(verdict, learned=[check.title for check in asked if check.title in learned], asked_again=len(asked))
 
 
@@ -111,7 +111,7 @@ def _above(declared: Exercise) -> dict[str, str]:
     """Return the working versions of the exercises that stand above this one in its notebook."""
     names = [other.name for other in exercises(declared.notebook)]
     above = names[: names.index(declared.name)]
-    return {name: text for name, text in working_versions(declared.notebook).items() if name in above}
+    return {name: text for name, text in library_equivalents(declared.notebook).items() if name in above}
 
 
 def depends_on_others(name: str, sources: Sequence[str], called: set[str]) -> bool:
@@ -128,12 +128,12 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
-        verdict.diagnoses = diagnose(exercise, lines, student.record)
+        verdict.diagnoses = diagnose(exercise, lines, student.replies)
         failed = [line for line in lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):
-            _apply_costs(exercise, verdict, student.record)
+            _apply_costs(exercise, verdict, student.replies)
         named = [one for one in verdict.diagnoses if one.mistake != SYMPTOMS["raised"]]  # an error explains nothing
-        verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.record)
+        verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
 
 
@@ -142,22 +142,22 @@ def _unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[
     return [line.title for line in lines if line.title not in explained]
 
 
-def _apply_costs(exercise: Exercise, verdict: Verdict, record: Record) -> None:
+def _apply_costs(exercise: Exercise, verdict: Verdict, replies: RecordedReplies) -> None:
     """Raise the points to the total less the cost of the mistakes, which explain every failure, if that is more.
 
     An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
     """
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
     earned = mistake_costs.by_costs(verdict.points, shares)
-    if earned > verdict.earned and gave_a_value(record):
+    if earned > verdict.earned and gave_a_value(replies):
         verdict.earned = earned
         mistakes = [diagnosis.mistake for diagnosis in verdict.diagnoses]
-        verdict.reckoning = mistake_costs.sentence(exercise, mistakes, earned, shares)
+        verdict.score_explanation = mistake_costs.sentence(exercise, mistakes, earned, shares)
 
 
-def gave_a_value(record: Record) -> bool:
+def gave_a_value(replies: RecordedReplies) -> bool:
     """Return whether any of these answers holds a computed value that is visible to the judge."""
-    return any(_is_seen(answer.get("value")) for answers in record.values() for answer in answers)
+    return any(_is_seen(answer.get("value")) for answers in replies.values() for answer in answers)
 
 
 def _is_seen(value: Any, depth: int = 0) -> bool:
@@ -170,16 +170,16 @@ def _is_seen(value: Any, depth: int = 0) -> bool:
     return value is not None and not isinstance(value, (Opaque, Ref))
 
 
-def points_of_version(exercise: Exercise, signatures: Signatures, version: int) -> float:
-    """Return the points of a catalogued version: by its lines, or by the cost of its mistake, whichever is more."""
-    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, signatures, version)])
-    return max(by_lines(exercise, signatures, version), by_costs)
+def points_of_variant(exercise: Exercise, fingerprints: Fingerprints, variant: int) -> float:
+    """Return the points of a catalogued variant: by its lines, or by the cost of its mistake, whichever is more."""
+    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, fingerprints, variant)])
+    return max(by_lines(exercise, fingerprints, variant), by_costs)
 
 
-def by_lines(exercise: Exercise, signatures: Signatures, version: int) -> float:
-    """Return the points for the lines that a catalogued version passes."""
+def by_lines(exercise: Exercise, fingerprints: Fingerprints, variant: int) -> float:
+    """Return the points for the lines that a catalogued variant passes."""
     passed = [
-        check.weight for check, wrong in zip(exercise.checks, signatures.failed[version], strict=True) if not wrong
+        check.weight for check, wrong in zip(exercise.checks, fingerprints.failed[variant], strict=True) if not wrong
     ]
     return share_of(exercise, sum(passed))
 
@@ -195,7 +195,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
     found = _failures(exercise, student)
     failures = [found[check.title] for check in exercise.checks]
     outcomes = list(zip(exercise.checks, failures, strict=True))
-    faults = [wrong for check, wrong in outcomes if wrong is not None and not check.further]
+    faults = [wrong for check, wrong in outcomes if wrong is not None and not check.dependent]
     lines = [_line(check, wrong, faults) for check, wrong in outcomes]
     for line, failure in zip(lines, failures, strict=True):
         if line.judged and isinstance(failure, ValuesDiffer) and failure.call is not None:
@@ -227,22 +227,22 @@ def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
                 waiting.remove(first)
                 waiting.insert(0, first)
             found[check.title] = wrong
-    student.record |= {check.title: student.record.pop(check.title) for check in exercise.checks}
+    student.replies |= {check.title: student.replies.pop(check.title) for check in exercise.checks}
     return found
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
     """Return the rubric's line for a check. `faults` are those that checks of the values found.
 
-    A failure of a `further` check that only follows from such a fault is not judged.
+    A failure of a `dependent` check that only follows from such a fault is not judged.
     """
     if wrong is None:
         return Line(check.title, check.weight, True)
-    if check.further and faults and isinstance(wrong, ValuesDiffer):
+    if check.dependent and faults and isinstance(wrong, ValuesDiffer):
         if wrong.besides is None:
             return Line(check.title, check.weight, False, VALUES_DIFFER, judged=False)
         wrong = wrong.besides
-    if check.further and any(_same_fault(wrong, fault) for fault in faults):
+    if check.dependent and any(_same_fault(wrong, fault) for fault in faults):
         return Line(check.title, check.weight, False, SAME_FAULT, judged=False)
     return Line(check.title, check.weight, False, str(wrong), wrong.symptom)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..spec.course import blank_namespace, compiled, right_versions
+from ..spec.course import blank_namespace, compiled, right_programs
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
 from ..spec.seeds import restart_seeds
 from .student import Enough, Student, in_process
@@ -24,7 +24,7 @@ def _gradients_on() -> Iterator[None]:
 
 @_gradients_on()
 def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str = "", cases: float = math.inf) -> None:
-    """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails.
+    """Run a check and record the answers in `student.replies`. Raises `Wrong` if the check fails.
 
     With `drawn_for`, a secret text of a hand-in, the inputs are drawn for it. The check ends after so many `cases`.
     """
@@ -43,13 +43,13 @@ def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
     finally:
-        student.sort_answers()
+        student.sort_replies()
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     """Return a notebook's namespace in which this source is the answer and the other exercises are right."""
     namespace = blank_namespace(exercise.notebook)
-    for other, text in right_versions(exercise.notebook).items():
+    for other, text in right_programs(exercise.notebook).items():
         if other != exercise.name:
             exec(compiled(text, "<working version>"), namespace)
     with _gradients_on():

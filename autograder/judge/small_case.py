@@ -33,9 +33,9 @@ def small_case(student: Student, call: Call) -> str:
             shown = ", ".join(
                 [*map(_text, small.args), *(f"{name}={_text(one)}" for name, one in small.kwargs.items())]
             )
-            right, theirs = _text(expected), _text(got)
-            if right != theirs:
-                return f" For example, `{call.name}({shown})` should give {right}, and yours gives {theirs}."
+            right, actual = _text(expected), _text(got)
+            if right != actual:
+                return f" For example, `{call.name}({shown})` should give {right}, and yours gives {actual}."
         except Wrong as wrong:
             if isinstance(wrong, Problem) and not wrong.error:  # an endless loop, a dead process: do not ask again
                 return ""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Send = Callable[[Packet], Packet]
-Answer = spec.Answer  # "problem" if there is no value
-Record = spec.Record
+Reply = spec.Reply  # "problem" if there is no value
+RecordedReplies = spec.RecordedReplies
 
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 FACTS = ("kind", "type", "base", "text", "line", "own", "name", "seconds")  # about a problem
@@ -57,7 +57,7 @@ class Student(spec.Student):
         self._topic = topic
         self._failures, self._place, self._places = [], 0, []
         self._cases, self.shuffled = cases, False
-        self.record[topic] = []
+        self.replies[topic] = []
 
     def order(self, topic: str) -> int:
         """Return the number of the order in which this check's cases are asked; 0 is the declared order."""
@@ -101,10 +101,10 @@ class Student(spec.Student):
         if self._failures:
             raise self.failures[0]
 
-    def sort_answers(self) -> None:
+    def sort_replies(self) -> None:
         """Put the recorded answers into the order in which the check declares its cases."""
-        pairs = zip(self._places, self.record[self._topic], strict=True)
-        self.record[self._topic] = [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
+        pairs = zip(self._places, self.replies[self._topic], strict=True)
+        self.replies[self._topic] = [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
 
     @property
     def failures(self) -> list[Wrong]:
@@ -120,7 +120,7 @@ class Student(spec.Student):
         """Define other exercises' names by these sources."""
         self._request("", record=False, do="bind", sources=sources)
 
-    def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
+    def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
         try:
             reply = decode(self.send(encode(request)))
         except WireError as error:
@@ -132,7 +132,7 @@ class Student(spec.Student):
         if "problem" in reply:
             reply = {"problem": _bounded(reply["problem"])}
         if record and self._topic:
-            self.record[self._topic].append(reply)
+            self.replies[self._topic].append(reply)
             self._places.append(self._place)
         if "problem" in reply:
             raise _problem(reply["problem"], where)
@@ -140,11 +140,11 @@ class Student(spec.Student):
 
 
 CALL = {"inputs": [], "rng_moved": False, "gradients": {}, "operations": [], "after": [], "kept": False}
-STATE: Answer = {"parameters": {}, "buffers": {}, "trainable": [], "children": {}}
-DEFAULTS: dict[str, Answer] = {"call": CALL, "state": STATE}
+STATE: Reply = {"parameters": {}, "buffers": {}, "trainable": [], "children": {}}
+DEFAULTS: dict[str, Reply] = {"call": CALL, "state": STATE}
 
 
-def _complete(reply: Answer, request: dict[str, Any]) -> Answer:
+def _complete(reply: Reply, request: dict[str, Any]) -> Reply:
     """Return the parts a reply should have; missing or wrongly typed parts of a forged one get harmless values.
 
     Raises KeyError if it has no value.
@@ -216,43 +216,45 @@ IGNORED = frozenset({"operations", "rng_moved"})
 LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
 
 
-def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
+def agree(actual: Any, expected: Any, depth: int = 0) -> bool:
     """Return whether two answers are the same: equal structure, numbers equal up to rounding, errors of the same type.
 
     Adding in another order changes last digits: in tensors, in a `loss.item()`, and in a number written as text.
     """
-    if depth > 20 or type(mine) is not type(theirs):
+    if depth > 20 or type(actual) is not type(expected):
         return False
-    if is_tensor(mine):
-        return _tensors_agree(mine, theirs)
-    if isinstance(mine, dict):
-        if mine.get("kind") == "raised":
-            return type_of_error(mine) == type_of_error(theirs)
-        keys, others = (sorted(set(one) - IGNORED, key=canonical.key) for one in (mine, theirs))
+    if is_tensor(actual):
+        return _tensors_agree(actual, expected)
+    if isinstance(actual, dict):
+        if actual.get("kind") == "raised":
+            return type_of_error(actual) == type_of_error(expected)
+        keys, others = (sorted(set(one) - IGNORED, key=canonical.key) for one in (actual, expected))
         return len(keys) == len(others) and all(
-            agree(key, other, depth + 1) and agree(mine[key], theirs[other], depth + 1)
+            agree(key, other, depth + 1) and agree(actual[key], expected[other], depth + 1)
             for key, other in zip(keys, others, strict=True)
         )
-    if isinstance(mine, (list, tuple)):
-        return len(mine) == len(theirs) and all(agree(a, b, depth + 1) for a, b in zip(mine, theirs, strict=True))
-    if isinstance(mine, float):
-        if not (math.isfinite(mine) and math.isfinite(theirs)):
-            return repr(mine) == repr(theirs)
+    if isinstance(actual, (list, tuple)):
+        return len(actual) == len(expected) and all(
+            agree(a, b, depth + 1) for a, b in zip(actual, expected, strict=True)
+        )
+    if isinstance(actual, float):
+        if not (math.isfinite(actual) and math.isfinite(expected)):
+            return repr(actual) == repr(expected)
         relative, absolute = LAST_DIGITS
-        return bool(abs(mine - theirs) <= absolute + relative * abs(theirs))
-    if isinstance(mine, (str, set, frozenset)):
-        apart: Callable[[Any], tuple[Any, Any]] = canonical.split if isinstance(mine, str) else canonical.unordered
-        (text, floats), (other, others) = apart(mine), apart(theirs)
+        return bool(abs(actual - expected) <= absolute + relative * abs(expected))
+    if isinstance(actual, (str, set, frozenset)):
+        apart: Callable[[Any], tuple[Any, Any]] = canonical.split if isinstance(actual, str) else canonical.unordered
+        (text, floats), (other, others) = apart(actual), apart(expected)
         return text == other and agree(floats, others, depth + 1)
-    return isinstance(mine, Ref) or bool(mine == theirs)  # handles are numbered in order of arrival
+    return isinstance(actual, Ref) or bool(actual == expected)  # handles are numbered in order of arrival
 
 
-def _tensors_agree(mine: torch.Tensor, theirs: torch.Tensor) -> bool:
+def _tensors_agree(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     import torch
 
-    if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.device != theirs.device:
+    if actual.shape != expected.shape or actual.dtype != expected.dtype or actual.device != expected.device:
         return False
-    if mine.device.type == "meta" or not mine.is_floating_point():
-        return mine.device.type == "meta" or torch.equal(mine, theirs)
-    same = torch.allclose(mine, theirs, *TOLERANCE[mine.dtype == torch.float64], equal_nan=True)
-    return same and mine.was_differentiable == theirs.was_differentiable  # type: ignore[attr-defined]
+    if actual.device.type == "meta" or not actual.is_floating_point():
+        return actual.device.type == "meta" or torch.equal(actual, expected)
+    same = torch.allclose(actual, expected, *TOLERANCE[actual.dtype == torch.float64], equal_nan=True)
+    return same and actual.was_differentiable == expected.was_differentiable  # type: ignore[attr-defined]

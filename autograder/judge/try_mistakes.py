@@ -1,27 +1,27 @@
-"""Try an exercise's catalogue: is every wrong version caught, named and told apart, and every right one accepted?"""
+"""Try an exercise's catalogue: is every wrong variant caught, named and told apart, and every right one accepted?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..spec.course import exercise
 from ..spec.exercise import Exercise, Mistake
-from .diagnosis import signature_store
-from .diagnosis.diagnose import indistinguishable_versions
+from .diagnosis import fingerprint_store
+from .diagnosis.diagnose import indistinguishable_variants
 from .mark import Verdict, mark
 from .run_check import student_with_answer
 
 
 @dataclass
 class Tried:
-    """What came of a mistake: how many of its versions are new, caught, named as it, and unlike other mistakes."""
+    """What came of a mistake: how many of its variants are new, caught, named as it, and unlike other mistakes."""
 
     name: str
-    versions: int
+    variants: int
     new: int
     caught: int = 0
     named: int = 0
     apart: int = 0
-    redundant: list[int] = field(default_factory=list)  # versions that answer as an earlier one does, counted from 1
+    redundant: list[int] = field(default_factory=list)  # variants that answer as an earlier one does, counted from 1
 
 
 @dataclass
@@ -31,20 +31,20 @@ class Trial:
     exercise: str
     notebook: str
     mistakes: list[Tried] = field(default_factory=list)
-    right: int = 0  # answers that are right: the reference, `working`, and the catalogued ones
+    right: int = 0  # answers that are right: the reference, `library_equivalent`, and the catalogued ones
     accepted: int = 0
     faults: list[str] = field(default_factory=list)
 
 
 def try_exercise(name: str) -> Trial:
-    """Ask every catalogued version of an exercise everything, in this process."""
+    """Ask every catalogued variant of an exercise everything, in this process."""
     declared = exercise(name)
     found = Trial(name, declared.notebook)
-    new, row = signature_store.unkept(name), 0
+    new, row = fingerprint_store.unkept(name), 0
     for mistake in declared.mistakes:
         tried = Tried(mistake.name, len(mistake.sources), sum(source in new for source in mistake.sources))
-        for number in range(1, tried.versions + 1):
-            found.faults += _try_version(declared, mistake, number, row, tried)
+        for number in range(1, tried.variants + 1):
+            found.faults += _try_variant(declared, mistake, number, row, tried)
             row += 1
         found.mistakes.append(tried)
     for title, loss in _right_answers(declared):
@@ -56,38 +56,38 @@ def try_exercise(name: str) -> Trial:
     return found
 
 
-def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tried: Tried) -> Iterator[str]:
-    """Try one version, the `number`th of its mistake and the `row`th of all; count what came of it, yield faults."""
-    signatures = signature_store.of(declared.name)
+def _try_variant(declared: Exercise, mistake: Mistake, number: int, row: int, tried: Tried) -> Iterator[str]:
+    """Try one variant, the `number`th of its mistake and the `row`th of all; count what came of it, yield faults."""
+    fingerprints = fingerprint_store.of(declared.name)
     source = mistake.sources[number - 1]
     student = student_with_answer(declared, source)
     verdict = mark(declared.name, student)
-    version = f"{declared.name}, {mistake.name}: version {number} of {tried.versions}"
-    if signatures.strange[row].any():
-        title = declared.checks[signatures.strange[row].argmax()].title
-        yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
+    variant = f"{declared.name}, {mistake.name}: variant {number} of {tried.variants}"
+    if fingerprints.strange[row].any():
+        title = declared.checks[fingerprints.strange[row].argmax()].title
+        yield f"{variant} stops the check “{title}” with an error; have the check look at the kind of the answer first."
     if verdict.full:
-        yield f"{version} keeps all points; add a case to a check that catches it, or list it as a right answer."
+        yield f"{variant} keeps all points; add a case to a check that catches it, or list it as a right answer."
         return
     tried.caught += 1
     if not verdict.lines or verdict.remark:
-        yield f"{version} is refused as a whole, and not named ({verdict.remark}); write one that is asked everything."
+        yield f"{variant} is refused as a whole, and not named ({verdict.remark}); write one that is asked everything."
         return
-    alike = indistinguishable_versions(declared, verdict.lines, student.record)
-    others = sorted({signatures.names[other] for other in alike} - {mistake.name})
+    alike = indistinguishable_variants(declared, verdict.lines, student.replies)
+    others = sorted({fingerprints.names[other] for other in alike} - {mistake.name})
     named = next((diagnosis.mistake for diagnosis in verdict.diagnoses), "nothing")
     tried.named += named == mistake.name
     tried.apart += not others
     made = mistake.name in declared.common  # so that nobody could remove it
-    if not made and any(other < row and signatures.names[other] == mistake.name for other in alike):
+    if not made and any(other < row and fingerprints.names[other] == mistake.name for other in alike):
         tried.redundant.append(number)
     if others:
         yield (
-            f"{version} answers every check as {' and '.join(others)} does; move it there, or add a case to a check "
+            f"{variant} answers every check as {' and '.join(others)} does; move it there, or add a case to a check "
             "that tells them apart."
         )
     elif named != mistake.name:
-        yield f"{version} is named {named}; add a case to a check that tells them apart."
+        yield f"{variant} is named {named}; add a case to a check that tells them apart."
 
 
 def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
@@ -96,10 +96,10 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, str]]:
     for title, source in [("the reference", declared.source), *others]:
         verdict = mark(declared.name, student_with_answer(declared, source))
         yield title, "" if verdict.full else verdict.remark or _first_loss(verdict)
-    if declared.working:
-        verdict = mark(declared.name, student_with_answer(declared, declared.working))
+    if declared.library_equivalent:
+        verdict = mark(declared.name, student_with_answer(declared, declared.library_equivalent))
         # a ban keeps the lines, and is fine
-        yield "`working`", _first_loss(verdict) if verdict.lines else verdict.remark
+        yield "`library_equivalent`", _first_loss(verdict) if verdict.lines else verdict.remark
 
 
 def _first_loss(verdict: Verdict) -> str:

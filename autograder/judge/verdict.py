@@ -17,7 +17,7 @@ def plain(verdict: Verdict) -> str:
     lines += [verdict.remark] if verdict.remark else []
     said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
     lines += [f"What probably happened: {sentence}" for sentence in said]
-    lines += [verdict.reckoning] if verdict.reckoning else []
+    lines += [verdict.score_explanation] if verdict.score_explanation else []
     for line in verdict.lines:
         lines.append(f"  {'right' if line.passed else 'WRONG' if line.judged else '  –  '}  {line.title}")
         if line.message and line.message not in said:
@@ -33,7 +33,7 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
     parts = [f"<p><strong>{title}</strong></p>"]
     parts += [f"<p>{prose(verdict.remark)}</p>"] if verdict.remark else []
     parts += [f"<p><strong>What probably happened:</strong> {prose(sentence)}</p>" for sentence in said]
-    parts += [f"<p>{prose(verdict.reckoning)}</p>"] if verdict.reckoning else []
+    parts += [f"<p>{prose(verdict.score_explanation)}</p>"] if verdict.score_explanation else []
     if verdict.lines:
         rows = []
         for lines in _grouped(verdict.lines):

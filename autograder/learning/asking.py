@@ -20,7 +20,7 @@ import numpy as np
 
 from ..judge.mark import Verdict, depends_on_others, mark
 from ..judge.student import Send, Student
-from ..spec.course import notebook_path, question_or_exercise, working_versions
+from ..spec.course import library_equivalents, notebook_path, question_or_exercise
 from ..spec.exercise import Exercise
 from ..untrusted.responder import Responder
 from ..untrusted.wire import Packet, decode, encode
@@ -94,7 +94,7 @@ def _source_of(answer: Any) -> str:
 @contextlib.contextmanager
 def _undisturbed(namespace: dict[str, Any], declared: Any) -> Iterator[None]:
     """Restore afterwards the names that marking binds, and the states of the random number generators."""
-    names = working_versions(declared.notebook) if isinstance(declared, Exercise) else {}
+    names = library_equivalents(declared.notebook) if isinstance(declared, Exercise) else {}
     before = {name: namespace[name] for name in names if name in namespace}
     torch: Any = sys.modules.get("torch")
     states = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None

@@ -46,7 +46,11 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")  # severities as stored, and in costs.toml
+MINOR, MISCONCEPTION, FUNDAMENTAL = SEVERITIES = (
+    "slip",
+    "misconception",
+    "missed",
+)  # severities as stored, and in costs.toml
 WORDS = 45  # of a sentence, at most
 
 Edits = Mapping[str, str | Sequence[str]]
@@ -129,7 +133,7 @@ class CataloguedAnswer:
 class Minor(CataloguedAnswer):
     """An error of somebody who has understood."""
 
-    severity = SLIP
+    severity = MINOR
 
 
 class Misconception(CataloguedAnswer):
@@ -141,7 +145,7 @@ class Misconception(CataloguedAnswer):
 class Fundamental(CataloguedAnswer):
     """An answer that misses the point of the exercise, or has nothing to give marks for."""
 
-    severity = MISSED
+    severity = FUNDAMENTAL
 
 
 class RightAnswer(CataloguedAnswer):

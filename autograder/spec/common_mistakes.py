@@ -21,7 +21,7 @@ class CommonMistake(Minor):
     taking: ClassVar[Mapping[str, tuple[Edit, ...]]] = {}
 
     @classmethod
-    def versions(cls, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
+    def variants_of(cls, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
         """Return the distinct wrong variants of a reference called `name`."""
         made: dict[str, None] = {}
         for edit in (*cls.always, *cls._for(cls.giving, gives), *cls._for(cls.taking, takes)):

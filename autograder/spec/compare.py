@@ -200,21 +200,21 @@ def same_gradients(
     place = f" {where}" if where else ""
     if len(got) < len(expected):
         raise Wrong(f"No gradients come back{place}: are torch's own functions replaced?")
-    for mine, theirs, name in zip(got, expected, names, strict=False):
-        if mine is None:
-            if theirs is None or not theirs.abs().max():
+    for actual, wanted, name in zip(got, expected, names, strict=False):
+        if actual is None:
+            if wanted is None or not wanted.abs().max():
                 continue
             raise Wrong(
                 f"No gradient reaches {name}{place}: the result is cut off from it (`.detach()`, `.data`, `.item()`, "
                 "`no_grad`, NumPy, or a new tensor built from numbers?), so nothing could be trained through it.",
                 "gradient_cut_off",
             )
-        mine = a_tensor(mine, f"The gradient of {name}")
-        if theirs is None:
-            theirs = torch.zeros_like(mine)
-        if mine.isnan().any():
+        actual = a_tensor(actual, f"The gradient of {name}")
+        if wanted is None:
+            wanted = torch.zeros_like(actual)
+        if actual.isnan().any():
             raise Wrong(f"The gradient of {name}{place} contains NaN, although the values may look right.")
-        if mine.shape != theirs.shape or not close(mine, theirs.to(mine.dtype), rough):
+        if actual.shape != wanted.shape or not close(actual, wanted.to(actual.dtype), rough):
             raise ValuesDiffer(
                 f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs."
             )

@@ -25,7 +25,7 @@ from .exercise import Exercise, Question
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
-FURTHER = "-further"  # how a companion's name ends
+FURTHER = "-further"  # how an optional notebook's name ends
 GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common")
 MISTAKES = "_mistakes"  # how the name of a module of mistakes ends
@@ -40,12 +40,14 @@ class Course:
 
     title: str
     package: str  # contains the topics
-    notebooks: tuple[str, ...]  # in the order of the course, without companions
+    notebooks: tuple[str, ...]  # in the order of the course, without optional ones
     topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
     libraries: frozenset[str] = frozenset()  # names of imported modules; replacing their parts is a sign of tampering
-    companions: tuple[str, ...] = ()  # optional assignments: the name of the notebook that each belongs to, and FURTHER
+    optional_notebooks: tuple[
+        str, ...
+    ] = ()  # optional assignments: the name of the notebook that each belongs to, and FURTHER
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
@@ -153,14 +155,14 @@ def release() -> Path:
 
 
 def notebooks() -> tuple[str, ...]:
-    """Return all notebooks, each companion after the notebook that it goes further than."""
-    further = course().companions
-    return tuple(n for core in course().notebooks for n in (core, *(f for f in further if f == f"{core}{FURTHER}")))
+    """Return all notebooks, each optional one after its main notebook."""
+    optional = course().optional_notebooks
+    return tuple(n for main in course().notebooks for n in (main, *(f for f in optional if f == f"{main}{FURTHER}")))
 
 
-def is_companion(notebook: str) -> bool:
+def is_optional(notebook: str) -> bool:
     """Return True if a notebook is optional: no other one needs it."""
-    return notebook in course().companions
+    return notebook in course().optional_notebooks
 
 
 def checked_name(notebook: str) -> str:
@@ -302,22 +304,26 @@ def names_in(notebook: str) -> set[str]:
 
 
 @functools.cache
-def working_versions(notebook: str) -> dict[str, str]:
-    """Return the exercises' `working` sources, bound in students' processes while others are marked; no references."""
-    return {name: text for name, text in right_versions(notebook).items() if exercise(name).working}
+def library_equivalents(notebook: str) -> dict[str, str]:
+    """Return the exercises' `library_equivalent` sources, bound in students' processes while others are marked; no
+    references.
+    """
+    return {name: text for name, text in right_programs(notebook).items() if exercise(name).library_equivalent}
 
 
 @functools.cache
-def right_versions(notebook: str) -> dict[str, str]:
-    """Return a right version of each exercise, for trusted processes only: its `working` source, else the reference."""
+def right_programs(notebook: str) -> dict[str, str]:
+    """Return a right version of each exercise, for trusted processes only: its `library_equivalent` source, else the
+    reference.
+    """
     found = exercises(notebook)
-    return {declared.name: _by_itself(notebook, declared.working or declared.source) for declared in found}
+    return {declared.name: _by_itself(notebook, declared.library_equivalent or declared.source) for declared in found}
 
 
 def _by_itself(notebook: str, source: str) -> str:
     """Return a source with the imports and the definitions of locked cells that it uses before it."""
-    used = _used(_words(source), _given(notebook))
-    whole = "\n".join([*(text for name, text in _given(notebook).items() if name in used), source])
+    used = _used(_words(source), _provided_code(notebook))
+    whole = "\n".join([*(text for name, text in _provided_code(notebook).items() if name in used), source])
     return "\n".join([*_imports(notebook, whole, course().imports), whole])
 
 
@@ -348,15 +354,15 @@ def _solution_cells(notebook: str) -> dict[str, str]:
 
 
 @functools.cache
-def given_names(notebook: str) -> frozenset[str]:
+def provided_names(notebook: str) -> frozenset[str]:
     """Return the names that a notebook's locked cells define for answers and checks, helpers included."""
-    return frozenset(_given(notebook))
+    return frozenset(_provided_code(notebook))
 
 
 @functools.cache
-def given_in(notebook: str) -> str:
+def provided_code_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
-    definitions = "\n\n\n".join(_given(notebook).values())
+    definitions = "\n\n\n".join(_provided_code(notebook).values())
     imports = _imports(notebook, "\n".join([definitions, *_solution_cells(notebook).values()]))
     return "\n".join([*imports, "", "", definitions, ""])
 
@@ -371,13 +377,13 @@ def _imports(notebook: str, source: str, beside: str = "") -> list[str]:
 
 
 @functools.cache
-def _given(notebook: str) -> dict[str, str]:
-    """Return the definitions, as in the cells, that a notebook's topics name in GIVEN, and those that these use.
+def _provided_code(notebook: str) -> dict[str, str]:
+    """Return the definitions, as in the cells, that a notebook's topics name in PROVIDED, and those that these use.
 
-    Raises a ValueError if no cell defines a name in GIVEN, neither here nor in the companion or core of this notebook.
+    Raises a ValueError if no cell defines a name in PROVIDED, neither here nor in this notebook's main or optional one.
     """
     topics = [importlib.import_module(f"{course().package}.{topic}") for topic in topics_of(notebook)]
-    wanted = {name for topic in topics for name in getattr(topic, "GIVEN", ())}
+    wanted = {name for topic in topics for name in getattr(topic, "PROVIDED", ())}
     if not wanted:
         return {}
     core = notebook.removesuffix(FURTHER)
@@ -433,7 +439,7 @@ def blank_namespace(notebook: str) -> dict[str, Any]:
     """Return the global names that a notebook's answers find: imports, and the definitions of its locked cells."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
     exec(compiled(course().imports, "<imports>"), namespace)
-    exec(compiled(given_in(notebook), "<given>"), namespace)
+    exec(compiled(provided_code_in(notebook), "<provided>"), namespace)
     return namespace
 
 
@@ -451,11 +457,11 @@ def reference(name: str) -> Any:
     return _references(exercise_home(name))[name]
 
 
-def given(name: str, where: str) -> Any:
+def provided(name: str, where: str) -> Any:
     """Return what locked cells define by this name. `where` is a notebook, or the `__name__` of a topic's module."""
     if where.startswith(f"{course().package}."):
         topic = where.removeprefix(f"{course().package}.").split(".")[0]
-        where = next(n for n in notebooks() if topic in topics_of(n) and name in _given(n))
+        where = next(n for n in notebooks() if topic in topics_of(n) and name in _provided_code(n))
     return _references(checked_name(where))[name]
 
 

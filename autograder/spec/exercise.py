@@ -10,26 +10,26 @@ from . import catalogue
 from .catalogue import Catalogue
 from .common_mistakes import COMMON_MISTAKES, CommonMistake
 from .sentence import shortened
-from .student import Answer as Answer
 from .student import Kept as Kept
+from .student import Reply as Reply
 from .student import Student as Student
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Small runnable versions that deserve the same sentence, the one that a good teacher would say."""
+    """Small runnable variants that deserve the same sentence, the one that a good teacher would say."""
 
     name: str
     sentence: str
     sources: tuple[str, ...]
-    grade: str = ""  # one of `catalogue.GRADES`; a right answer has none
+    severity: str = ""  # one of `catalogue.GRADES`; a right answer has none
 
     @property
     def source(self) -> str:
         return self.sources[0]
 
 
-Mistake = Entry  # whose versions are wrong
+Mistake = Entry  # whose variants are wrong
 
 
 class Wrong(Exception):
@@ -93,7 +93,7 @@ class Unanswered(Problem):
 
 UNANSWERED = "This exercise has not been answered yet."
 
-Asking = Callable[[Student], None]
+CheckFunction = Callable[[Student], None]
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,14 @@ class Check:
     """One line of a rubric. `ask(student)` returns if the answer passes and raises `Wrong` if not.
 
     Every check looks at a value first: a function that computes nothing earns nothing for leaving its inputs unchanged.
-    A `further` check tests more about values that another line already tests (their gradients, dtype, device, masks).
+    A `dependent` check tests more about values that another line already tests (their gradients, dtype, device, masks).
     If those values are wrong and nothing else is, it is not judged.
     """
 
     title: str
     weight: float
-    ask: Asking
-    further: bool = False
+    ask: CheckFunction
+    dependent: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,10 @@ class Exercise:
 
     `points` are the sum of the checks' weights unless they are given. `takes` and `gives` are the kinds of its first
     argument and of its result (tensor, scalar, pair, number, list, dict, or others); `harmless` names the common
-    mistakes that lose no marks in it. `working` is the source of PyTorch's or Hugging Face's own, or other public code,
-    which takes the exercise's place while others are marked; students' processes can see it. It may use what the course
-    imports. Wrong and right answers stand in a module beside (see `catalogue`). Raises ValueError if two checks share a
-    title.
+    mistakes that lose no marks in it. `library_equivalent` is the source of PyTorch's or Hugging Face's own, or other
+    public code, which takes the exercise's place while others are marked; students' processes can see it. It may use
+    what the course imports. Wrong and right answers stand in a module beside (see `catalogue`). Raises ValueError if
+    two checks share a title.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Exercise:
         gives: str = "",
         harmless: tuple[str, ...] = (),
         ban: Ban | None = None,
-        working: str = "",
+        library_equivalent: str = "",
     ) -> None:
         titles = {check.title for check in checks}
         if len(titles) != len(checks):
@@ -161,7 +161,7 @@ class Exercise:
         self.points = points or (int(total) if total.is_integer() else total)
         self.takes, self.gives, self.harmless = takes, gives, harmless
         self.ban = ban
-        self.working = working
+        self.library_equivalent = library_equivalent
         self.name = self.notebook = ""
         self.source = ""  # the reference, from the notebook's solution cell
         self.catalogue_module = ""  # that declares its wrong and right answers
@@ -177,17 +177,17 @@ class Exercise:
         sources = {name: made for name, made in sources.items() if made}
         for name, made in self.common.items():
             sources[name] = sources.get(name, ()) + made
-        return [Mistake(name, self.sentences[name], sources[name], self.grades[name]) for name in sources]
+        return [Mistake(name, self.sentences[name], sources[name], self.severities[name]) for name in sources]
 
     @functools.cached_property
     def common(self) -> dict[str, tuple[str, ...]]:
-        """Return the versions of the reference with each common mistake that fits it, by the mistake's name."""
+        """Return the variants of the reference with each common mistake that fits it, by the mistake's name."""
         fitting = (slip for slip in COMMON_MISTAKES if slip.name not in self.harmless)
-        return {slip.name: made for slip in fitting if (made := self.slipped(slip, self.source))}
+        return {slip.name: made for slip in fitting if (made := self.with_common_mistake(slip, self.source))}
 
-    def slipped(self, slip: type[CommonMistake], source: str) -> tuple[str, ...]:
-        """Return the versions of an answer, such as the reference, with a common mistake."""
-        return slip.versions(source, self.name, self.takes, self.gives)
+    def with_common_mistake(self, slip: type[CommonMistake], source: str) -> tuple[str, ...]:
+        """Return the variants of an answer, such as the reference, with a common mistake."""
+        return slip.variants_of(source, self.name, self.takes, self.gives)
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
@@ -196,7 +196,7 @@ class Exercise:
         return {mistake.name: mistake.sentence for mistake in (*common, *self.catalogue.wrong)}
 
     @functools.cached_property
-    def grades(self) -> dict[str, str]:
+    def severities(self) -> dict[str, str]:
         """Return the severity of each mistake, by name; the exercise's own value comes first."""
         return {mistake.name: mistake.severity for mistake in (*COMMON_MISTAKES, *self.catalogue.wrong)}
 

@@ -14,7 +14,7 @@ from torch import nn
 from .compare import alike, kind, same_gradients
 from .exercise import Problem, ValuesDiffer, Wrong
 from .seeds import next_seed
-from .student import Answer, Kept, Student
+from .student import Kept, Reply, Student
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -166,7 +166,7 @@ def gradients_agree(
     same_gradients(answer["gradients"].get("inputs", []), expected, names, where, rough)
 
 
-def generator_unchanged(answer: Answer) -> None:
+def generator_unchanged(answer: Reply) -> None:
     """Raise `Wrong` if the call changed the state of the global random generator."""
     if answer["rng_moved"]:
         raise Wrong(
@@ -188,7 +188,7 @@ def device_is_kept(student: Student, target: Any, args: Given, kwargs: Named = N
     makes them for each call.
     """
 
-    def call(where: str = "", **options: Any) -> Answer:
+    def call(where: str = "", **options: Any) -> Reply:
         by_name = kwargs() if callable(kwargs) else kwargs
         return student.call(target, args() if callable(args) else args, by_name, where, **options)
 
@@ -210,7 +210,7 @@ def device_is_kept(student: Student, target: Any, args: Given, kwargs: Named = N
         raise ValuesDiffer("For tensors on a GPU the values differ from those for the same tensors on the CPU.")
 
 
-def _with_no_default_device(call: Callable[..., Answer], expected: Any) -> tuple[bool, Any]:
+def _with_no_default_device(call: Callable[..., Reply], expected: Any) -> tuple[bool, Any]:
     """Return whether every new tensor of a call names its device, and the result if it can be had."""
     try:
         value = call(strict_device=True)["value"]

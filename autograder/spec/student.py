@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
-Answer = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
-Record = dict[str, list[Answer]]  # by the checks' titles
+Reply = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
+RecordedReplies = dict[str, list[Reply]]  # by the checks' titles
 
 
 class Student(ABC):
@@ -24,11 +24,11 @@ class Student(ABC):
     """
 
     def __init__(self) -> None:
-        self.record: Record = {}
+        self.replies: RecordedReplies = {}
         self._topic = ""  # the title of the check that is running
 
     @abstractmethod
-    def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
+    def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
         """Send one request and return the answer. `where` goes into the sentence about a problem."""
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Student(ABC):
         *,
         record: bool = True,
         **options: Any,
-    ) -> Answer:
+    ) -> Reply:
         """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole answer.
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
@@ -76,7 +76,7 @@ class Student(ABC):
         """Define one of the judge's functions in the student's process, and return a handle."""
         return self._request("", record=False, do="define", name=name, source=source)["value"]
 
-    def state(self, module: Kept, *, record: bool = True) -> Answer:
+    def state(self, module: Kept, *, record: bool = True) -> Reply:
         """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
         return self._request("", record, do="state", target=module)
 
@@ -96,16 +96,16 @@ class Student(ABC):
         return self._request("", record=False, do="has", name=name)["value"] is True
 
     @property
-    def answers(self) -> list[Answer]:
-        """Return the answers recorded for the check that is running."""
-        return self.record.get(self._topic, [])
+    def check_replies(self) -> list[Reply]:
+        """Return the replies recorded for the check that is running."""
+        return self.replies.get(self._topic, [])
 
     @property
-    def last(self) -> Answer:
-        return self.answers[-1]
+    def last(self) -> Reply:
+        return self.check_replies[-1]
 
-    def note(self, value: Any, answer: Answer | None = None) -> None:
-        """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
+    def note(self, value: Any, answer: Reply | None = None) -> None:
+        """Replace the last recorded answer (or the given one of `check_replies`) by a summary of it.
 
         The summary replaces a call's value, everything in a module's state, or an error's type.
         """

@@ -7,7 +7,7 @@ from conftest import PAGES, ROOT, TOP_FOLDERS
 
 from autograder import handout
 from autograder.new_folder import lay_out
-from autograder.spec.course import exercises, is_companion, notebooks, questions
+from autograder.spec.course import exercises, is_optional, notebooks, questions
 from tools import dist
 from tools.website import guides
 
@@ -31,7 +31,7 @@ WORDS = [
     "sixteen",
 ]
 COUNT = re.compile(
-    rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|companion|exercise|question)s\b",
+    rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|exercise|question)s\b",
     re.IGNORECASE,
 )
 HOUSE_WORDS = re.compile(  # in place of sandbox, fix, optional notebook, submission, available
@@ -41,9 +41,8 @@ CODE = re.compile(r"^```.*?^```$|`[^`]+`", re.MULTILINE | re.DOTALL)
 COUNTS = {
     "exercise": {len(exercises()), len([one for one in exercises() if one.ban])},
     "question": {len(questions())},
-    "notebook": {len(notebooks()), len([name for name in notebooks() if not is_companion(name)])},
-    "optional notebook": {len([name for name in notebooks() if is_companion(name)])},
-    "companion": {len([name for name in notebooks() if is_companion(name)])},
+    "notebook": {len(notebooks()), len([name for name in notebooks() if not is_optional(name)])},
+    "optional notebook": {len([name for name in notebooks() if is_optional(name)])},
 }
 
 

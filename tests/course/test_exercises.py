@@ -11,9 +11,9 @@ from torch import nn
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm, repeat_kv
 
-from autograder.judge.diagnosis import signature_store, signatures, sketch
-from autograder.judge.diagnosis.signatures import answer_to
-from autograder.judge.mark import Verdict, mark, points_of_version
+from autograder.judge.diagnosis import fingerprint_store, fingerprints, reply_hash
+from autograder.judge.diagnosis.fingerprints import replies_to
+from autograder.judge.mark import Verdict, mark, points_of_variant
 from autograder.judge.run_check import namespace_with, student_with_answer
 from autograder.judge.source_rules import uses
 from autograder.judge.student import in_process
@@ -37,7 +37,7 @@ def explain(verdict: Verdict) -> str:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything, caplog):
     """One version of each (all of them with --all) is asked everything; what is kept must be what it answers now."""
-    kept = signature_store.of(exercise.name)
+    kept = fingerprint_store.of(exercise.name)
     rows = list(enumerate((mistake, source) for mistake in exercise.mistakes for source in mistake.sources))
     if not everything:
         rows = [(row, (mistake, source)) for row, (mistake, source) in rows if source == mistake.source]
@@ -55,11 +55,11 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
                 faults.append(f"{mistake.name}: a check stopped on this answer instead of judging it\n{source}")
                 caplog.clear()
             for column, line in enumerate(verdict.lines):
-                mine = sketch.sketch(student.record[line.title])
-                if sketch.compare(mine, kept.sketch(row, column)) is False:
+                mine = reply_hash.reply_hash(student.replies[line.title])
+                if reply_hash.compare(mine, kept.reply_hash(row, column)) is False:
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
-            assert verdict.earned == points_of_version(exercise, kept, row), f"{mistake.name}\n{source}"
+            assert verdict.earned == points_of_variant(exercise, kept, row), f"{mistake.name}\n{source}"
     assert not faults, "\n\n".join(faults)
 
 
@@ -71,15 +71,15 @@ FEW = 9  # of so many versions one is asked on the older processor, too
 @pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
-    sources = signatures.sources_of(exercise.name)[::FEW]
-    with signature_store.Worker(**AN_OLDER_PROCESSOR) as worker:
+    sources = fingerprints.sources_of(exercise.name)[::FEW]
+    with fingerprint_store.Worker(**AN_OLDER_PROCESSOR) as worker:
         theirs = worker.ask(exercise.name, list(range(0, FEW * len(sources), FEW)))
     faults = []
     for row, source in enumerate(sources):
         someone = student_with_answer(exercise, source)
         for column, check in enumerate(exercise.checks):
-            mine = sketch.sketch(answer_to(exercise, check, someone).answers)
-            if sketch.compare(mine, theirs.sketch(row, column)) is False:
+            mine = reply_hash.reply_hash(replies_to(exercise, check, someone).replies)
+            if reply_hash.compare(mine, theirs.reply_hash(row, column)) is False:
                 faults.append(f"{check.title}\n{source}")
                 break
     # The place of the largest among equals, the sign of a zero: what is discrete may hang on a last digit
@@ -98,7 +98,7 @@ def test_right_answers_in_other_styles_get_full_marks(exercise):
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_reference_and_pytorchs_own_get_full_marks(exercise):
     assert (verdict := marked(exercise, exercise.source)).full, explain(verdict)
-    student = in_process(namespace_with(exercise, exercise.working or exercise.source))
+    student = in_process(namespace_with(exercise, exercise.library_equivalent or exercise.source))
     verdict = mark(exercise.name, student)
     assert all(line.passed for line in verdict.lines), explain(verdict)
 
@@ -155,9 +155,9 @@ def test_a_module_of_mistakes_begins_with_the_reference(exercise):
 def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     """Where a common mistake that an exercise leaves out loses marks after all, a mistake of its own names it."""
     for slip in (slip for slip in COMMON_MISTAKES if slip.name in exercise.harmless):
-        versions = exercise.slipped(slip, exercise.source)
-        assert versions, f"{slip.name} does not fit here: it need not be left out"
-        for source in versions if everything else versions[:1]:
+        variants = exercise.with_common_mistake(slip, exercise.source)
+        assert variants, f"{slip.name} does not fit here: it need not be left out"
+        for source in variants if everything else variants[:1]:
             verdict = marked(exercise, source)
             assert verdict.full or verdict.diagnoses, f"{slip.name} loses marks here, and nothing names it"
 

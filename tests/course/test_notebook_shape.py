@@ -128,14 +128,14 @@ WRONG = [  # a cell, what is changed in it, and what is said then
     ("question", "one?", "one?" + " more" * 150, "question: 156 words in the question, 150 at most"),
     ("box", "**By hand**", "By hand", "box: 0 examples by hand; there should be one"),
     ("box", "<details>", "<summary>Hint</summary>" * 2 + "<details>", "box: 3 hints, 2 at most"),
-    ("line", "x = 2", "x = 2" + "\nx += 1" * 25, "line: 26 lines of given code in one cell, 25 at most"),
+    ("line", "x = 2", "x = 2" + "\nx += 1" * 25, "line: 26 lines of provided code in one cell, 25 at most"),
     ("setup", "import show", "import *", "the first code cell has no line `from …_tools import` with the names"),
     ("stop", "What comes", "Then", "stop: begins with “**A good place to stop.**"),
     ("opening", "../START.md", "#", "the opening has no link to START.md"),
     ("opening", "What holds for", "How marking works for", "the opening has marking rules"),
     ("opening", "- say why.", "- say why.\n" * 5, "objectives: 5 of 4"),
 ]
-OVER = ("cells: 104 of 90", "words in view, outside boxes and questions: ")  # a companion is as long as it is
+OVER = ("cells: 104 of 90", "words in view, outside boxes and questions: ")  # an optional notebook is as long as it is
 
 
 def test_what_is_over_a_bound_is_named(tmp_path):

@@ -20,7 +20,7 @@ from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.spec.course import (
     exercises,
     in_notebook,
-    is_companion,
+    is_optional,
     question_or_exercise,
     questions,
     without_markers,
@@ -85,7 +85,7 @@ def test_the_notebook_is_valid_and_tidy(solution):
 def test_every_cell_of_the_contract_is_there(solution):
     number = solution.metadata.name[:2]
     promised = {name for line in CONTRACT.split("\n") if line[:2] == number for name in line.split()[1:]}
-    if is_companion(solution.metadata.name):
+    if is_optional(solution.metadata.name):
         promised = set()  # all of the contract is in the notebooks that everybody works
     assert promised <= {one.name for one in in_notebook(solution.metadata.name)} | written(solution)
 
@@ -133,7 +133,7 @@ def test_questions_are_numbered_in_order_and_show_their_options(solution):
         elif question := asked.get(grade_id(cell)):
             found.append((re.findall(r"^### Question (\S+)", above, re.MULTILINE), question.name))
             assert re.findall(r"^- \*\*([A-Z])\*\*", above, re.MULTILINE) == sorted(question.explanations)
-    number = f"{int(name[:2])}{'f' if is_companion(name) else ''}"
+    number = f"{int(name[:2])}{'f' if is_optional(name) else ''}"
     assert found == [([f"{number}.{i}"], f"q{number}_{i}") for i in range(1, len(asked) + 1)]
 
 

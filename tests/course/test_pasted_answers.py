@@ -27,7 +27,7 @@ from autograder.judge import mark as marking
 from autograder.judge.mark import Verdict, mark, zero
 from autograder.judge.source_rules import defined_in, global_names
 from autograder.judge.student import Student
-from autograder.spec.course import course, exercises, reference, right_versions
+from autograder.spec.course import course, exercises, reference, right_programs
 from autograder.spec.exercise import Exercise
 from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import Packet, encode
@@ -149,7 +149,7 @@ def namespace_without(exercise: Exercise, notebook: str) -> dict[str, Any]:
     exec(course().imports, namespace)
     _run(given(notebook).definitions, namespace)
     namespace |= given(notebook).constants
-    for name, source in right_versions(notebook).items():
+    for name, source in right_programs(notebook).items():
         if name != exercise.name:
             exec(compile(source, "<working version>", "exec"), namespace)
     return namespace

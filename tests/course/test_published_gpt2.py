@@ -24,7 +24,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from autograder.spec.course import given, reference, without_markers
+from autograder.spec.course import provided, reference, without_markers
 from tools import check_gpt2
 
 NAME = "10-hugging-face-gpt2"
@@ -197,7 +197,7 @@ def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(files_of_gpt2):
 def test_the_gpt_of_09_has_the_published_number_of_parameters(name):
     common, size = TABLE["sizes"]["all"], TABLE["sizes"]["models"][name]
     shape = {"n_layer": size["layers"], "n_head": size["heads"], "n_embd": size["d_model"]}
-    config = given("GPTConfig", "09-gpt")(common["vocab_size"], common["context"], **shape)
+    config = provided("GPTConfig", "09-gpt")(common["vocab_size"], common["context"], **shape)
     with torch.device("meta"):
         ours = reference("GPT")(config)
     assert sum(p.numel() for p in ours.parameters()) == size["parameters"]

@@ -163,7 +163,7 @@ def test_a_forged_list_of_names_is_no_name_and_no_error(forged):
 
     student.send = send
     with noting_banned(Ban("", "anything"), student) as found:
-        student.record.clear()
+        student.replies.clear()
         student.send(Packet({"dict": [["do", "call"], ["target", "softmax"], ["args", {"list": []}]]}, []))
     assert found == set()
 

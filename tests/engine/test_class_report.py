@@ -24,7 +24,7 @@ from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.judge.diagnosis import signature_store
+from autograder.judge.diagnosis import fingerprint_store
 from autograder.judge.diagnosis.behaviour import alike
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import MIME
@@ -740,7 +740,7 @@ def said_of(place, *options):
 
 
 def test_the_command_prints_groups_with_a_class_for_the_catalogue(classroom, tmp_path):
-    signature_store.of.cache_clear()
+    fingerprint_store.of.cache_clear()
     said = said_of(classroom, NAME)
     for words in (
         "4 wrong answers that nothing catalogued explains, in 3 groups",

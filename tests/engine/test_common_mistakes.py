@@ -1,4 +1,4 @@
-"""Tests that each common mistake does what its name says, in functions and classes, and has no duplicate versions."""
+"""Tests that each common mistake does what its name says, in functions and classes, and has no duplicate variants."""
 
 import ast
 import math
@@ -38,15 +38,15 @@ both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "cla
 def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> tuple[str, ...]:
     tree = ast.parse(source)
     [name] = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    return BY_NAME[slip].versions(source, name, takes, gives)
+    return BY_NAME[slip].variants_of(source, name, takes, gives)
 
 
 def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
     found = []
-    for version in made(slip, source, takes, gives):
+    for variant in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}
-        exec(version, namespace)
-        [name] = [node.name for node in ast.parse(version).body]
+        exec(variant, namespace)
+        [name] = [node.name for node in ast.parse(variant).body]
         one = namespace[name]
         found.append(one() if isinstance(one, type) else one)
     assert found
@@ -125,7 +125,7 @@ def test_results_come_in_another_form_than_what_is_asked_for():
     assert {type(f(x(2))).__name__ for f in runs("array_returned", DOUBLED)} == {"ndarray"}
     assert [f(1.5) for f in runs("text_returned", DOUBLED, **number)] == ["3.0", "3.00", "3.0000"]
     for f in runs("global_generator", DOUBLED):
-        torch.manual_seed(7)  # not a seed that a version sets: its state would be that of before
+        torch.manual_seed(7)  # not a seed that a variant sets: its state would be that of before
         before = torch.get_rng_state()
         assert torch.equal(f(x(2)), 2 * x(2))
         assert not torch.equal(torch.get_rng_state(), before)
@@ -166,14 +166,14 @@ def test_no_version_is_made_twice_or_is_the_reference(slip):
         name = ast.parse(source).body[0].name
         for takes in ("tensor", "list", "dict", "number"):
             for gives in ("tensor", "scalar", "number", "list", "dict", ""):
-                found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
+                found = [ast.dump(ast.parse(variant)) for variant in slip.variants_of(source, name, takes, gives)]
                 assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
     assert len(BY_NAME) == len(COMMON_MISTAKES)
 
     class twice(CommonMistake):
         always = BY_NAME["nothing_returned"].always * 2
 
-    assert len(twice.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
+    assert len(twice.variants_of(DOUBLED, "doubled", "tensor", "tensor")) == 2
 
 
 def test_every_part_and_every_way_out_goes_wrong():
@@ -185,10 +185,10 @@ def test_every_part_and_every_way_out_goes_wrong():
 
 def test_only_the_function_that_answers_goes_wrong():
     [f] = runs("squeezed", INNER)
-    [version] = made("squeezed", INNER)
-    assert version.count("squeeze") == 1
+    [variant] = made("squeezed", INNER)
+    assert variant.count("squeeze") == 1
     assert f(x(1, 2)).shape == (2,)
     source = "def helper(x):\n    return x + 1\n\ndef answer(x):\n    return helper(x)\n"
-    [version] = BY_NAME["squeezed"].versions(source, "answer", "tensor", "tensor")
-    assert ast.unparse(ast.parse(source).body[0]) in version
-    assert BY_NAME["squeezed"].versions(source, "another", "tensor", "tensor") == ()
+    [variant] = BY_NAME["squeezed"].variants_of(source, "answer", "tensor", "tensor")
+    assert ast.unparse(ast.parse(source).body[0]) in variant
+    assert BY_NAME["squeezed"].variants_of(source, "another", "tensor", "tensor") == ()

@@ -1,4 +1,4 @@
-"""Tests of how the engine finds the course that it marks, and tells its optional notebooks, the companions, apart."""
+"""Tests of how the engine finds the course that it marks, and tells its optional notebooks apart."""
 
 import contextlib
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def test_pytorch_and_what_is_as_slow_are_imported_when_something_is_marked(tmp_p
         "autograder.nbgrader_plugin.preprocessors",
         "autograder.nbgrader_plugin.report.data",
         "autograder.nbgrader_plugin.marking.notebook_marker",
-        "autograder.judge.diagnosis.signature_store",
+        "autograder.judge.diagnosis.fingerprint_store",
         "autograder.sandbox.session",
         "autograder.sandbox.template",
         "autograder.untrusted.warm_up",
@@ -77,10 +77,10 @@ OPTIONAL = "06-masking"  # in these tests
 
 
 def test_the_start_page_keeps_optional_notebooks_and_hours_separate():
-    required, _, further = (ROOT / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
-    cores = [chapter for chapter in handout.chapters(ROOT) if not course.is_companion(chapter.name)]
+    required, _, optional = (ROOT / "course" / "START.md").read_text("utf-8").partition("**Going further.**")
+    cores = [chapter for chapter in handout.chapters(ROOT) if not course.is_optional(chapter.name)]
     assert required.count(".ipynb)") == len(cores)
-    assert further.partition("**The short way.**")[0].count(".ipynb)") == len(course.course().companions)
+    assert optional.partition("**The short way.**")[0].count(".ipynb)") == len(course.course().optional_notebooks)
     hours = round(sum(chapter.minutes for chapter in cores) / 60)
     assert f"{len(cores)} notebooks take about {hours} hours in all" in required
 
@@ -88,17 +88,17 @@ def test_the_start_page_keeps_optional_notebooks_and_hours_separate():
 @pytest.fixture
 def one_is_optional(monkeypatch):
     for module in (workload, data):
-        monkeypatch.setattr(module, "is_companion", lambda name: name == OPTIONAL)
+        monkeypatch.setattr(module, "is_optional", lambda name: name == OPTIONAL)
 
 
 def test_a_companion_comes_after_its_notebook(monkeypatch):
     declared = course.course()
-    assert {name.removesuffix(FURTHER) for name in declared.companions} <= set(declared.notebooks)
-    assert set(course.notebooks()) == {*declared.notebooks, *declared.companions}
-    with_companions = course.replace(SMALL, companions=("02-b-further", "01-a-further"))
-    monkeypatch.setattr(course, "course", lambda: with_companions)
+    assert {name.removesuffix(FURTHER) for name in declared.optional_notebooks} <= set(declared.notebooks)
+    assert set(course.notebooks()) == {*declared.notebooks, *declared.optional_notebooks}
+    with_optional_notebooks = course.replace(SMALL, optional_notebooks=("02-b-further", "01-a-further"))
+    monkeypatch.setattr(course, "course", lambda: with_optional_notebooks)
     assert course.notebooks() == ("01-a", "01-a-further", "02-b", "02-b-further")
-    assert [name for name in course.notebooks() if course.is_companion(name)] == ["01-a-further", "02-b-further"]
+    assert [name for name in course.notebooks() if course.is_optional(name)] == ["01-a-further", "02-b-further"]
 
 
 def test_the_plan_sums_up_what_is_optional_apart(one_is_optional):
@@ -126,7 +126,7 @@ def test_the_report_says_what_is_optional_and_leaves_it_out_of_the_sum(one_is_op
 
 
 def test_the_demo_runs_the_notebooks_that_everybody_works(monkeypatch):
-    monkeypatch.setattr(course, "course", lambda: course.replace(SMALL, companions=("02-b-further",)))
+    monkeypatch.setattr(course, "course", lambda: course.replace(SMALL, optional_notebooks=("02-b-further",)))
     chosen = []
     monkeypatch.setattr(demo, "prepare", lambda _: None)
     monkeypatch.setattr(demo, "pool", lambda: contextlib.nullcontext(SimpleNamespace(workers=0)))

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from two_mistakes import drawn, marked, outcome
 
-from autograder.judge.diagnosis import diagnose, pair_cache, pairs, signature_store
+from autograder.judge.diagnosis import diagnose, fingerprint_store, pair_cache, pairs
 from autograder.judge.diagnosis.compose import composed
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
@@ -82,8 +82,8 @@ def test_changes_of_the_same_lines_do_not_combine():
 
 
 def test_a_generic_mistake_is_made_in_the_program_with_the_other():
-    known = signature_store.of("softmax")
-    slips = [source for name, source in zip(known.names, known.versions, strict=True) if name == "squeezed"]
+    known = fingerprint_store.of("softmax")
+    slips = [source for name, source in zip(known.names, known.variants, strict=True) if name == "squeezed"]
     both = [composed("softmax", NO_SHIFT, slip) for slip in slips]
     assert any(source and "amax" not in source and ".squeeze()" in source for source in both)
 
@@ -96,7 +96,10 @@ def test_both_sentences_are_given_and_both_are_paid_for():
     assert {title for one in both.diagnoses for title in one.checks} == failed
     assert all(len(one.checks) == len({*one.checks}) for one in both.diagnoses), "each is said once"
     assert 0 <= both.earned < alone.earned
-    assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
+    assert (
+        both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses)))
+        or not both.score_explanation
+    )
 
 
 def test_one_mistake_made_in_two_places_is_named_once_and_paid_for_once():
@@ -123,7 +126,7 @@ def test_a_single_mistake_asks_for_no_search_and_a_class_pays_once_for_two(searc
     assert [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)] == first
     assert len(searches) == 4
     assert all(json.loads(path.read_text()) for path in pair_cache.home("softmax").glob("*.json"))
-    monkeypatch.setattr(pair_cache.keys, "letter_key", lambda *_, **__: "other")  # of another state of the files
+    monkeypatch.setattr(pair_cache.keys, "exact_text_hash", lambda *_, **__: "other")  # of another state of the files
     verdict_on(NO_KEEPDIM)
     assert len(searches) == 5
 
@@ -170,8 +173,8 @@ def test_a_search_ends_after_the_same_effort_each_time(monkeypatch):
 
 
 def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
-    known = signature_store.of("masked_softmax")
-    failed = {source: known.failed[row] for row, source in enumerate(known.versions)}
+    known = fingerprint_store.of("masked_softmax")
+    failed = {source: known.failed[row] for row, source in enumerate(known.variants)}
     asked = []
     honest = diagnose._answers
 

@@ -82,7 +82,7 @@ def test_the_mark_and_all_words_are_the_same_in_every_order(name):
             student = student_with_answer(declared, entry.sources[0])
             student.hand_in = hand_in
             said.add(plain(mark(name, student)))
-            records.append(student.record)
+            records.append(student.replies)
         assert len(said) == 1, (entry.name, said)
         assert [list(record) for record in records] == 3 * [[check.title for check in declared.checks]]
         assert agree(records[0], records[1])
@@ -98,7 +98,7 @@ def test_answers_are_recorded_in_the_declared_order():
         with student.intercepted(lambda request, send, order=order: order.append(request) or send(request)):
             run_check(declared, declared.checks[0], student)
         asked.append([str(request.tree) for request in order])
-        records.append([answer["value"] for answer in student.record[declared.checks[0].title]])
+        records.append([answer["value"] for answer in student.replies[declared.checks[0].title]])
     assert asked[0] != asked[1]
     assert records[0] == records[1]
 

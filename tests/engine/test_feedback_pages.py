@@ -13,10 +13,10 @@ from feedback_pages import (
     COSTLY,
     EVIL,
     HANDED_OUT,
+    MINOR,
     MISTAKEN,
     ODD,
     PIXEL,
-    SLIP,
     everywhere,
     exporter,
     in_formgrader,
@@ -38,7 +38,7 @@ from autograder.nbgrader_plugin.feedback.budget import LEFT_OUT, Budget
 from autograder.nbgrader_plugin.feedback.exporter import POLICY
 from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml
 from autograder.nbgrader_plugin.intake import sanitize
-from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, MAX_TEXT, MAX_TEXTS
+from autograder.nbgrader_plugin.intake.repair import KEY, MAX_TEXT, MAX_TEXTS, PROVIDED
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned
 from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPED
 from autograder.nbgrader_plugin.release import released_notebook
@@ -73,7 +73,7 @@ def test_a_row_shows_an_exercises_mark_and_what_to_read_again(mistaken):
     assert list(found) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
     row = found["Exercise: softmax"]
     assert row.td.get_text().startswith("2.25 of 4")
-    assert SLIP.replace("`", "") in row.get_text()
+    assert MINOR.replace("`", "") in row.get_text()
     assert "58 % are NaN" not in row.get_text()  # the rubric below says it
     section = row.select_one(".reread a")
     assert section.get_text() == "2. A weighted sum"
@@ -109,7 +109,7 @@ def test_unjudged_lines_and_unknown_fields_are_tolerated():
     notebook = marked({"softmax": Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])})
     [data] = [o.data for o in cell_of(notebook, "test_softmax").outputs if "data" in o and len(o.data) > 1]
     [kind] = [kind for kind in data if "autograder" in kind]
-    data[kind] |= {"reckoning": "It costs half a point.", "later": 1}
+    data[kind] |= {"score_explanation": "It costs half a point.", "later": 1}
     data[kind]["lines"].insert(0, {"title": "x", "weight": 1.0, "passed": False, "judged": False, "message": "no"})
     assert "values: They differ." in text_of(rows(soup_of(notebook))["Exercise: softmax"])
 
@@ -261,7 +261,7 @@ def test_descriptions_of_pictures_reach_the_page():
     first, second = BeautifulSoup(page(whole([cell])), "html.parser").select("img")
     assert first["alt"] == 'A "curve" <that> rises.'
     assert (first["width"], first["height"]) == ("9", "7")
-    assert second["alt"] == rendering.NO_WORDS
+    assert second["alt"] == rendering.NO_ERRORS
     twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
     for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
         twin.attachments = {"p.png": {"image/png": data}}  # each cell has its own
@@ -393,7 +393,7 @@ def sanitised_output(output):
 
 def test_the_students_page_leaves_out_what_nobody_reads():
     notebook = marked(MISTAKEN)
-    looks = new_code_cell("look_around()", metadata={"tags": [GIVEN], "nbgrader": {"grade_id": "ready"}})
+    looks = new_code_cell("look_around()", metadata={"tags": [PROVIDED], "nbgrader": {"grade_id": "ready"}})
     notebook.cells.insert(0, looks)  # as in notebooks that import no tools
     made = page(notebook, HANDED_OUT)
     assert "look_around" not in made

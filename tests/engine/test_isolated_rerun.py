@@ -13,7 +13,7 @@ from autograder.judge.source_rules import uses
 from autograder.nbgrader_plugin.marking import notebook_marker
 from autograder.nbgrader_plugin.marking.isolated_rerun import Postponed, next_to_rerun
 from autograder.sandbox import monitor
-from autograder.spec.course import exercise, exercises, in_notebook, notebooks, questions, working_versions
+from autograder.spec.course import exercise, exercises, in_notebook, library_equivalents, notebooks, questions
 
 NAME = "07-multi-head"
 RIGHT = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
@@ -38,7 +38,7 @@ def working(name):
 
 def test_a_process_sees_working_versions_of_settled_exercises_only(template):
     names = [e.name for e in exercises(NAME)]
-    bound = [name for name in names if name in working_versions(NAME)]
+    bound = [name for name in names if name in library_equivalents(NAME)]
     spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
     _, verdicts = mark(template, release(), spies, {names[0]: WORKING})
     said = [verdicts[name].lines[0].message for name in names]
@@ -82,8 +82,8 @@ def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
 
 
 def test_no_solution_is_bound_in_a_students_process():
-    bound = {name: text for notebook in notebooks() for name, text in working_versions(notebook).items()}
-    assert {name for name in bound if not exercise(name).working} == set()
+    bound = {name: text for notebook in notebooks() for name, text in library_equivalents(notebook).items()}
+    assert {name for name in bound if not exercise(name).library_equivalent} == set()
     assert [name for name, text in bound.items() if _statements(exercise(name).source) & _statements(text)] == []
 
 
@@ -99,4 +99,6 @@ def test_exercises_that_others_are_built_on_have_a_working_version(notebook):
     for declared in exercises(notebook):
         known = [declared.source, *(one.source for one in declared.alternatives)]
         used = set().union(*(uses(declared.name, [source]) for source in known)) & names - {declared.name}
-        assert used <= set(working_versions(notebook)), f"{declared.name} uses exercises without `working`"
+        assert used <= set(library_equivalents(notebook)), (
+            f"{declared.name} uses exercises without `library_equivalent`"
+        )

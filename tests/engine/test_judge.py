@@ -197,7 +197,7 @@ def test_no_text_of_a_forged_problem_makes_a_long_verdict(kind, honest):
     verdict = mark("softmax", student)
     assert verdict.earned == 0
     assert len(str(verdict.as_data())) + len(html(verdict)) + len(plain(verdict)) < 100_000
-    assert sum(len(str(answer)) for answers in student.record.values() for answer in answers) < 1_000_000
+    assert sum(len(str(answer)) for answers in student.replies.values() for answer in answers) < 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_same_answers_are_judged_once_and_get_the_same_sentence(counting):
         cache.run(RIGHT, CHECK, student)
     assert counting == [CHECK.title]
     assert 0.99 * first.size < cache.size <= first.size, "questions and replies are kept, but for the first question"
-    assert (first.heard, str(first.record), first.called) == (second.heard, str(second.record), second.called)
+    assert (first.heard, str(first.replies), first.called) == (second.heard, str(second.replies), second.called)
     assert NAME in second.called
     with pytest.raises(Wrong, match="never"):  # a check of the same title is another one
         cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
@@ -280,7 +280,7 @@ def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting
             asking(RIGHT, CHECK, student)
     assert len(counting) == 2
     assert other.heard == alone.heard
-    assert str(other.record) == str(alone.record)
+    assert str(other.replies) == str(alone.replies)
     cache.run(RIGHT, CHECK, Counted(RIGHT.source))  # the right one is still known
     assert len(counting) == 2
 
@@ -405,10 +405,10 @@ def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
     answer = student.call("double", [torch.tensor([1.0])])
     student.note("something")
     assert answer["value"].tolist() == [2.0]
-    assert [said["value"] for said in student.answers] == [6, "something"]
+    assert [said["value"] for said in student.check_replies] == [6, "something"]
     assert student.last["inputs"][0].tolist() == [1.0]
     student.note("earlier", first)
-    assert [said["value"] for said in student.answers] == ["earlier", "something"]
+    assert [said["value"] for said in student.check_replies] == ["earlier", "something"]
     student.state(student.build("Linear", 3, 2))
     student.note(["weight", "bias"])  # of all that a module's state says
     assert student.last == {"value": ["weight", "bias"]}
@@ -432,10 +432,10 @@ def test_gradients_of_a_module_can_be_noted_under_other_names():
 def test_calls_without_a_record_leave_none():
     student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
     module = student.build("Linear", 3, 2)
-    before = len(student.answers)
+    before = len(student.check_replies)
     assert student.state(module, record=False)["parameters"]["weight"].shape == (2, 3)
     assert student.call("double", [2], record=False)["value"] == 4
-    assert len(student.answers) == before
+    assert len(student.check_replies) == before
 
 
 def test_the_outline_of_a_module_has_no_names_of_parameters():

@@ -38,8 +38,8 @@ MODULES = keys.deciding_modules(NAME)
 
 def of_exercise() -> tuple[str, str, str]:
     """Return its keys, the last as of a file that names the modules."""
-    letters = keys.letter_key.__wrapped__
-    return keys.exercise_key.__wrapped__(NAME), letters(NAME), letters(NAME, MODULES)
+    letters = keys.exact_text_hash.__wrapped__
+    return keys.semantic_hash.__wrapped__(NAME), letters(NAME), letters(NAME, MODULES)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def written(monkeypatch):
 
 def test_a_closure_is_what_python_imports():
     program = (
-        f"import sys\nfrom autograder.judge.diagnosis import signatures\nsignatures.compute({NAME!r}, [0])\n"
+        f"import sys\nfrom autograder.judge.diagnosis import fingerprints\nfingerprints.compute({NAME!r}, [0])\n"
         "print(*(module.__file__ for name, module in sys.modules.items() if name.startswith('autograder.')"
         " if module.__file__), sep='\\n')"
     )
@@ -97,11 +97,11 @@ def test_a_newly_imported_module_changes_the_keys(written):
 
 def test_what_the_notebook_gives_and_answers_decides(monkeypatch):
     before = of_exercise()[0]
-    given, working = course.given_in("08-blocks"), course.right_versions("08-blocks")
+    given, library_equivalent = course.provided_code_in("08-blocks"), course.right_programs("08-blocks")
     with monkeypatch.context() as patched:
-        patched.setattr(course, "given_in", lambda notebook: given + "\nx = 1\n")
+        patched.setattr(course, "provided_code_in", lambda notebook: given + "\nx = 1\n")
         assert of_exercise()[0] != before
-    monkeypatch.setattr(course, "right_versions", lambda notebook: working | {"FeedForward": "x = 1"})
+    monkeypatch.setattr(course, "right_programs", lambda notebook: library_equivalent | {"FeedForward": "x = 1"})
     assert of_exercise()[0] != before
 
 
@@ -112,7 +112,7 @@ def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
     for changed in (
         "# A remark.\n" + text,
         text.replace('"""', '"""Otherwise. ', 1),
-        text.replace(", further=True", ""),  # marked in the wake of others, or not: it answers as before
+        text.replace(", dependent=True", ""),  # marked in the wake of others, or not: it answers as before
     ):
         assert changed != text
         written[room] = changed

@@ -12,10 +12,10 @@ from submissions import ANSWERS, POINTS, mark
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.judge.cost_table import markdown, prices, span
-from autograder.judge.diagnosis import mistake_costs, signature_store
+from autograder.judge.cost_table import costs_of, markdown, span
+from autograder.judge.diagnosis import fingerprint_store, mistake_costs
 from autograder.judge.diagnosis.mistake_costs import Costs, CostsError, read
-from autograder.judge.mark import Verdict, by_lines, gave_a_value, points_of_version, share_of
+from autograder.judge.mark import Verdict, by_lines, gave_a_value, points_of_variant, share_of
 from autograder.judge.mark import mark as judged
 from autograder.judge.run_check import student_with_answer
 from autograder.judge.verdict import html, plain
@@ -51,23 +51,23 @@ OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True
 def test_a_worse_mistake_never_earns_more(declared):
     """A slip costs least; where the point is missed the lines alone count; failing more lines never earns more."""
     assert {mistake.name for mistake in declared.catalogue.wrong} <= {mistake.name for mistake in declared.mistakes}
-    known = signature_store.of(declared.name)
-    marks: dict[str, list[float]] = {grade: [] for grade in catalogue.GRADES}
+    known = fingerprint_store.of(declared.name)
+    marks: dict[str, list[float]] = {severity: [] for severity in catalogue.SEVERITIES}
     found = []
-    for version, mistake in enumerate(known.names):
-        earned, alone = points_of_version(declared, known, version), by_lines(declared, known, version)
+    for variant, mistake in enumerate(known.names):
+        earned, alone = points_of_variant(declared, known, variant), by_lines(declared, known, variant)
         assert alone <= earned < declared.points
-        said = declared.grades[mistake]
+        said = declared.severities[mistake]
         # what costs no more than a slip is one, whatever it is called
         cheap = said == catalogue.MISCONCEPTION and 1 - alone / declared.points <= Costs.slip
-        grade = catalogue.SLIP if cheap else said
-        marks[grade].append(earned)
-        assert earned == alone if grade == catalogue.MISSED else earned > 0
-        found.append((said, frozenset(known.failed[version].nonzero()[0]), earned))
-    assert marks[catalogue.SLIP]
-    assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.SLIP])
-    for grade, failed, earned in found:
-        assert not [one for one in found if one[0] == grade and failed < one[1] and one[2] > earned]
+        severity = catalogue.MINOR if cheap else said
+        marks[severity].append(earned)
+        assert earned == alone if severity == catalogue.FUNDAMENTAL else earned > 0
+        found.append((said, frozenset(known.failed[variant].nonzero()[0]), earned))
+    assert marks[catalogue.MINOR]
+    assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.MINOR])
+    for severity, failed, earned in found:
+        assert not [one for one in found if one[0] == severity and failed < one[1] and one[2] > earned]
 
 
 def empty_answers(declared: Exercise) -> list[str]:
@@ -94,7 +94,7 @@ def empty_answers(declared: Exercise) -> list[str]:
 def test_an_answer_that_computes_nothing_gains_nothing(declared):
     for source in empty_answers(declared):
         verdict = verdict_on(declared, source)
-        assert not verdict.reckoning, source
+        assert not verdict.score_explanation, source
         assert verdict.earned == of_its_lines(declared, verdict), source
 
 
@@ -106,12 +106,12 @@ def test_what_never_gave_a_value_is_no_answer_that_is_right_otherwise():
     assert not gave_a_value({"values": [{"value": None}, {"problem": {"kind": "raised"}}], "more": []})
     assert gave_a_value({"values": [{"value": None}, {"value": (None, [0.5])}]})
     verdict = verdict_on(SOFTMAX, "def softmax(scores, dim=-1):\n    raise NotImplementedError('x')\n")
-    assert (verdict.earned, verdict.remark, verdict.reckoning) == (0.0, UNANSWERED, "")
+    assert (verdict.earned, verdict.remark, verdict.score_explanation) == (0.0, UNANSWERED, "")
 
 
 def test_a_ban_stands_above_what_mistakes_cost():
-    versions = next(mistake for mistake in SOFTMAX.mistakes if mistake.name == "temperature").sources
-    assert verdict_on(SOFTMAX, versions[1]).earned == SOFTMAX.points * (1 - Costs.misconception)
+    variants = next(mistake for mistake in SOFTMAX.mistakes if mistake.name == "temperature").sources
+    assert verdict_on(SOFTMAX, variants[1]).earned == SOFTMAX.points * (1 - Costs.misconception)
     banned = "def softmax(scores, dim=-1):\n    return torch.softmax(2 * scores, dim)\n"
     assert verdict_on(SOFTMAX, banned).earned == 0.0
 
@@ -157,7 +157,7 @@ def test_two_named_mistakes_cost_both_and_never_less_than_one():
     alone = verdict_on(declared, mistake.source)
     assert (alone.earned, both.earned) == (1.0, 0.5)
     said = "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
-    assert said in both.reckoning
+    assert said in both.score_explanation
     shares = [0.05, 0.25, 0.5, 0.75, 1.0]
     for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
         together = mistake_costs.by_costs(points, [one, other])
@@ -170,24 +170,24 @@ def test_two_mistakes_in_one_answer_cost_the_failed_lines():
     single = (last, last.replace("return ", "return (") + ").float()")
     both = verdict_on(SOFTMAX, changed(NO_SHIFT, single))
     assert {one.mistake for one in both.diagnoses} == {"no_shift", "single_precision"}
-    assert not both.reckoning
+    assert not both.score_explanation
 
 
 def test_an_answer_with_an_unexplained_rest_costs_the_failed_lines():
     source = changed(NO_SCALE, ("return weights @ V, weights", "return weights @ V * 1.001, weights"))
     verdict = verdict_on(ATTENTION, source)
-    assert not verdict.reckoning
+    assert not verdict.score_explanation
     assert verdict.earned == of_its_lines(ATTENTION, verdict)
 
 
 def test_another_error_message_costs_the_failed_lines():
     """The type of an error alone is soon met; so its message must be the same."""
     [mistake] = [one for one in ATTENTION.mistakes if one.name == "mask_as_condition"]
-    assert verdict_on(ATTENTION, mistake.source).reckoning
+    assert verdict_on(ATTENTION, mistake.source).score_explanation
     raises = "if mask is not None and mask.numel() > 1:\n        raise RuntimeError('no')\n    if mask:"
     verdict = verdict_on(ATTENTION, changed(mistake.source, ("if mask:", raises)))
     assert [one.mistake for one in verdict.diagnoses] == ["mask_as_condition"]
-    assert not verdict.reckoning
+    assert not verdict.score_explanation
 
 
 def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
@@ -206,7 +206,7 @@ def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     _, alone = mark(template, short, ANSWERS | swapped)
     _, both = mark(template, short, ANSWERS | swapped | {ATTENTION.name: NO_SCALE})
     assert both[ATTENTION.name].earned == alone["SelfAttention"].earned == both["SelfAttention"].earned == 6.0
-    assert both["SelfAttention"].reckoning == alone["SelfAttention"].reckoning
+    assert both["SelfAttention"].score_explanation == alone["SelfAttention"].score_explanation
     assert alone[ATTENTION.name].earned == POINTS[ATTENTION.name]
 
 
@@ -216,20 +216,20 @@ def test_the_file_beside_nbgraders_configuration_says_what_mistakes_cost(tmp_pat
     (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
     assert mistake_costs.costs.__wrapped__().slip == 0.1
     said = read('slip = 0.125\n[scaled_dot_product_attention]\nno_scale = "misconception"\nscale_d_k = 0.75\n')
-    assert said.of("softmax", "rounded", catalogue.SLIP) == 0.125
+    assert said.of("softmax", "rounded", catalogue.MINOR) == 0.125
     assert said.of("softmax", "no_shift", "") == Costs.misconception
     monkeypatch.setattr(mistake_costs, "costs", lambda: said)
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.earned == 4.0
-    assert "a misconception" in verdict.reckoning
+    assert "a misconception" in verdict.score_explanation
     assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
     said = read("slip = 1.0\nmisconception = 1.0\n")  # costs that change nothing leave the lines alone
-    known = signature_store.of(SOFTMAX.name)
-    for version in range(len(known.versions)):
-        assert points_of_version(SOFTMAX, known, version) == by_lines(SOFTMAX, known, version)
+    known = fingerprint_store.of(SOFTMAX.name)
+    for variant in range(len(known.variants)):
+        assert points_of_variant(SOFTMAX, known, variant) == by_lines(SOFTMAX, known, variant)
     said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
     verdict = verdict_on(ATTENTION, NO_SCALE)
-    assert verdict.reckoning == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
+    assert verdict.score_explanation == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_guides_table_and_file_are_what_the_program_says():
         assert done.exit_code == 0, done.output
         assert said in done.output
         assert names or done.output.strip() in guide
-    assert {price.mistake for price in prices("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
+    assert {cost_range.mistake for cost_range in costs_of("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
     assert CliRunner().invoke(app, ["mistakes"]).exit_code == 2
     [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     said = read(example)

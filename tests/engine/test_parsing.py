@@ -8,10 +8,10 @@ from submissions import ANSWERS, POINTS, answers, earned, mark, mended
 from autograder.judge.cell_effects import Effects
 from autograder.judge.parsing import MAX_SOURCE, parse_cell, reason_not_parsed
 from autograder.judge.source_rules import defined_in, needed_by, uses
-from autograder.nbgrader_plugin.intake.repair import GIVEN
+from autograder.nbgrader_plugin.intake.repair import PROVIDED
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
 from autograder.sample_class import filled_in
-from autograder.spec.course import given_names, question_or_exercise
+from autograder.spec.course import provided_names, question_or_exercise
 
 REFUSED = {  # by Python's compiler, though most of them not by its parser
     "an argument twice": "def helper(a, a):\n    return a",
@@ -127,7 +127,7 @@ class Dry(NotebookMarker):
 
     def _mark(self, cell, name):
         used = uses(name, _answer_sources(self.notebook))
-        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
+        self._run_skipped(used | {name} | provided_names(question_or_exercise(name).notebook))
 
     def _judge_late_answers(self):
         pass
@@ -139,7 +139,7 @@ def test_right_answers_need_the_setup_and_no_experiment(name):
     marker = Dry(mended(filled_in(release, answers(name)), release), None)
     marker.ran = []
     marker.run()
-    given = [cell for cell in marker.ran if GIVEN in cell.metadata.get("tags", [])]
+    given = [cell for cell in marker.ran if PROVIDED in cell.metadata.get("tags", [])]
     assert 1 <= len(given) <= 3
     assert not any(".backward()" in cell.source or ".step()" in cell.source for cell in given)
 

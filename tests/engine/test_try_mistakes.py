@@ -10,7 +10,7 @@ from conftest import ROOT, python
 from typer.testing import CliRunner
 
 from autograder.cli import _chosen, app
-from autograder.judge.diagnosis import keys, signature_store, signatures
+from autograder.judge.diagnosis import fingerprint_store, fingerprints, keys
 from autograder.judge.try_mistakes import Trial, _right_answers, try_exercise
 from autograder.spec.catalogue import Catalogue, Misconception, replaced
 from autograder.spec.course import exercise, exercises, names_in
@@ -46,30 +46,30 @@ def test_an_edit_that_changes_nothing_is_refused_with_file_and_class(monkeypatch
 
 @pytest.fixture
 def tried(tmp_path, monkeypatch):
-    """Try a catalogue of these mistakes, with what their versions put in the place of `diagonal=1`."""
+    """Try a catalogue of these mistakes, with what their variants put in the place of `diagonal=1`."""
     declared = exercise(NAME)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
+    monkeypatch.setattr(fingerprints, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
 
     def trial(**mistakes: tuple[str, ...]) -> Trial:
         found = [
-            Mistake(name, "A sentence.", tuple(replaced(declared.source, "diagonal=1", new) for new in versions))
-            for name, versions in mistakes.items()
+            Mistake(name, "A sentence.", tuple(replaced(declared.source, "diagonal=1", new) for new in variants))
+            for name, variants in mistakes.items()
         ]
         monkeypatch.setitem(declared.__dict__, "mistakes", found)
         monkeypatch.setitem(declared.__dict__, "sentences", {mistake.name: mistake.sentence for mistake in found})
-        monkeypatch.setattr(keys, "letter_key", lambda name, modules=(): "of this catalogue")
+        monkeypatch.setattr(keys, "exact_text_hash", lambda name, modules=(): "of this catalogue")
         return try_exercise(NAME)
 
-    signature_store.of.cache_clear()
+    fingerprint_store.of.cache_clear()
     yield trial
-    signature_store.of.cache_clear()
+    fingerprint_store.of.cache_clear()
 
 
 def test_an_accepted_variant_is_a_fault_and_a_redundant_one_is_not(tried):
     found = tried(blocked=("diagonal=0", "diagonal=2 - 1"), ahead=("diagonal=2", "diagonal=3", "diagonal=1 + 1"))
     [fault] = found.faults
-    assert fault.startswith("causal_mask, blocked: version 2 of 2 keeps all points")
+    assert fault.startswith("causal_mask, blocked: variant 2 of 2 keeps all points")
     assert found.mistakes[0].caught == 1
     assert found.mistakes[1].redundant == [3]
 
@@ -77,8 +77,8 @@ def test_an_accepted_variant_is_a_fault_and_a_redundant_one_is_not(tried):
 def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=2", "diagonal=3"))
     assert not found.faults
-    for one, versions in zip(found.mistakes, (1, 2), strict=True):
-        assert (one.versions, one.new, one.caught, one.named, one.apart) == (versions,) * 5
+    for one, variants in zip(found.mistakes, (1, 2), strict=True):
+        assert (one.variants, one.new, one.caught, one.named, one.apart) == (variants,) * 5
         assert not one.redundant
     assert found.accepted == found.right == 2 + len(exercise(NAME).alternatives)
 
@@ -86,8 +86,8 @@ def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
 def test_versions_that_answer_like_another_mistakes_are_said_with_its_name(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=3", "diagonal=2"), again=("diagonal=1 + 1",))
     first, second = found.faults
-    assert first.startswith("causal_mask, ahead: version 2 of 2 answers every check as again does")
-    assert second.startswith("causal_mask, again: version 1 of 1 answers every check as ahead does")
+    assert first.startswith("causal_mask, ahead: variant 2 of 2 answers every check as again does")
+    assert second.startswith("causal_mask, again: variant 1 of 1 answers every check as ahead does")
     assert [one.apart for one in found.mistakes] == [1, 1, 0]
 
 
@@ -113,22 +113,22 @@ def copy(tmp_path) -> Path:
 
 @pytest.mark.slow
 def test_a_mistake_that_answers_like_another_is_refused(copy):
-    file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
+    file = copy / "transformer_exercises" / "fingerprints" / f"{NAME}.npz"
     before = file.read_bytes()
     status, said = tried_with(copy, AHEAD)
     assert status == 1
-    assert "causal_mask, ahead: version 1 of 1 answers every check as one_step_ahead does" in said
+    assert "causal_mask, ahead: variant 1 of 1 answers every check as one_step_ahead does" in said
     assert file.read_bytes() == before
 
 
 @pytest.mark.slow
 def test_a_mistake_is_added_by_one_class_and_one_command(copy):
-    file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
+    file = copy / "transformer_exercises" / "fingerprints" / f"{NAME}.npz"
     status, said = tried_with(copy, NEAR)
     assert status == 0, said
     [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]
     assert row == ["near_future_open", "1", "1", "1", "1", "1"]
-    assert "near_future_open" in signatures.read(file, keys.exercise_key(NAME)).names
+    assert "near_future_open" in fingerprints.read(file, keys.semantic_hash(NAME)).names
 
 
 AHEAD = '''

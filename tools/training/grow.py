@@ -7,7 +7,7 @@
     python -m tools.training.grow big.txt --size gpt2        GPT-2's 124 million, for one large GPU
 
 The folder --out gets a model that transformers can read, its loss curve and samples. After a kill, the same command
-resumes the run. The schedule and the parameter groups are answers to exercises of notebook 09 and its companion.
+resumes the run. The schedule and the parameter groups are answers to exercises of notebook 09 and its optional one.
 """
 
 import contextlib

@@ -40,7 +40,7 @@ from typer import Option
 
 from autograder.files import WouldOverwrite, refuse_foreign, write_atomically
 from autograder.judge.run_check import namespace_with
-from autograder.spec.course import exercises, given_in, reference
+from autograder.spec.course import exercises, provided_code_in, reference
 
 from . import checkpoints, say
 from .checkpoints import UNFINISHED, OtherRun, console
@@ -438,7 +438,7 @@ class Run(checkpoints.Run):
         wanted = ("DecoderBlock", "greedy_decode", "beam_search")
         answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
         title = '"""The translator of notebook 11: its parts, and how it writes."""'
-        parts = "\n\n\n".join(map(str.strip, [given_in(NOTEBOOK), *answers]))
+        parts = "\n\n\n".join(map(str.strip, [provided_code_in(NOTEBOOK), *answers]))
         write_atomically(folder / "translator.py", f"{title}\n\n{parts}".encode())
         write_atomically(folder / "say.py", Path(say.__file__).read_bytes())
 

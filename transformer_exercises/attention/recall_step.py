@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
 
 recall_step = reference("recall_step")
@@ -99,7 +99,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
     return answers
 
 
-def _runs(*runs: _Run) -> Asking:
+def _runs(*runs: _Run) -> CheckFunction:
     """Make a check of the parameters after each step."""
 
     def ask(student: Student) -> None:
@@ -142,7 +142,7 @@ def _loss(student: Student) -> None:
                     raise Wrong(f"A plain float is asked for; yours is {kind(got)}: `loss.item()`.", "not_a_float")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     for run in (
         _Run("in float32", steps=2, V=6),
         _Run("in float64", steps=2, V=6, dtype=torch.float64),
@@ -159,7 +159,7 @@ EXERCISE = Exercise(
     Check("the parameters after one step", 1.5, _update),
     Check("gradients of earlier steps forgotten", 1.0, _steps),
     Check("the loss before the update, as a float", 1.0, _loss),
-    Check("float64, batch and mode unchanged", 0.5, _manners, further=True),
+    Check("float64, batch and mode unchanged", 0.5, _side_effects, dependent=True),
     takes="other",
     gives="number",
 )

@@ -110,7 +110,7 @@ def _precision() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
     yield behaves(args, "Q, K, V")
     yield behaves([*args, mask], "Q, K, V or mask")
@@ -130,17 +130,17 @@ def _device() -> Cases:
 
 EXERCISE = Exercise(
     Check("values, for many combinations of sizes", 2.5, _values),
-    Check("masks of every shape", 1.5, _mask, further=True),
-    Check("a blocked key gets exactly 0", 1.0, _forbidden, further=True),
-    Check("stable for large scores", 0.5, _large, further=True),
-    Check("gradients, with and without a mask", 1.0, _gradient, further=True),
-    Check("float64 stays float64, with its precision", 0.5, _precision, further=True),
-    Check("inputs unchanged, any layout", 0.5, _manners, further=True),
-    Check("stays on the inputs' device", 0.5, _device, further=True),
+    Check("masks of every shape", 1.5, _mask, dependent=True),
+    Check("a blocked key gets exactly 0", 1.0, _forbidden, dependent=True),
+    Check("stable for large scores", 0.5, _large, dependent=True),
+    Check("gradients, with and without a mask", 1.0, _gradient, dependent=True),
+    Check("float64 stays float64, with its precision", 0.5, _precision, dependent=True),
+    Check("inputs unchanged, any layout", 0.5, _side_effects, dependent=True),
+    Check("stays on the inputs' device", 0.5, _device, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("list_returned",),
-    working=r"""
+    library_equivalent=r"""
 def scaled_dot_product_attention(Q, K, V, mask=None):
     allowed = None if mask is None else ~mask
     output = F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed)

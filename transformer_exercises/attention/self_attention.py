@@ -88,7 +88,7 @@ def _gradient(student: Student) -> None:
             _loaded(student, 6, 4).gradients_agree(normal(2, 5, 6), where, mask)
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     layer, other, x = _loaded(student, 7, 4), _loaded(student, 7, 4), normal(2, 5, 7)
     where = "when two modules exist (each needs layers of its own)"
     unchanged(layer.gives(x, where)["inputs"], [x], "x")
@@ -118,11 +118,11 @@ def _start(student: Student) -> None:
 EXERCISE = Exercise(
     Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _parameters),
     Check("values with given weights, for many combinations of sizes", 2.5, _values),
-    Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
-    Check("a blocked token gets exactly 0", 0.5, _forbidden, further=True),
-    Check("gradients reach the input and every parameter", 1.0, _gradient, further=True),
-    Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
-    Check("stays on the inputs' device", 0.5, _device, further=True),
+    Check("masks of every shape, in training and evaluation", 1.0, _mask, dependent=True),
+    Check("a blocked token gets exactly 0", 0.5, _forbidden, dependent=True),
+    Check("gradients reach the input and every parameter", 1.0, _gradient, dependent=True),
+    Check("inputs unchanged, modules independent, float64", 0.75, _side_effects, dependent=True),
+    Check("stays on the inputs' device", 0.5, _device, dependent=True),
     Check("fresh layers differ from each other", 0.25, _start),
     takes="tensor",
     gives="pair",

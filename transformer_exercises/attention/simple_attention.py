@@ -35,7 +35,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     yield behaves([normal(2, 4, 3, dtype=torch.float64)], "`x`")
     for turned in (normal(3, 5).T, normal(2, 4, 3, 5).transpose(1, 2)):
         yield [turned], "for a tensor that is not contiguous (a transpose)"
@@ -45,12 +45,12 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("values, alone and in batches", 1.5, _values),
-    Check("stable for large x", 0.5, _large, further=True),
-    Check("gradients", 0.5, _gradient, further=True),
-    Check("float64, inputs unchanged, any layout and device", 0.5, _manners, further=True),
+    Check("stable for large x", 0.5, _large, dependent=True),
+    Check("gradients", 0.5, _gradient, dependent=True),
+    Check("float64, inputs unchanged, any layout and device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
-    working=r"""
+    library_equivalent=r"""
 def simple_attention(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 """,

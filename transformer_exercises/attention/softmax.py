@@ -77,7 +77,7 @@ def _precision() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     yield behaves([normal(3, 4)], "`scores`")
     for turned in (normal(4, 3).T, normal(2, 4, 3, 5).transpose(1, 2)):
         yield behaves([turned], "`scores`", "for a tensor that is not contiguous (a transpose)")
@@ -86,12 +86,12 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("values for one to five dimensions", 1.0, _values),
-    Check("the dimension that was asked for", 0.75, _dim, further=True),
-    Check("stable for scores of ±1e4", 0.75, _stable, further=True),
-    Check("−inf gets exactly 0", 0.5, _blocked, further=True),
-    Check("gradients", 0.5, _gradient, further=True),
-    Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
-    Check("inputs unchanged, any layout and device", 0.25, _manners, further=True),
+    Check("the dimension that was asked for", 0.75, _dim, dependent=True),
+    Check("stable for scores of ±1e4", 0.75, _stable, dependent=True),
+    Check("−inf gets exactly 0", 0.5, _blocked, dependent=True),
+    Check("gradients", 0.5, _gradient, dependent=True),
+    Check("float64 stays float64, with its precision", 0.25, _precision, dependent=True),
+    Check("inputs unchanged, any layout and device", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("array_returned", "other_signature"),
@@ -100,7 +100,7 @@ EXERCISE = Exercise(
         without="`torch.softmax` and its relatives (`log_softmax`, `nn.Softmax`, fused attention …)",
         fine="`logsumexp` is fine",
     ),
-    working=r"""
+    library_equivalent=r"""
 def softmax(scores, dim=-1):
     return torch.softmax(scores, dim)
 """,

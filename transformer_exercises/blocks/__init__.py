@@ -1,3 +1,3 @@
 """Notebook 08: norms, feed-forward networks and grouped queries, the transformer block, and what it costs."""
 
-GIVEN = ("Attention",)  # what locked cells define for the answers and for the checks
+PROVIDED = ("Attention",)  # what locked cells define for the answers and for the checks

@@ -26,11 +26,11 @@ def _by_name() -> Cases:
 
 EXERCISE = Exercise(
     Check("the number, for many sizes", 1.75, _count),
-    Check("arguments by name", 0.25, _by_name, further=True),
+    Check("arguments by name", 0.25, _by_name, dependent=True),
     takes="number",
     gives="number",
     harmless=("rounded", "other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def block_parameters(embed_dim, ff_dim):
     layer = nn.TransformerEncoderLayer(embed_dim, 1, ff_dim, device="meta")
     return sum(p.numel() for p in layer.parameters())

@@ -11,7 +11,7 @@ import torch
 
 from autograder.spec import inputs
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Answer, Asking, Student, Wrong
+from autograder.spec.exercise import CheckFunction, Reply, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
 
 from ..drawing import other_sizes
@@ -64,7 +64,7 @@ class Layer:
 
     def gives(
         self, x: torch.Tensor, mask: Any = None, *, where: str = "", passed: Any = None, rough: bool = False, **how: Any
-    ) -> Answer:
+    ) -> Reply:
         """Ask for the output; `passed` are the same arguments, by place and by name, and `how` options of a call."""
         masked = {} if mask is None else {"mask": mask}
         args, kwargs = passed or ([x], masked)
@@ -94,10 +94,10 @@ Build = Callable[..., Layer]  # of the student, the arguments of `__init__`, and
 Cases = Iterator[tuple[Any, ...]]  # (arguments of `__init__`, x, where) or (…, options of `gives`)
 
 
-def gives(built: Build) -> Callable[[Callable[[], Cases]], Asking]:
+def gives(built: Build) -> Callable[[Callable[[], Cases]], CheckFunction]:
     """Make a check of a generator of cases: a module made with these arguments gives what its formula gives."""
 
-    def check(cases: Callable[[], Cases]) -> Asking:
+    def check(cases: Callable[[], Cases]) -> CheckFunction:
         @functools.wraps(cases)
         def ask(student: Student) -> None:
             for args, x, where, *options in cases():
@@ -110,7 +110,7 @@ def gives(built: Build) -> Callable[[Callable[[], Cases]], Asking]:
     return check
 
 
-def gradients(built: Build, *sizes: int, rough: str = "") -> Asking:
+def gradients(built: Build, *sizes: int, rough: str = "") -> CheckFunction:
     """Make a check of modules with these further sizes; `rough` is meant for float32 only."""
 
     def ask(student: Student) -> None:
@@ -122,7 +122,7 @@ def gradients(built: Build, *sizes: int, rough: str = "") -> Asking:
     return ask
 
 
-def manners(built: Build, *sizes: int, by_name: bool = False, masked: bool = False) -> Asking:
+def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool = False) -> CheckFunction:
     """Make a check of a module of width 6, or 4, and further sizes; `by_name`: it takes x by name, too."""
 
     def ask(student: Student) -> None:
@@ -202,7 +202,7 @@ class Norm:
                         raise Wrong(f"`{part}` should start at {start:.0f}, so that a fresh layer only normalises.")
                 nothing_else(state["parameters"], self.parts)
 
-    def equals(self, *more: tuple[torch.Tensor, str]) -> Asking:
+    def equals(self, *more: tuple[torch.Tensor, str]) -> CheckFunction:
         @gives(self)
         def given_weights() -> Cases:
             for shape in NORMED:
@@ -219,7 +219,7 @@ class Norm:
 
         return ask
 
-    def uses_eps(self, scale: float, what: str) -> Asking:
+    def uses_eps(self, scale: float, what: str) -> CheckFunction:
         """Make a check: rows whose variance is about eps or far below tell where eps stands, and if it is used."""
 
         @gives(self)
@@ -257,7 +257,7 @@ FED = (  # shapes of x and hidden widths: up to four batch dimensions and none, 
 )
 
 
-def fed(built: Build, *more: tuple[tuple[int, ...], int]) -> Asking:
+def fed(built: Build, *more: tuple[tuple[int, ...], int]) -> CheckFunction:
     """Make a check of a feed-forward network's output for many shapes."""
 
     @gives(built)
@@ -281,7 +281,7 @@ def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Makers
     return makers
 
 
-def layers(name: str, find: Callable[..., Makers], **options: Any) -> Asking:
+def layers(name: str, find: Callable[..., Makers], **options: Any) -> CheckFunction:
     """Make a check of a feed-forward network's parameters; `find` gets these and the two widths."""
 
     def ask(student: Student) -> None:
@@ -299,7 +299,7 @@ def layers(name: str, find: Callable[..., Makers], **options: Any) -> Asking:
     return ask
 
 
-def positions(built: Build) -> Asking:
+def positions(built: Build) -> CheckFunction:
     """Make a check that changing one position moves no other output."""
 
     def ask(student: Student) -> None:

@@ -9,7 +9,7 @@ from autograder.spec.compare import close
 from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
 
-from .common import Cases, Layer, fed, gives, gradients, layers, linear_layers, manners, positions
+from .common import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
 
 F32 = torch.float32
 
@@ -84,17 +84,17 @@ def _modes() -> Cases:
 EXERCISE = Exercise(
     Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
     Check("values with given weights, for many shapes", 1.0, fed(_ff)),
-    Check("the activation that is given", 0.5, _activation, further=True),
+    Check("the activation that is given", 0.5, _activation, dependent=True),
     Check("each position on its own", 0.25, positions(_ff)),
     Check("dropout acts on the result, in training", 0.5, _dropout),
-    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-    Check("gradients reach x and every parameter", 0.5, gradients(_ff, 9), further=True),
-    Check("x unchanged, modules independent, float64, device", 0.5, manners(_ff, 9), further=True),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, dependent=True),
+    Check("gradients reach x and every parameter", 0.5, gradients(_ff, 9), dependent=True),
+    Check("x unchanged, modules independent, float64, device", 0.5, side_effects(_ff, 9), dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
     points=4,
-    working=r"""
+    library_equivalent=r"""
 class FeedForward(nn.Module):
     def __init__(self, embed_dim, ff_dim, dropout=0.0, activation=F.relu):
         super().__init__()

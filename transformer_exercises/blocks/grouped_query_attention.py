@@ -78,7 +78,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     args, mask = _qkv(2, 6, 3, 4, 5, 7, 8), some_mask(4, 5)
     yield behaves([*args, mask], "Q, K, V or mask")
     yield _qkv(2, 4, 2, 3, 5, 4, 6, dtype=torch.float64), "in float64"
@@ -95,14 +95,14 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("values, for many numbers of heads and groups", 1.0, _values),
     Check("each head reads the group of its own block", 0.5, _which_group),
-    Check("masks (T, S) and (B, 1, T, S), True = blocked", 0.5, _masks, further=True),
+    Check("masks (T, S) and (B, 1, T, S), True = blocked", 0.5, _masks, dependent=True),
     Check("heads that the groups do not divide are a ValueError", 0.25, _refused),
-    Check("gradients reach Q, K and V", 0.25, _gradient, further=True),
-    Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _manners, further=True),
+    Check("gradients reach Q, K and V", 0.25, _gradient, dependent=True),
+    Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
-    working=r"""
+    library_equivalent=r"""
 def grouped_query_attention(Q, K, V, mask=None):
     if Q.shape[1] % K.shape[1]:
         raise ValueError("the groups must divide the query heads")

@@ -7,7 +7,7 @@ from autograder.spec.exercise import Ban, Check, Exercise
 from autograder.spec.inputs import normal
 from autograder.spec.seeds import drawn
 
-from .common import NORMS, Cases, Norm, gives, gradients, manners
+from .common import NORMS, Cases, Norm, gives, gradients, side_effects
 
 norm = Norm("LayerNorm", {"weight": 1, "bias": 0}, F.layer_norm, 1e-5)
 WHOLE = torch.tensor([[1.0, 3, 1, 3], [0, 0, 0, 8]]), "for whole numbers"
@@ -31,15 +31,15 @@ EXERCISE = Exercise(
     Check("weight and bias, ones and zeros at the start", 0.75, norm.starts),
     Check("equals nn.LayerNorm, for many shapes", 1.5, norm.equals(WHOLE)),
     Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance")),
-    Check("a constant row gives the bias", 0.5, _constant, further=True),
-    Check("numbers far from 0", 0.25, _large, further=True),
-    Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="x"), further=True),
-    Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm), further=True),
+    Check("a constant row gives the bias", 0.5, _constant, dependent=True),
+    Check("numbers far from 0", 0.25, _large, dependent=True),
+    Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="x"), dependent=True),
+    Check("the same in both modes, x unchanged, float64, device", 0.5, side_effects(norm), dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "other_signature"),
     ban=Ban(NORMS, "`nn.LayerNorm`, `F.layer_norm` and their relatives"),
-    working=r"""
+    library_equivalent=r"""
 class LayerNorm(nn.LayerNorm):
     def __init__(self, dim, eps=1e-5):
         super().__init__(dim, eps)

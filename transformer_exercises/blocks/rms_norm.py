@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from autograder.spec.exercise import Ban, Check, Exercise
 from autograder.spec.inputs import normal
 
-from .common import NORMS, Cases, Norm, gives, gradients, manners
+from .common import NORMS, Cases, Norm, gives, gradients, side_effects
 
 norm = Norm("RMSNorm", {"weight": 1}, F.rms_norm, 1e-6)
 WHOLE = torch.tensor([[5.0, 5, 5, 5], [0, 0, 0, 8], [1, -1, 3, -3]]), "for whole numbers"
@@ -22,14 +22,16 @@ EXERCISE = Exercise(
     Check("one parameter, weight, ones at the start", 0.5, norm.starts),
     Check("equals nn.RMSNorm, for many shapes", 1.0, norm.equals(WHOLE, LARGE)),
     Check("eps inside the root, as given", 0.5, norm.uses_eps(1e-3, "mean square")),
-    Check("a row of zeros stays zeros", 0.25, _zeros, further=True),
-    Check("gradients reach x and weight", 0.25, gradients(norm), further=True),
-    Check("the same in both modes, x unchanged, float64, device", 0.5, manners(norm, by_name=True), further=True),
+    Check("a row of zeros stays zeros", 0.25, _zeros, dependent=True),
+    Check("gradients reach x and weight", 0.25, gradients(norm), dependent=True),
+    Check(
+        "the same in both modes, x unchanged, float64, device", 0.5, side_effects(norm, by_name=True), dependent=True
+    ),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
     ban=Ban(NORMS, "`nn.RMSNorm`, `F.rms_norm`, `nn.LayerNorm` and their relatives"),
-    working=r"""
+    library_equivalent=r"""
 class RMSNorm(nn.RMSNorm):
     def __init__(self, dim, eps=1e-6):
         super().__init__(dim, eps=eps)

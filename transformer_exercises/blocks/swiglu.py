@@ -9,7 +9,7 @@ from autograder.spec.compare import shape_of
 from autograder.spec.exercise import Check, Exercise, Student, Wrong
 from autograder.spec.inputs import normal
 
-from .common import Layer, Makers, fed, gradients, layers, manners, positions
+from .common import Layer, Makers, fed, gradients, layers, positions, side_effects
 
 NAMES = ("gate.weight", "up.weight", "down.weight")
 
@@ -53,8 +53,10 @@ EXERCISE = Exercise(
     Check("values with given weights, for many shapes", 1.0, fed(_module, ((4, 4), 4))),
     Check("gates that are open or shut", 0.25, _branches),
     Check("each position on its own", 0.25, positions(_module)),
-    Check("gradients reach x and every matrix", 0.25, gradients(_module, 9), further=True),
-    Check("x unchanged, modules independent, float64, device", 0.5, manners(_module, 9, by_name=True), further=True),
+    Check("gradients reach x and every matrix", 0.25, gradients(_module, 9), dependent=True),
+    Check(
+        "x unchanged, modules independent, float64, device", 0.5, side_effects(_module, 9, by_name=True), dependent=True
+    ),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),

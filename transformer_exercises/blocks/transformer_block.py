@@ -9,11 +9,11 @@ from torch import nn
 from torch.func import functional_call
 
 from autograder.spec.compare import close, shape_of
-from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
 from autograder.spec.inputs import define_in_judge, future, normal, some_mask
 
 from ..drawing import other_block
-from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, manners
+from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, side_effects
 
 F64 = torch.float64
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
@@ -95,7 +95,7 @@ def _parts(student: Student) -> None:
         student.build("TransformerBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1, norm_first=True)
 
 
-def _values(norm_first: bool) -> Asking:
+def _values(norm_first: bool) -> CheckFunction:
     @gives(_block)
     def cases() -> Cases:
         for B, T, C, H, F_ in BLOCKS:
@@ -238,28 +238,28 @@ def _gradients(student: Student) -> None:
             layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, rough="" if mask else "x and weights")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     # The widths 6 and 3 as num_heads fit: with swapped arguments there still is an output to see.
     for built in (_block, functools.partial(_block, norm_first=True)):
-        manners(built, 2, 3, by_name=True, masked=True)(student)
+        side_effects(built, 2, 3, by_name=True, masked=True)(student)
 
 
 EXERCISE = Exercise(
     Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _parts),
     Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _values(False)),
     Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _values(True)),
-    Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _masks, further=True),
+    Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _masks, dependent=True),
     Check("causal: no earlier output moves when a later token is changed", 0.75, _causal),
-    Check("calls whatever stands in attn", 0.75, _plugged, further=True),
+    Check("calls whatever stands in attn", 0.75, _plugged, dependent=True),
     Check("dropout acts on the two parts, not on the residual stream", 0.5, _dropout),
-    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-    Check("gradients reach x and every parameter", 0.75, _gradients, further=True),
-    Check("inputs unchanged, blocks independent, float64, device", 0.75, _manners, further=True),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, dependent=True),
+    Check("gradients reach x and every parameter", 0.75, _gradients, dependent=True),
+    Check("inputs unchanged, blocks independent, float64, device", 0.75, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
     points=8,
-    working=r"""
+    library_equivalent=r"""
 class TransformerBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False):
         super().__init__()

@@ -94,7 +94,7 @@ def _int() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         *ids, weight = _case(8, 3)
         yield behaves([*ids, weight.to(dtype)], "weight", f"in {dtype_name(weight.to(dtype))}")
@@ -106,14 +106,14 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("the row nearest to b − a + c by cosine", 1.5, _values),
-    Check("never a, b or c themselves", 0.7, _never, further=True),
-    Check("made of the rows as they are", 0.25, _raw, further=True),
-    Check("a Python int", 0.25, _int, further=True),
-    Check("float64, weight unchanged", 0.3, _manners, further=True),
+    Check("never a, b or c themselves", 0.7, _never, dependent=True),
+    Check("made of the rows as they are", 0.25, _raw, dependent=True),
+    Check("a Python int", 0.25, _int, dependent=True),
+    Check("float64, weight unchanged", 0.3, _side_effects, dependent=True),
     takes="number",
     gives="number",
     harmless=("rounded", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def analogy(a, b, c, weight):
     cosines = F.cosine_similarity(weight[b] - weight[a] + weight[c], weight, dim=-1)
     return cosines.index_fill(0, torch.tensor([a, b, c]), -2.0).argmax().item()

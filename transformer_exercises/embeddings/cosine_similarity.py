@@ -81,7 +81,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     kinds = ((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3)))
     for dtype, one, other in kinds:  # long vectors: 1e-8 added to the product of their lengths must not show in float64
         yield behaves([100 * vectors(*one, dtype=dtype), 100 * vectors(*other, dtype=dtype)], "a, b")
@@ -94,16 +94,16 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("dot products over lengths, along the last dimension", 1.25, _values),
-    Check("broadcasts", 0.75, _broadcast, further=True),
-    Check("zero vectors give 0", 0.6, asked(_with_zeros), further=True),
-    Check("no NaN in the gradients of zero vectors", 0.25, _zero_gradients, further=True),
-    Check("short and long vectors", 0.25, _lengths, further=True),
-    Check("gradients", 0.5, _gradient, further=True),
-    Check("float64, inputs unchanged, device", 0.4, _manners, further=True),
+    Check("broadcasts", 0.75, _broadcast, dependent=True),
+    Check("zero vectors give 0", 0.6, asked(_with_zeros), dependent=True),
+    Check("no NaN in the gradients of zero vectors", 0.25, _zero_gradients, dependent=True),
+    Check("short and long vectors", 0.25, _lengths, dependent=True),
+    Check("gradients", 0.5, _gradient, dependent=True),
+    Check("float64, inputs unchanged, device", 0.4, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("list_returned", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def cosine_similarity(a, b):
     return F.cosine_similarity(a, b, dim=-1)
 """,

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Asking, Check, Exercise, Problem, Student, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Problem, Student, Wrong
 from autograder.spec.inputs import device_is_kept, normal, raises_error
 
 from ..drawing import other_sizes
@@ -54,7 +54,7 @@ def _look_up(student: Student, table: Table, ids: torch.Tensor, where: str) -> N
     same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
 
 
-def _refuses(*bad: Any) -> Asking:
+def _refuses(*bad: Any) -> CheckFunction:
     """Make a check of ids that must raise an IndexError; right ones do not, before them."""
 
     def ask(student: Student) -> None:
@@ -138,7 +138,7 @@ def _fresh(student: Student) -> None:
         raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     module, weight, name = _table(student, 6, 3)
     other, ids = _table(student, 6, 3), torch.tensor([[2, 5, 2], [0, 1, 5]])
     for training in (True, False):
@@ -163,15 +163,15 @@ def _manners(student: Student) -> None:
 EXERCISE = Exercise(
     Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _parameters),
     Check("the rows of the ids, for ids of any shape", 1.25, _values),
-    Check("gradients in the rows used, and only there", 0.5, _gradient, further=True),
+    Check("gradients in the rows used, and only there", 0.5, _gradient, dependent=True),
     Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
     Check("an id beyond the last row is an IndexError", 0.3, _refuses(5, [0, 5, 1], [[1, 2], [3, 1000]])),
     Check("a negative id is an IndexError", 0.3, _refuses(-1, [0, 4, -1], [[1, -5], [3, 2]], [-6])),
-    Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _manners, further=True),
+    Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim):
         super().__init__(num_embeddings, embedding_dim)

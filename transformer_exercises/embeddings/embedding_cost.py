@@ -41,7 +41,7 @@ EXERCISE = Exercise(
     takes="number",
     gives="tuple",
     harmless=("global_generator",),
-    working=r"""
+    library_equivalent=r"""
 def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight
     return weight.numel(), weight.numel() * weight.element_size() / 1024**2

@@ -88,7 +88,7 @@ def _leaves_alone(student: Student, args: list[Any]) -> None:
 
 
 @asks("nearest_neighbours")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     query, weight = _clear(6, 4)
     yield lambda student, _: _leaves_alone(student, [query, weight, 2, [5, 2]])
     yield [query.double(), weight.double(), 3], "in float64"
@@ -102,12 +102,12 @@ EXERCISE = Exercise(
     Check("the k most similar rows by cosine, best first", 1.5, _values),
     Check("excluded ids are left out, as a list, tuple or set", 1.25, _exclude),
     Check("excluded ids stay out when all others are dissimilar", 0.35, _negative),
-    Check("a row of zeros has cosine 0", 0.4, _zero_rows, further=True),
-    Check("a LongTensor, inputs unchanged, float64, device", 0.5, _manners, further=True),
+    Check("a row of zeros has cosine 0", 0.4, _zero_rows, dependent=True),
+    Check("a LongTensor, inputs unchanged, float64, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def nearest_neighbours(query, weight, k, exclude=()):
     order = F.cosine_similarity(query, weight, dim=-1).sort(descending=True).indices
     banned = torch.tensor([int(i) for i in exclude], dtype=torch.int64, device=order.device)

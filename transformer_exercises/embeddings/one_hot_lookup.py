@@ -53,7 +53,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype, V, C in ((torch.float64, 5, 3), (torch.float64, 4, 4), (torch.float32, 6, 2)):
         yield behaves([some_ids((2, 3), V), normal(V, C, dtype=dtype)], "ids, weight")
     turned, weight = some_ids((3, 2), 5).T, normal(4, 5).T
@@ -73,13 +73,13 @@ def _device() -> Cases:
 EXERCISE = Exercise(
     Check("the rows of the ids, for ids of any shape", 1.0, _values),
     Check("by a matrix product", 0.4, _product),
-    Check("gradients reach the table", 0.25, _gradient, further=True),
-    Check("float64, no ids at all, inputs unchanged", 0.25, _manners, further=True),
-    Check("stays on the inputs' device", 0.1, _device, further=True),
+    Check("gradients reach the table", 0.25, _gradient, dependent=True),
+    Check("float64, no ids at all, inputs unchanged", 0.25, _side_effects, dependent=True),
+    Check("stays on the inputs' device", 0.1, _device, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("global_generator",),
-    working=r"""
+    library_equivalent=r"""
 def one_hot_lookup(ids, weight):
     return F.linear(F.one_hot(ids, len(weight)).to(weight.dtype), weight.mT)
 """,

@@ -46,7 +46,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         yield behaves(_inputs(3, 4, 5, dtype), ", ".join(NAMES))
     args = [normal(5, 3).T, normal(5, 3).T, normal(4, 3, 5).transpose(0, 1)]
@@ -57,13 +57,13 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("values, for many combinations of sizes", 2.25, _values),
-    Check("stable for scores of ±1e4", 1.0, _stable, further=True),
-    Check("gradients reach centre, context and negatives", 1.0, _gradient, further=True),
-    Check("float64, inputs unchanged, device", 0.75, _manners, further=True),
+    Check("stable for scores of ±1e4", 1.0, _stable, dependent=True),
+    Check("gradients reach centre, context and negatives", 1.0, _gradient, dependent=True),
+    Check("float64, inputs unchanged, device", 0.75, _side_effects, dependent=True),
     takes="tensor",
     gives="scalar",
     harmless=("single_precision", "squeezed", "list_returned", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def sgns_loss(centre, context, negatives):
     scores = torch.cat([context[:, None], negatives], dim=1) @ centre[:, :, None]
     labels = torch.zeros_like(scores)

@@ -7,7 +7,7 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
 
 from ..drawing import other_ids, other_sizes
 
@@ -39,7 +39,7 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) 
         raise ValuesDiffer(f"{what}{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
-def _of(*cases: tuple[list[int], int], exact: bool = False) -> Asking:
+def _of(*cases: tuple[list[int], int], exact: bool = False) -> CheckFunction:
     def ask(student: Student) -> None:
         for known_ids, known_window in cases:
             with student.case():
@@ -63,7 +63,7 @@ _repeated = _of(([4, 4, 7], 1), ([1, 2, 1, 2, 1], 2), ([3, 3, 3, 3], 3), ([i * i
 _edges = _of(([6, 2, 9], 5), ([8, 1], 4), ([3], 2), ([], 2), ([5, 6, 7], 0), ([0, 1, 2, 3], 3), ([2, 5, 1, 7], 100))
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     _of(([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1), exact=True)(student)
     with student.case():
         ids, where = [4, 2, 6], "with arguments given by name"
@@ -74,7 +74,7 @@ EXERCISE = Exercise(
     Check("all the pairs within the window", 1.75, _values),
     Check("words that occur more than once", 0.75, _repeated),
     Check("short texts, wide windows, no window", 1.0, _edges),
-    Check("a list of tuples, input unchanged", 0.5, _manners, further=True),
+    Check("a list of tuples, input unchanged", 0.5, _side_effects, dependent=True),
     takes="list",
     gives="list",
     harmless=("global_generator",),

@@ -101,7 +101,7 @@ def _again(student: Student) -> None:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for V, dtype, where in ((10, torch.float32, ""), (13, torch.float64, "in float64")):
         args = _inputs(V, 3, 2, 3, 1.5, dtype)
         yield behaves(args, ", ".join(ARGUMENTS[:5]), where)
@@ -115,9 +115,9 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("both tables after a step, every id once", 2.25, _values),
     Check("rows that occur several times get all their gradients", 1.0, _repeated),
-    Check("stable for scores of ±1e4", 0.5, _stable, further=True),
-    Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
-    Check("dtype kept, inputs unchanged, any device", 0.75, _manners, further=True),
+    Check("stable for scores of ±1e4", 0.5, _stable, dependent=True),
+    Check("the same call twice, and no graph on the result", 0.5, _again, dependent=True),
+    Check("dtype kept, inputs unchanged, any device", 0.75, _side_effects, dependent=True),
     takes="tensor",
     gives="pair",
     harmless=("gradient_cut_off", "squeezed"),

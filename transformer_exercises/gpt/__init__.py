@@ -1,3 +1,3 @@
 """Notebook 09: the whole GPT, its size, its training step and schedule, and how text is drawn from it."""
 
-GIVEN = ("GPTConfig", "Block")  # what locked cells define for the answers and for the checks
+PROVIDED = ("GPTConfig", "Block")  # what locked cells define for the answers and for the checks

@@ -8,7 +8,7 @@ from torch import nn
 
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Answer, Check, Exercise, Student
+from autograder.spec.exercise import Check, Exercise, Reply, Student
 from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, in_parts, normal
 
 from .common import each, refusing, there
@@ -69,7 +69,7 @@ def _words(S: int, T: int) -> str:
     return f"for {new} " + ("without a cache" if S == 0 else f"after {S} in the cache")
 
 
-def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) -> tuple[list[Any], Answer]:
+def _asked(student: Student, text: _Text, S: int, T: int, out_too: bool = True) -> tuple[list[Any], Reply]:
     """Ask for T tokens after S; see that out is right, if asked to. Return the arguments and the whole answer."""
     arguments = text.arguments(student, S, T)
     answer = student.call("cached_attention", arguments, where=_words(S, T))
@@ -137,9 +137,9 @@ EXERCISE = Exercise(
     Check("one new token behind the cache", 1.25, _one_token),
     Check("several new tokens behind the cache", 1.25, _several_tokens),
     Check("the keys and values that are kept", 1.0, _what_is_kept),
-    Check("only new tokens computed, inputs unchanged", 0.5, _work, further=True),
-    Check("float64", 0.25, _double, further=True),
-    Check("stays on the inputs' device", 0.25, _device, further=True),
+    Check("only new tokens computed, inputs unchanged", 0.5, _work, dependent=True),
+    Check("float64", 0.25, _double, dependent=True),
+    Check("stays on the inputs' device", 0.25, _device, dependent=True),
     takes="other",
     gives="pair",
     harmless=(

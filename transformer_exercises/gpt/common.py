@@ -7,14 +7,14 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_tensor, kind, same_tensor
-from autograder.spec.course import exercise, given
-from autograder.spec.exercise import Asking, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.course import exercise, provided
+from autograder.spec.exercise import CheckFunction, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import their_generator
 from autograder.spec.seeds import drawn
 
 from ..drawing import other_heads, other_sizes
 
-GPTConfig = given("GPTConfig", __name__)
+GPTConfig = provided("GPTConfig", __name__)
 GPT2 = GPTConfig(50257, 1024, 12, 12, 768)
 Config = Any  # one of these: the notebook holds the class, which no type checker reads
 
@@ -39,10 +39,10 @@ def sizes_of(config: Config) -> str:
     return text + "".join(f", {name}=False" for name in ("bias", "tie_weights") if not getattr(config, name))
 
 
-def each(*cases: Any) -> Callable[[Callable[..., Any]], Asking]:
+def each(*cases: Any) -> Callable[[Callable[..., Any]], CheckFunction]:
     """Make a check of a function that asks about one case: its arguments are the student, and the case or its parts."""
 
-    def check(ask_one: Callable[..., Any]) -> Asking:
+    def check(ask_one: Callable[..., Any]) -> CheckFunction:
         @functools.wraps(ask_one)
         def ask(student: Student) -> None:
             for case in cases:

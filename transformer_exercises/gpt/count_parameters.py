@@ -6,7 +6,7 @@ import torch
 
 from autograder.spec.compare import kind, same_count
 from autograder.spec.course import reference
-from autograder.spec.exercise import Answer, Check, Exercise, Student
+from autograder.spec.exercise import Check, Exercise, Reply, Student
 
 from .common import GPT2, Config, GPTConfig, differ, each, other_config, refusing, sizes_of, their_config
 
@@ -15,7 +15,7 @@ refuse = refusing("count_parameters")
 _SMALL, _WIDE, _NARROW, _MANY = (11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)
 
 
-def _count(student: Student, known: Config, **options: Any) -> Answer:
+def _count(student: Student, known: Config, **options: Any) -> Reply:
     config = other_config(known)
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
@@ -48,7 +48,7 @@ def _by_arithmetic(student: Student, config: Config) -> None:
 EXERCISE = Exercise(
     Check("GPT-2's sizes and others", 1.5, _counted),
     Check("without biases, without tied weights", 1.0, _switched),
-    Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, further=True),
+    Check("by arithmetic, exactly, for any size", 0.5, _by_arithmetic, dependent=True),
     takes="other",
     gives="number",
     harmless=("rounded", "other_signature", "global_generator"),

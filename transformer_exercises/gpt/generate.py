@@ -192,7 +192,7 @@ def _chance(student: Student) -> None:
     from_the_generator_alone(student, "generate", text, "text")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     rule = (11, 6, 2, 3, 1)
     for T, new in ((4, 0), (9, 0), (1, 0), (8, 3)):
         with student.case():
@@ -217,10 +217,10 @@ EXERCISE = Exercise(
     Check("the prompt, then one token after the other", 1.5, _one_by_one),
     Check("the context cropped to block_size", 1.0, _cropped),
     Check("drawn with temperature, top_k and top_p", 0.75, _drawn),
-    Check("each row draws its own", 0.25, _rows, further=True),
+    Check("each row draws its own", 0.25, _rows, dependent=True),
     Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
-    Check("chance comes from the generator alone", 0.5, _chance, further=True),
-    Check("no new token; prompt unchanged, device", 0.25, _manners, further=True),
+    Check("chance comes from the generator alone", 0.5, _chance, dependent=True),
+    Check("no new token; prompt unchanged, device", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "other_signature"),

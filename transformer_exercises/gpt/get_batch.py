@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_pair, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.exercise import Answer, Check, Exercise, Kept, Student
+from autograder.spec.exercise import Check, Exercise, Kept, Reply, Student
 from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
 from autograder.spec.seeds import drawn
 
@@ -24,7 +24,7 @@ def _tokens(n: int) -> torch.Tensor:
 
 def _batch(
     student: Student, data: Any, n: int, block_size: int, batch_size: int, generator: Any = 5
-) -> tuple[torch.Tensor, torch.Tensor, Answer]:
+) -> tuple[torch.Tensor, torch.Tensor, Reply]:
     """Ask with a generator, or with its seed. Return the two tensors of ids that come back, and the whole answer."""
     where = f"for N = {n}, block_size = {block_size}, batch_size = {batch_size}"
     if isinstance(generator, int):
@@ -51,7 +51,7 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     return starts
 
 
-def _drawn(student: Student, n: int, block_size: int, batch_size: int, generator: Any) -> tuple[list[int], Answer]:
+def _drawn(student: Student, n: int, block_size: int, batch_size: int, generator: Any) -> tuple[list[int], Reply]:
     """Return the starts of a batch from a text of n different tokens, and the whole answer."""
     data = _tokens(n)
     x, y, answer = _batch(student, data, n, block_size, batch_size, generator)
@@ -119,7 +119,7 @@ def _short(student: Student) -> None:
             student.call("get_batch", [_tokens(n), block_size, 2, their_generator(student, 1)])
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     for dtype in (torch.int64, torch.int32):
         with student.case():
             data = _tokens(30).to(dtype)
@@ -139,7 +139,7 @@ EXERCISE = Exercise(
     Check("every window, each as likely as the others", 0.5, _reach),
     Check("chance comes from the generator alone", 0.25, _chance),
     Check("a text that is too short is a ValueError", 0.25, _short),
-    Check("dtype, device, input unchanged", 0.25, _manners, further=True),
+    Check("dtype, device, input unchanged", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "other_signature"),

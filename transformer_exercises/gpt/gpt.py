@@ -310,7 +310,7 @@ def _device(student: Student) -> None:
     device_is_kept(student, gpt.model, [ids])
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     with student.case():
         gpt = TheirGPT(student, _SHAPES[0], 70, double=True)
         ids = gpt.some_ids(2, 7)
@@ -347,10 +347,10 @@ EXERCISE = Exercise(
     Check("each row of the batch on its own", 0.25, _rows),
     Check("the loss: mean cross-entropy, None without targets", 1.0, _loss),
     Check("any T up to block_size, a ValueError above", 0.5, _lengths),
-    Check("gradients reach every parameter", 0.5, _gradients, further=True),
+    Check("gradients reach every parameter", 0.5, _gradients, dependent=True),
     Check("small weights to start with, first loss ln V", 0.75, _start),
     Check("dropout in training only", 0.5, _dropout),
-    Check("float64, device, several models, GPT-2 small's size", 0.5, _manners, further=True),
+    Check("float64, device, several models, GPT-2 small's size", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="dict",
     harmless=("other_signature", "global_generator", "error_of_another_type", "bad_input_accepted"),

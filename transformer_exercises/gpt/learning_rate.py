@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student
 from autograder.spec.inputs import note_rounded
 
 from ..drawing import other_number, other_sizes
@@ -32,7 +32,7 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
     return got
 
 
-def _rates(steps: Callable[[int, int], Iterable[int]]) -> Asking:
+def _rates(steps: Callable[[int, int], Iterable[int]]) -> CheckFunction:
     """Make a check of the steps that `steps` chooses for max_steps and warmup."""
 
     def ask(student: Student) -> None:
@@ -65,7 +65,7 @@ EXERCISE = Exercise(
     Check("linear warm-up", 0.75, _warmup),
     Check("cosine from the peak to the floor", 1.0, _cosine),
     Check("constant after max_steps", 0.75, _after),
-    Check("without warm-up, with a single step; a plain float", 0.5, _edges, further=True),
+    Check("without warm-up, with a single step; a plain float", 0.5, _edges, dependent=True),
     takes="number",
     gives="number",
     harmless=("other_signature", "global_generator"),

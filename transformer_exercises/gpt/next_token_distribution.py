@@ -144,7 +144,7 @@ def _extreme() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for options in ((0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)):  # temperature, top_k, top_p
         for dtype in (torch.float32, torch.float64):
             yield behaves([_apart(3, 6, dtype=dtype), *options], "logits")
@@ -183,16 +183,16 @@ EXERCISE = Exercise(
     Check("temperature 0 is greedy", 0.75, _greedy),
     Check("top-k", 1.0, _top_k),
     Check("top-p", 1.25, _top_p),
-    Check("together, in their order", 0.5, _together, further=True),
+    Check("together, in their order", 0.5, _together, dependent=True),
     Check("logits of −∞ and of 10,000", 0.5, _extreme),
-    Check("float64, input unchanged", 0.25, _manners, further=True),
-    Check("gradients reach the logits", 0.25, _gradient, further=True),
-    Check("stays on the device of the logits", 0.25, _device, further=True),
+    Check("float64, input unchanged", 0.25, _side_effects, dependent=True),
+    Check("gradients reach the logits", 0.25, _gradient, dependent=True),
+    Check("stays on the device of the logits", 0.25, _device, dependent=True),
     Check("values out of range are ValueErrors", 0.25, _refused),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
-    working=r"""
+    library_equivalent=r"""
 def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
         raise ValueError("temperature is at least 0, top_k at least 1, and top_p above 0 and at most 1")

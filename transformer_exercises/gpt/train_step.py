@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Answer, Check, Exercise, Student
+from autograder.spec.exercise import Check, Exercise, Reply, Student
 from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
 from autograder.spec.seeds import drawn
 
@@ -76,7 +76,7 @@ class _Run:
     shape: tuple[int, int] = (3, 4)
 
 
-def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[tuple[Answer, float, Any]]:
+def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[tuple[Reply, float, Any]]:
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     mine, my_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
@@ -135,7 +135,7 @@ def _loss(student: Student, run: _Run) -> None:
 
 
 @each((torch.float32, "in float32"), (torch.float64, "in float64"))
-def _manners(student: Student, dtype: torch.dtype, where: str) -> None:
+def _side_effects(student: Student, dtype: torch.dtype, where: str) -> None:
     scale = drawn(1.0, lambda _: 0.2)  # nothing to clip: whether 1e-6 is added to the norm shows in float64
     for answer, _, batch in _trained(student, _Run(where, scale=scale, dtype=dtype, steps=2, V=6), notes=True):
         unchanged(answer["inputs"], batch, "x, y")
@@ -147,7 +147,7 @@ EXERCISE = Exercise(
     Check("gradients clipped by their common norm", 1.0, _clipped),
     Check("gradients of earlier steps forgotten", 0.75, _stale),
     Check("the loss before the update, as a float", 0.75, _loss),
-    Check("float64, batch unchanged", 0.25, _manners, further=True),
+    Check("float64, batch unchanged", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="number",
     harmless=("other_signature",),

@@ -9,7 +9,7 @@ import torch
 from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor
 from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
-from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, manners, own_model, reads, refuses
+from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, own_model, reads, refuses, side_effects
 
 _MODELS = (
     Sizes(2, 4, 16, 24, seed=21),
@@ -63,13 +63,13 @@ def _refused(student: Student) -> None:
 _values = reads("attention_maps", _same_maps, *map(Case, _MODELS, (DOG, " the birds sing because", "The dog was")))
 _small = reads("attention_maps", _same_maps, *map(Case, _SMALLEST, ("The dog", DOG, " it was thirsty", ".", ".")))
 _names = reads("attention_maps", _same_names, *map(Case, _MODELS, (DOG, "é, the é!", ".")))
-_manners = manners("attention_maps", _same_maps, replace(_MODELS[0], seed=27, more=DROPOUT))
+_side_effects = side_effects("attention_maps", _same_maps, replace(_MODELS[0], seed=27, more=DROPOUT))
 
 EXERCISE = Exercise(
     Check("every layer and head of several models", 1.5, _values),
-    Check("one layer, one head, one token", 0.75, _small, further=True),
+    Check("one layer, one head, one token", 0.75, _small, dependent=True),
     Check("the tokens", 0.75, _names),
-    Check("either mode, float64, any device, the model as it was", 0.75, _manners, further=True),
+    Check("either mode, float64, any device, the model as it was", 0.75, _side_effects, dependent=True),
     Check("a text without tokens", 0.25, _refused),
     takes="other",
     gives="tuple",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.spec.exercise import Asking, Kept, Student, Wrong
+from autograder.spec.exercise import CheckFunction, Kept, Student, Wrong
 from autograder.spec.inputs import define_in_judge, device_is_kept, raises_error
 from autograder.spec.seeds import drawn
 
@@ -219,7 +219,7 @@ def asked(student: Student, name: str, case: Case, model: Kept | None = None, *m
     return value
 
 
-def reads(name: str, same: Same, *cases: Case, clear: Callable[[Case], bool] = lambda _: True) -> Asking:
+def reads(name: str, same: Same, *cases: Case, clear: Callable[[Case], bool] = lambda _: True) -> CheckFunction:
     """Make a check: in each of these cases the result is the `same`; `clear` holds for drawn ones."""
 
     def ask(student: Student) -> None:
@@ -258,7 +258,7 @@ def left_as_it_was(student: Student, model: Kept) -> Iterator[None]:
             raise Wrong(sentence, name)
 
 
-def manners(name: str, same: Same, sizes: Sizes) -> Asking:
+def side_effects(name: str, same: Same, sizes: Sizes) -> CheckFunction:
     """Make a check: however the model is built, the result is the `same`, on any device, and the model is as it was."""
 
     def ask(student: Student) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
 
 from ..drawing import other_heads, other_sizes
 from .common import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
@@ -49,7 +49,7 @@ def _same(student: Student, model: Any, sizes: Sizes, keys: list[str], where: st
             raise Wrong(f'"{key}" should be a whole number (an int); yours is {kind(got[key])}.', "not_an_int")
 
 
-def _asks(keys: list[str]) -> Asking:
+def _asks(keys: list[str]) -> CheckFunction:
     def ask(student: Student) -> None:
         for sizes in map(_other, _MODELS):
             with student.case():
@@ -81,7 +81,7 @@ _SIZES = ["vocab_size", "context", "layers", "heads", "d_model", "head_dim"]
 EXERCISE = Exercise(
     Check("the sizes of several models", 1.0, _asks(_SIZES)),
     Check("the number of parameters", 1.0, _parameters),
-    Check("whole numbers, and the model as it was", 0.25, _form, further=True),
+    Check("whole numbers, and the model as it was", 0.25, _form, dependent=True),
     takes="other",
     gives="dict",
     harmless=("other_signature", "global_generator"),

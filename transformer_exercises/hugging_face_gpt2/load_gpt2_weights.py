@@ -7,8 +7,8 @@ from functools import lru_cache
 import torch
 
 from autograder.spec.compare import a_pair, a_tensor, close, same_tensor, shape_of
-from autograder.spec.course import given_in, reference
-from autograder.spec.exercise import Asking, Check, Exercise, Kept, Problem, Student, ValuesDiffer, Wrong
+from autograder.spec.course import provided_code_in, reference
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, normal, raises_error
 
 from .common import RELU, UNTIED, Sizes, other_weights, own_model, their_model
@@ -26,7 +26,7 @@ _LOADED = (
 _GPT = f"""
 import copy
 import torch.nn.functional as F
-{given_in("10-hugging-face-gpt2")}
+{provided_code_in("10-hugging-face-gpt2")}
 
 def make(hf_model, dtype="float32", other={{}}):
     config = copy.deepcopy(hf_model.config)
@@ -141,7 +141,7 @@ def _same_parameters(student: Student, model: Kept, sizes: Sizes, where: str = "
         raise ValuesDiffer(f"{what} has not the right numbers: is it taken from the right layer?")
 
 
-def _each(*which: int, dtype: str = "float32") -> Asking:
+def _each(*which: int, dtype: str = "float32") -> CheckFunction:
     def ask(student: Student) -> None:
         for sizes in (other_weights(_LOADED[number]) for number in which):
             with student.case():
@@ -204,10 +204,10 @@ def _refused(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("every parameter, for several configurations", 3.0, _each(0, 1, 4)),
-    Check("the same logits as Hugging Face's model", 3.0, _logits, further=True),
-    Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, further=True),
-    Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), further=True),
-    Check("models of other sizes", 0.5, _refused, further=True),
+    Check("the same logits as Hugging Face's model", 3.0, _logits, dependent=True),
+    Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _own, dependent=True),
+    Check("in float64, to the last digit", 0.5, _each(1, 0, dtype="float64"), dependent=True),
+    Check("models of other sizes", 0.5, _refused, dependent=True),
     takes="other",
     gives="other",
     harmless=("other_signature", "global_generator"),

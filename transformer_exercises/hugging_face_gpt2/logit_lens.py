@@ -6,7 +6,7 @@ import torch
 
 from autograder.spec.compare import dtype_name, same_tensor, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student
 from autograder.spec.inputs import generator_unchanged, gradients_agree, normal, raises_error
 
 from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
@@ -23,7 +23,7 @@ _MODELS = (
 Cases = Iterator[tuple]  # (sizes, hidden, where), and what is right where the reference is not asked
 
 
-def _reads(cases: Callable[[], Cases]) -> Asking:
+def _reads(cases: Callable[[], Cases]) -> CheckFunction:
     """Make a check of a generator of cases."""
 
     def ask(student: Student) -> None:
@@ -84,7 +84,7 @@ def _precision() -> Cases:
         yield sizes, normal(2, 3, sizes.width, dtype=torch.float64), "in float64"
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     for sizes, training in ((_MODELS[0], False), (_MODELS[1], True)):
         with student.case():
             hidden, model = normal(2, 4, sizes.width), their_model(student, sizes, training=training)
@@ -106,10 +106,10 @@ EXERCISE = Exercise(
     Check("the model's own logits behind the last block", 0.75, _last),
     Check("streams of any shape", 0.5, _shapes),
     Check("short streams and long ones", 0.25, _lengths),
-    Check("gradients", 0.25, _gradient, further=True),
-    Check("float64, to the last digit", 0.125, _precision, further=True),
-    Check("stream and model as they were", 0.125, _manners, further=True),
-    Check("a stream of another width", 0.125, _refused, further=True),
+    Check("gradients", 0.25, _gradient, dependent=True),
+    Check("float64, to the last digit", 0.125, _precision, dependent=True),
+    Check("stream and model as they were", 0.125, _side_effects, dependent=True),
+    Check("a stream of another width", 0.125, _refused, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
-from .common import DOG, DROPOUT, READERS, Case, Sizes, manners, near, number_of, own_logits, reads, refuses
+from .common import DOG, DROPOUT, READERS, Case, Sizes, near, number_of, own_logits, reads, refuses, side_effects
 
 
 def _same(value: Any, case: Case, relative: float = 3e-4) -> None:
@@ -63,13 +63,13 @@ _shortest = reads("text_perplexity", _same, *(Case(sizes, "The dog", "for a text
 _wide = [replace(READERS[1], seed=6, head=head) for head in (3.0, 8.0)]
 _unlikely = [Case(one, DOG, "when some tokens are very unlikely") for one in _wide]
 _float = reads("text_perplexity", _same_float, *_unlikely, clear=_clear)
-_manners = manners("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT))
+_side_effects = side_effects("text_perplexity", _same, replace(READERS[0], seed=7, more=DROPOUT))
 
 EXERCISE = Exercise(
     Check("several texts and models", 1.5, _values),
-    Check("two tokens: one prediction", 0.5, _shortest, further=True),
-    Check("a float, even when tokens are very unlikely", 0.5, _float, further=True),
-    Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
+    Check("two tokens: one prediction", 0.5, _shortest, dependent=True),
+    Check("a float, even when tokens are very unlikely", 0.5, _float, dependent=True),
+    Check("either mode, float64, any device, the model as it was", 0.5, _side_effects, dependent=True),
     Check("texts that are too short or too long", 0.5, _refused),
     takes="other",
     gives="number",

@@ -7,7 +7,20 @@ from typing import Any
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
 
-from .common import DOG, DROPOUT, READERS, Case, asked, forms_of, manners, near, number_of, own_logits, reads, refuses
+from .common import (
+    DOG,
+    DROPOUT,
+    READERS,
+    Case,
+    asked,
+    forms_of,
+    near,
+    number_of,
+    own_logits,
+    reads,
+    refuses,
+    side_effects,
+)
 
 
 def _pairs(got: Any, case: Case) -> tuple[list[tuple], list[float], list[int]]:
@@ -93,13 +106,13 @@ def _cases(*texts: tuple[str, int | None]) -> list[Case]:
 _tokens = _cases((DOG, 7), (" the birds sing", None), ("The dog", 1), ("é, é!", 12))
 _probs = _cases((" the birds sing", 5), ("The dog", None), ("é, é!", 303))
 _dropping = replace(READERS[1], seed=5, more=(*READERS[1].more, *DROPOUT))
-_manners = manners("top_next_tokens", _same_probs, _dropping)
+_side_effects = side_effects("top_next_tokens", _same_probs, _dropping)
 
 EXERCISE = Exercise(
     Check("the likeliest tokens, in order", 1.0, reads("top_next_tokens", _same_tokens, *_tokens, clear=_clear)),
     Check("their probabilities", 1.0, reads("top_next_tokens", _same_probs, *_probs)),
-    Check("pairs of a string, its space included, and a float", 0.5, _form, further=True),
-    Check("either mode, float64, any device, the model as it was", 0.5, _manners, further=True),
+    Check("pairs of a string, its space included, and a float", 0.5, _form, dependent=True),
+    Check("either mode, float64, any device, the model as it was", 0.5, _side_effects, dependent=True),
     Check("a prompt of one token, and of none", 0.25, _refused),
     takes="other",
     gives="list",

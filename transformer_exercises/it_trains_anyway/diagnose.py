@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import kind, unchanged
 from autograder.spec.course import exercise
-from autograder.spec.exercise import Asking, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
 
 WORDS = ("healthy", "empty", "noise", "half", "leak", "padding", "shift", "copy")
@@ -189,7 +189,7 @@ def _word(got: Any, words: str) -> None:
         raise ValuesDiffer(f"You found {got!r} in a model {words}.")
 
 
-def _about(finding: str, *sound: int) -> Asking:
+def _about(finding: str, *sound: int) -> CheckFunction:
     """Ask about sound models, by their numbers, and about all that have this bug."""
     names = [_HEALTHY[number] for number in (0, *sound)] + [words for words in MODELS if MODELS[words][0] == finding]
 
@@ -202,7 +202,7 @@ def _about(finding: str, *sound: int) -> Asking:
     return ask
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     probe, first = student.probe("state", _STATE), {finding: words for words, (finding, *_) in reversed(MODELS.items())}
     asked = [first[finding] for finding in ("healthy", "noise", "half", "padding", "copy") * 2]
     given = [(words, *made(student, words, number, training=number < 5)) for number, words in enumerate(asked)]
@@ -226,7 +226,7 @@ EXERCISE = Exercise(
     Check("padding that counts", 0.75, _about("padding", 2, 7)),
     Check("a loss of another token than the next", 0.5, _about("shift", 7)),
     Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
-    Check("the model and the batch stay as they were", 0.25, _manners, further=True),
+    Check("the model and the batch stay as they were", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="text",
     harmless=("other_signature", "global_generator"),

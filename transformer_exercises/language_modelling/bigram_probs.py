@@ -56,7 +56,7 @@ def _unseen() -> Cases:
 
 
 @asked_strictly
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     counts, empty = _counts(5), torch.tensor(other_counts(EMPTY))
     for given, alpha in ((counts, 0.5), (_counts(4).float(), 0.5), (empty, 0.0), (empty.float(), 0.0)):
         yield behaves([given, alpha], "`counts`")
@@ -76,12 +76,12 @@ EXERCISE = Exercise(
     Check("add-alpha smoothing, each row a distribution", 1.5, _values),
     Check("alpha = 0: shares of the counts, exactly", 0.4, _unsmoothed),
     Check("alpha = 0: an unseen row is uniform", 0.6, _unseen),
-    Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _manners, further=True),
-    Check("float64 stays float64; gradients", 0.2, _precision, further=True),
+    Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _side_effects, dependent=True),
+    Check("float64 stays float64; gradients", 0.2, _precision, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
-    working=r"""
+    library_equivalent=r"""
 def bigram_probs(counts, alpha=1.0):
     real = counts if counts.is_floating_point() else counts.to(torch.get_default_dtype())
     shares = F.normalize(real + alpha, p=1, dim=1, eps=1e-30)

@@ -68,7 +68,7 @@ def _again(student: Student) -> None:
 
 
 @asks("bigram_step")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for logits, ids, where in (
         (normal(4, 4), some_ids(4, 9), ""),
         (normal(6, 6, dtype=torch.float64), some_ids(6, 20), "in float64"),
@@ -82,13 +82,13 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("logits − learning rate · gradient of the mean loss", 2.0, _values),
     Check("rows without a pair, and texts without one, as they were", 0.5, _rows),
-    Check("stable for logits of ±1e4", 0.5, _stable, further=True),
-    Check("the same call twice, and no graph on the result", 0.5, _again, further=True),
-    Check("dtype kept, inputs unchanged, any device", 0.5, _manners, further=True),
+    Check("stable for logits of ±1e4", 0.5, _stable, dependent=True),
+    Check("the same call twice, and no graph on the result", 0.5, _again, dependent=True),
+    Check("dtype kept, inputs unchanged, any device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "squeezed", "other_signature"),
-    working=r"""
+    library_equivalent=r"""
 def bigram_step(logits, ids, learning_rate):
     table = torch.nn.Parameter(logits.detach().clone())
     if len(ids) > 1:

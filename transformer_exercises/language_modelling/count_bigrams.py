@@ -77,7 +77,7 @@ def _bad_ids(student: Student) -> None:
 
 
 @asks("count_bigrams")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     yield behaves([some_ids(5, 12), 5], "`ids`")
     yield [some_ids(5, 24)[::2], 5], "for a tensor that is not contiguous"
     yield device([some_ids(5, 12), 5])
@@ -85,10 +85,10 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("how often j follows i", 1.5, _values),
-    Check("empty texts, one token, tokens that do not occur", 0.5, _edges, further=True),
-    Check("no Python loop over the text", 0.4, _without_loop, further=True),
+    Check("empty texts, one token, tokens that do not occur", 0.5, _edges, dependent=True),
+    Check("no Python loop over the text", 0.4, _without_loop, dependent=True),
     Check("an id outside the vocabulary is a ValueError", 0.3, _bad_ids),
-    Check("int64, inputs unchanged, any layout and device", 0.3, _manners, further=True),
+    Check("int64, inputs unchanged, any layout and device", 0.3, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "double_precision", "single_precision_inside", "other_signature"),

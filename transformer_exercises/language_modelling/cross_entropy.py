@@ -71,7 +71,7 @@ def _gradient() -> Cases:
 
 
 @asks("cross_entropy")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for given in (_given(4, 3), _given(2, 3, 4, dtype=torch.float64)):
         yield behaves(given, "`logits`, `targets`")
     yield [normal(3, 5, 2).mT, some_ids(5, 3, 2)], "for logits that are not contiguous"
@@ -82,10 +82,10 @@ def _manners() -> Cases:
 KEPT = "a scalar tensor of the dtype of `logits`, inputs unchanged, any layout and device"
 EXERCISE = Exercise(
     Check("mean of −log p(target), logits (N, V)", 1.25, _values),
-    Check("any number of leading dimensions", 0.75, _dimensions, further=True),
-    Check("stable for logits of ±1e4", 1.0, _stable, further=True),
-    Check("gradients", 0.5, _gradient, further=True),
-    Check(KEPT, 0.5, _manners, further=True),
+    Check("any number of leading dimensions", 0.75, _dimensions, dependent=True),
+    Check("stable for logits of ±1e4", 1.0, _stable, dependent=True),
+    Check("gradients", 0.5, _gradient, dependent=True),
+    Check(KEPT, 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="scalar",
     harmless=("squeezed", "list_returned", "other_signature"),
@@ -94,7 +94,7 @@ EXERCISE = Exercise(
         without="`F.cross_entropy` and its relatives (`F.nll_loss`, `nn.CrossEntropyLoss` …)",
         fine="`log_softmax` and `logsumexp` are fine",
     ),
-    working=r"""
+    library_equivalent=r"""
 def cross_entropy(logits, targets):
     return -torch.distributions.Categorical(logits=logits, validate_args=False).log_prob(targets).mean()
 """,

@@ -4,7 +4,7 @@ import torch
 
 from autograder.spec.compare import dtype_name, kind, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Answer, Asking, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Reply, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged, their_generator
 from autograder.spec.seeds import drawn
 
@@ -14,7 +14,7 @@ from .common import refuse, rows_of_probs
 
 def _drawn(
     student: Student, probs: torch.Tensor, start: int, num_tokens: int, generator: Kept, where: str
-) -> tuple[list[int], Answer]:
+) -> tuple[list[int], Reply]:
     """Return the ids, and the answer; scalar tensors among them are let pass, for a check of its own asks for ints."""
     answer = student.call("generate_bigram", [probs, start, num_tokens, generator], where=where)
     got, asked = answer["value"], "A list of Python ints is asked for; yours"
@@ -32,7 +32,7 @@ def _drawn(
 CHAINS = ([1, 2, 3, 4, 0], [3, 0, 4, 1, 2], [2, 2, 0, 3, 1])  # token k is followed by chain[k], with certainty
 
 
-def _certain(seed: int, *texts: tuple[int, int, int]) -> Asking:
+def _certain(seed: int, *texts: tuple[int, int, int]) -> CheckFunction:
     """Ask for texts: the number of a chain, the start id, how many tokens."""
 
     def ask(student: Student) -> None:
@@ -95,7 +95,7 @@ def _by_generator(student: Student) -> None:
         raise Wrong("Two calls with one generator give the same text: seed nothing anew, draw from it.", "seeded_anew")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
             probs = rows_of_probs(5, 5, dtype=dtype)
@@ -116,10 +116,10 @@ EXERCISE = Exercise(
         1.25,
         _certain(3, (0, 0, 7), (1, 2, 11), (2, 1, 6), (0, 4, 3), (1, 1, 2), (2, 4, 23)),
     ),
-    Check("no token, one token", 0.25, _certain(5, (0, 3, 0), (0, 2, 1), (0, 0, 0)), further=True),
+    Check("no token, one token", 0.25, _certain(5, (0, 3, 0), (0, 2, 1), (0, 0, 0)), dependent=True),
     Check("tokens as often as their probabilities say", 0.75, _shares),
-    Check("chance comes from the generator alone", 0.5, _by_generator, further=True),
-    Check("a list of ints, inputs unchanged", 0.25, _manners, further=True),
+    Check("chance comes from the generator alone", 0.5, _by_generator, dependent=True),
+    Check("a list of ints, inputs unchanged", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="list",
     harmless=("other_signature",),

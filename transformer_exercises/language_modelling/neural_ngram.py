@@ -6,7 +6,7 @@ import torch
 
 from autograder.spec.compare import kind, same_gradients, same_tensor, shape_name, shape_of, unchanged
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
 from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
 
 from ..drawing import other_sizes
@@ -48,7 +48,7 @@ class _Built:
         return answer
 
 
-def _asked(*cases: tuple[int, ...]) -> Asking:
+def _asked(*cases: tuple[int, ...]) -> CheckFunction:
     """Ask for logits: each case has the contexts' leading dimensions, and V, n, E and H."""
 
     def ask(student: Student) -> None:
@@ -99,7 +99,7 @@ def _gradient(student: Student) -> None:
             same_gradients(list(mine.values()), list(expected), [f"`{role}`" for role in mine], where)
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     built, other = _Built(student, 7, 4, 3, 5), _Built(student, 7, 4, 3, 5)
     context = some_ids(7, 6, 3)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
@@ -122,9 +122,9 @@ _leading = _asked((2, 6, 7, 5, 3, 4), (7, 5, 3, 4), (3, 1, 4, 7, 5, 3, 4), (2, 1
 EXERCISE = Exercise(
     Check("the three parts, and nothing else", 1.0, _parts),
     Check("logits with given weights", 2.0, _values),
-    Check("any number of leading dimensions", 0.75, _leading, further=True),
-    Check("gradients reach every part", 0.5, _gradient, further=True),
-    Check("float64, input unchanged, modules independent, any layout and device", 0.75, _manners, further=True),
+    Check("any number of leading dimensions", 0.75, _leading, dependent=True),
+    Check("gradients reach every part", 0.5, _gradient, dependent=True),
+    Check("float64, input unchanged, modules independent, any layout and device", 0.75, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),

@@ -45,7 +45,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for given in (normal(3, 1), normal(2, 2, dtype=torch.float64)):
         yield behaves([given], "`mean_nll`")
     yield device([normal(3)])
@@ -54,8 +54,8 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("a float gives a float", 0.4, _floats),
     Check("a tensor gives a tensor of its shape", 0.4, _tensors),
-    Check("gradients", 0.1, _gradient, further=True),
-    Check("dtype kept, inputs unchanged, any device", 0.1, _manners, further=True),
+    Check("gradients", 0.1, _gradient, dependent=True),
+    Check("dtype kept, inputs unchanged, any device", 0.1, _side_effects, dependent=True),
     takes="number",
     gives="number",
     harmless=("other_signature",),

@@ -49,7 +49,7 @@ def _gradient() -> Cases:
 
 
 @asks("sequence_log_prob")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         probs = rows_of_probs(4, 4, dtype=dtype)
         yield behaves([torch.tensor([3, 0, 1, 1, 2, 0]), probs], "`ids`, `probs`")
@@ -61,14 +61,14 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("log p(x2 .. xN given x1)", 1.25, _values),
-    Check("long and improbable texts do not underflow", 0.75, _long, further=True),
-    Check("one token: 0; an impossible step: −inf", 0.5, _edges, further=True),
-    Check("gradients", 0.25, _gradient, further=True),
-    Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _manners, further=True),
+    Check("long and improbable texts do not underflow", 0.75, _long, dependent=True),
+    Check("one token: 0; an impossible step: −inf", 0.5, _edges, dependent=True),
+    Check("gradients", 0.25, _gradient, dependent=True),
+    Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="scalar",
     harmless=("squeezed", "list_returned", "other_signature"),
-    working=r"""
+    library_equivalent=r"""
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")
 """,

@@ -30,7 +30,7 @@ def _full() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for known, dtype in (([3, 0, 2], torch.int64), ([2, 4, 1, 3], torch.int32)):
         lengths, max_len = other_lengths(known, 4)
         yield behaves([torch.tensor(lengths, dtype=dtype), max_len], "lengths")
@@ -41,7 +41,7 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("causal and padding together, for many batches", 2.5, _values),
     Check("without padding it is the causal mask", 1.0, _full),
-    Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
+    Check("inputs unchanged, on the device of `lengths`", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),

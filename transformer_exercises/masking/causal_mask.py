@@ -38,7 +38,7 @@ EXERCISE = Exercise(
         "array_returned",
         "global_generator",
     ),
-    working=r"""
+    library_equivalent=r"""
 def causal_mask(T, device=None):
     return nn.Transformer.generate_square_subsequent_mask(T, device=device).isinf()
 """,

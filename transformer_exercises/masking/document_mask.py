@@ -44,7 +44,7 @@ def _any_order() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     mixed = torch.tensor(other_ids(MIXED.tolist()))
     for ids in (mixed, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):
         yield behaves([ids], "document_ids")
@@ -56,8 +56,8 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("causal, and within each document", 1.25, _packed),
     Check("batch dimensions", 0.75, _batches),
-    Check("ids in any order and of any size", 0.5, _any_order, further=True),
-    Check("any integer type, ids unchanged, any layout and device", 0.5, _manners, further=True),
+    Check("ids in any order and of any size", 0.5, _any_order, dependent=True),
+    Check("any integer type, ids unchanged, any layout and device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),

@@ -85,7 +85,7 @@ def _precision() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     mask = _pattern(2, 4, 5)
     mask[0, 2] = True
     for given in (mask, mask[0]):
@@ -97,16 +97,16 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("values for two to five dimensions", 1.5, _values),
-    Check("masks that broadcast", 0.75, _broadcast, further=True),
+    Check("masks that broadcast", 0.75, _broadcast, dependent=True),
     Check("a fully blocked row is all zeros", 1.0, _empty),
-    Check("exactly 0 for blocked entries, whatever the scores", 1.0, _extreme, further=True),
-    Check("gradients, with fully blocked rows too", 1.0, _gradient, further=True),
-    Check("float64 stays float64, with its precision", 0.25, _precision, further=True),
-    Check("inputs unchanged, any layout and device", 0.5, _manners, further=True),
+    Check("exactly 0 for blocked entries, whatever the scores", 1.0, _extreme, dependent=True),
+    Check("gradients, with fully blocked rows too", 1.0, _gradient, dependent=True),
+    Check("float64 stays float64, with its precision", 0.25, _precision, dependent=True),
+    Check("inputs unchanged, any layout and device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("input_changed",),
-    working=r"""
+    library_equivalent=r"""
 def masked_softmax(scores, mask):
     bias = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device).masked_fill(mask, -torch.inf)
     dead = mask.all(-1, keepdim=True)

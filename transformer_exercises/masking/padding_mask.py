@@ -23,7 +23,7 @@ def _padding() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for known, dtype in (([3, 0, 2, 1, 4], torch.int64), ([3, 0, 2], torch.int32)):
         lengths, max_len = other_lengths(known, 4)
         yield behaves([torch.tensor(lengths, dtype=dtype), max_len], "lengths")
@@ -34,7 +34,7 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("True exactly at padding", 1.5, _padding),
-    Check("inputs unchanged, on the device of `lengths`", 0.5, _manners, further=True),
+    Check("inputs unchanged, on the device of `lengths`", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=(
@@ -45,7 +45,7 @@ EXERCISE = Exercise(
         "array_returned",
         "global_generator",
     ),
-    working=r"""
+    library_equivalent=r"""
 def padding_mask(lengths, max_len):
     ones = torch.ones(len(lengths), max_len, dtype=torch.long, device=lengths.device)
     return ones.cumsum(dim=1) > lengths.unsqueeze(1)

@@ -4,7 +4,7 @@ import itertools
 import random
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import generator_unchanged
 from autograder.spec.seeds import drawn
 
@@ -89,7 +89,7 @@ SIZES = ((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5), (33, 4))  # T, C
 DEFAULT = (None, 8)  # T and C are not given: their defaults are 6 and 8
 
 
-def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> Asking:
+def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> CheckFunction:
     def draw(rng: random.Random) -> tuple[int, int]:
         return rng.randint(4, 9), rng.randint(5, 11)
 
@@ -113,7 +113,7 @@ def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> Asking:
     return ask
 
 
-def _future_manners(student: Student) -> None:
+def _future_side_effects(student: Student) -> None:
     times = drawn("", lambda rng: f"{rng.randint(2, 99)} * ")
     for sums, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
         body = times + sums
@@ -134,7 +134,7 @@ EXERCISE = Exercise(
     Check("functions without gradients", 0.5, _about(NO_GRADIENTS)),
     Check("other sizes", 0.75, _about({name: (PLAIN | SINGLE_ROWS)[name] for name in CHOSEN}, SIZES)),
     Check("leaks that sleep on small inputs", 0.5, _about(ASLEEP)),
-    Check("the global random generator is left alone", 0.5, _future_manners),
+    Check("the global random generator is left alone", 0.5, _future_side_effects),
     takes="other",
     gives="bool",
     points=6,

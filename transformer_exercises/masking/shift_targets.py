@@ -30,7 +30,7 @@ def _shift() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     ids = torch.arange(12).reshape(4, 3).T
     yield behaves([torch.tensor(other_ids([[5, 7, 7, 0], [1, 2, 0, 0]]))], "ids", "when ids repeat and hold zeros")
     yield behaves([ids], "ids", "for ids that are not contiguous (a transpose)")
@@ -40,7 +40,7 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("inputs and targets, for many shapes", 1.5, _shift),
-    Check("ids unchanged, any layout and device", 0.5, _manners, further=True),
+    Check("ids unchanged, any layout and device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "global_generator"),

@@ -31,7 +31,7 @@ EXERCISE = Exercise(
     takes="number",
     gives="tensor",
     harmless=("gradient_cut_off", "single_precision", "single_precision_inside", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def sliding_window_mask(T, window):
     causal = nn.Transformer.generate_square_subsequent_mask(T).isinf()
     return causal | causal.T.roll(window - 1, dims=0).tril(-window)

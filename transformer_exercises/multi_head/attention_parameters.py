@@ -30,7 +30,7 @@ EXERCISE = Exercise(
     takes="number",
     gives="number",
     harmless=("rounded", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def attention_parameters(embed_dim, bias=True):
     module = nn.MultiheadAttention(embed_dim, 1, bias=bias, device="meta")
     return sum(p.numel() for p in module.parameters())

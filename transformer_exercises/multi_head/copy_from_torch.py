@@ -111,7 +111,7 @@ def _trainable(student: Student) -> None:
         raise Wrong("After the copying, gradients no longer reach every parameter of mine.")
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     pair = _Pair(student, 6, 3, dtype=torch.float64)
     pair.copy()
     pair.same("in float64")
@@ -125,10 +125,10 @@ def _manners(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("every weight and bias in its place", 1.5, _values),
-    Check("the same output afterwards", 1.0, _output, further=True),
-    Check("copied, not shared; theirs unchanged", 0.75, _independent, further=True),
-    Check("mine can still be trained", 0.5, _trainable, further=True),
-    Check("float64, arguments by name", 0.25, _manners, further=True),
+    Check("the same output afterwards", 1.0, _output, dependent=True),
+    Check("copied, not shared; theirs unchanged", 0.75, _independent, dependent=True),
+    Check("mine can still be trained", 0.5, _trainable, dependent=True),
+    Check("float64, arguments by name", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="other",
     harmless=("global_generator",),

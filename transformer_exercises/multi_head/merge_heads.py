@@ -36,7 +36,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     x = normal(2, 4, 3, 5)
     yield behaves([x], "x")
     yield [normal(2, 3, 4, 2, dtype=torch.float64)], "in float64"
@@ -47,13 +47,13 @@ def _manners() -> Cases:
 
 EXERCISE = Exercise(
     Check("the heads of each token side by side", 1.75, _values),
-    Check("gives back what was split", 0.5, _inverse, further=True),
-    Check("gradients", 0.25, _gradient, further=True),
-    Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
+    Check("gives back what was split", 0.5, _inverse, dependent=True),
+    Check("gradients", 0.25, _gradient, dependent=True),
+    Check("input unchanged, float64, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("global_generator",),
-    working=r"""
+    library_equivalent=r"""
 def merge_heads(x):
     return x.movedim(1, 2).flatten(2)
 """,

@@ -164,7 +164,7 @@ def _refused(student: Student) -> None:
             student.build(NAME, C, H)
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     layer, other = loaded(student, 6, 2), loaded(student, 6, 2)
     x, context, mask = normal(2, 5, 6), normal(2, 5, 6), some_mask(5, 5)
     unchanged(layer.gives(x, "", mask, context, place=3)["inputs"], [x, mask, context], "x, mask or context")
@@ -202,20 +202,20 @@ EXERCISE = Exercise(
     Check("q_proj, k_proj, v_proj, out_proj, and nothing else", 1.25, _parameters),
     Check("equals nn.MultiheadAttention with the same weights, for many sizes", 2.25, _values),
     Check("cross-attention: keys and values from the context", 0.75, _context),
-    Check("cross-attention with a context of another length", 0.5, _context_lengths, further=True),
-    Check("masks of every shape, in training and evaluation", 1.0, _mask, further=True),
+    Check("cross-attention with a context of another length", 0.5, _context_lengths, dependent=True),
+    Check("masks of every shape, in training and evaluation", 1.0, _mask, dependent=True),
     Check("causal: no earlier output moves when a later token is changed", 1.0, _causal),
-    Check("a blocked token has no influence at all", 0.5, _forbidden, further=True),
-    Check("gradients reach x, the context and every parameter", 0.75, _gradient, further=True),
+    Check("a blocked token has no influence at all", 0.5, _forbidden, dependent=True),
+    Check("gradients reach x, the context and every parameter", 0.75, _gradient, dependent=True),
     Check("a width that cannot be divided is a ValueError", 0.5, _refused),
-    Check("inputs unchanged, modules independent, float64", 0.75, _manners, further=True),
-    Check("stays on the inputs' device", 0.5, _device, further=True),
+    Check("inputs unchanged, modules independent, float64", 0.75, _side_effects, dependent=True),
+    Check("stays on the inputs' device", 0.5, _device, dependent=True),
     Check("fresh layers differ from each other", 0.25, _start),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),
     points=8,
-    working=r"""
+    library_equivalent=r"""
 class MultiHeadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads):
         super().__init__()

@@ -36,7 +36,7 @@ def _gradient() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     x = normal(2, 3, 8)
     yield behaves([x, 4], "x")
     yield [normal(2, 3, 6, dtype=torch.float64), 2], "in float64"
@@ -50,12 +50,12 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("head h holds its columns of every token", 1.75, _values),
     Check("a width that cannot be divided is a ValueError", 0.5, _refused),
-    Check("gradients", 0.25, _gradient, further=True),
-    Check("input unchanged, float64, any layout, device", 0.5, _manners, further=True),
+    Check("gradients", 0.25, _gradient, dependent=True),
+    Check("input unchanged, float64, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature", "global_generator", "error_returned", "bad_input_accepted"),
-    working=r"""
+    library_equivalent=r"""
 def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:
         raise ValueError(f"{x.shape[-1]} columns are not {num_heads} heads of one width")

@@ -107,7 +107,7 @@ def _precision() -> Cases:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype in (torch.int64, torch.int32, torch.float64):  # whatever positions are, the dtype of x is kept
         positions = torch.tensor([2, 0, 5, 1], dtype=dtype)
         yield behaves([normal(2, 4, 6), positions], "x, positions", f"for {dtype_name(positions)} positions")
@@ -120,11 +120,11 @@ def _manners() -> Cases:
 EXERCISE = Exercise(
     Check("rotates the pairs (2i, 2i+1)", 2.0, _pairs),
     Check("by the positions that are given", 1.0, _positions),
-    Check("lengths kept, scores relative", 1.0, _relative, further=True),
+    Check("lengths kept, scores relative", 1.0, _relative, dependent=True),
     Check("at rates that follow from base", 0.5, _base),
-    Check("gradients reach x", 0.5, _gradient, further=True),
-    Check("float64 stays float64", 0.5, _precision, further=True),
-    Check("inputs unchanged, device", 0.5, _manners, further=True),
+    Check("gradients reach x", 0.5, _gradient, dependent=True),
+    Check("float64 stays float64", 0.5, _precision, dependent=True),
+    Check("inputs unchanged, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("single_precision_inside", "global_generator"),

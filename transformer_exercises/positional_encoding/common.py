@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.exercise import Asking, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import CheckFunction, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import raises_error
 
 from ..drawing import other_sizes
@@ -34,7 +34,7 @@ def near(got: Any, right: tuple[torch.Tensor, torch.Tensor], what: str, where: s
     raise ValuesDiffer(f"{what} {where}: the values are only roughly right (a rounding, a rate that is a little off?).")
 
 
-def refuses_odd_widths(name: str, good: list, bad: list[list]) -> Asking:
+def refuses_odd_widths(name: str, good: list, bad: list[list]) -> CheckFunction:
     """Make a check of a ValueError where the last argument, d_model, is odd, and of none for the good arguments."""
 
     def ask(student: Student) -> None:

@@ -128,7 +128,7 @@ def _gradient(student: Student) -> None:
             same_gradients(gradients.get("inputs", []), [upstream], ["x"], where)
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     module, table, name = _learned(student, 6, 3)
     other, other_table, _ = _learned(student, 6, 3)
     x = normal(2, 4, 3)
@@ -152,10 +152,10 @@ def _manners(student: Student) -> None:
 EXERCISE = Exercise(
     Check("one parameter: a table (max_len, embed_dim)", 0.75, _parameters),
     Check("adds row t to position t", 1.25, _values),
-    Check("the same in training and evaluation", 0.25, _modes, further=True),
+    Check("the same in training and evaluation", 0.25, _modes, dependent=True),
     Check("T > max_len is a ValueError", 0.75, _too_long),
-    Check("gradients in the rows used, and in x", 0.5, _gradient, further=True),
-    Check("float64, input unchanged, device", 0.5, _manners, further=True),
+    Check("gradients in the rows used, and in x", 0.5, _gradient, dependent=True),
+    Check("float64, input unchanged, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("squeezed", "other_signature", "global_generator"),

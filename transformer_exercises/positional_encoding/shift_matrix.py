@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import a_tensor, dtype_name
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, ValuesDiffer, Wrong
 
 from ..asking import Cases, asks, behaves
 from ..drawing import other_sizes
@@ -31,7 +31,7 @@ def _moves(got: Any, args: tuple[int, int], what: str, where: str) -> None:
         raise ValuesDiffer(f"PE[p] @ M is not PE[p + k] {where}{hint}.")
 
 
-def _shifts(*cases: tuple[int, int]) -> Asking:
+def _shifts(*cases: tuple[int, int]) -> CheckFunction:
     @asks("shift_matrix", by=lambda k, d_model: (k, d_model), same=_moves)
     def ask() -> Cases:
         for known, width in cases:
@@ -43,7 +43,7 @@ def _shifts(*cases: tuple[int, int]) -> Asking:
 
 
 @asks("shift_matrix")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for k, d_model in ((*other_sizes(5), 6), (-1, 4), (0, 2)):
         yield behaves([k, d_model], "", f"for k = {k} and d_model = {d_model}")
     yield {"k": 0, "d_model": 4}, "for k = 0, with arguments given by name"
@@ -56,9 +56,9 @@ ODD = refuses_odd_widths("shift_matrix", [2, 4], [[1, 3], [2, 7], [0, 5], [-1, 1
 EXERCISE = Exercise(
     Check("moves every position by k", 2.5, FORWARD),
     Check("backwards too, and not at all for k = 0", 1.0, BACKWARD),
-    Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), further=True),
+    Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), dependent=True),
     Check("an odd d_model is a ValueError", 0.5, ODD),
-    Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
+    Check("a float32 tensor, nothing left to chance", 0.5, _side_effects, dependent=True),
     takes="number",
     gives="tensor",
     harmless=(

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Check, CheckFunction, Exercise
 
 from ..asking import Cases, asks, behaves
 from ..drawing import other_sizes
@@ -14,7 +14,7 @@ def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
     return sinusoids(positions, d_model), positions
 
 
-def _tables(*sizes: tuple[int, int]) -> Asking:
+def _tables(*sizes: tuple[int, int]) -> CheckFunction:
     @asks("sinusoidal_encoding", by=_table, same=near)
     def ask() -> Cases:
         for max_len, half in (other_sizes(n, d_model // 2) for n, d_model in sizes):
@@ -25,7 +25,7 @@ def _tables(*sizes: tuple[int, int]) -> Asking:
 
 
 @asks("sinusoidal_encoding")
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     yield behaves([other_sizes(4)[0], 6], "")
     yield behaves([other_sizes(9)[0], 2], "")
     yield {"max_len": 3, "d_model": 2}, "with arguments given by name"
@@ -37,9 +37,9 @@ ODD = refuses_odd_widths("sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3],
 
 EXERCISE = Exercise(
     Check("sines in even columns, cosines in odd ones", 2.25, VALUES),
-    Check("tables of no, one and thousands of rows", 0.5, LENGTHS, further=True),
+    Check("tables of no, one and thousands of rows", 0.5, LENGTHS, dependent=True),
     Check("an odd d_model is a ValueError", 0.75, ODD),
-    Check("a float32 tensor, nothing left to chance", 0.5, _manners, further=True),
+    Check("a float32 tensor, nothing left to chance", 0.5, _side_effects, dependent=True),
     takes="number",
     gives="tensor",
     harmless=(

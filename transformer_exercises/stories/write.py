@@ -64,7 +64,7 @@ ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
 
 
 def folders(number: str, solutions: Path) -> list[Path]:
-    """Return the folder of an assignment, if there is one. Companions read none of these files."""
+    """Return the folder of an assignment, if there is one. Optional notebooks read none of these files."""
     return [folder for folder in sorted(solutions.glob(f"{number}-*/")) if not folder.name.endswith("-further")]
 
 

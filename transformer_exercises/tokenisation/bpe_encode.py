@@ -45,11 +45,11 @@ EXERCISE = Exercise(
     Check("merges by rank, the one learned earliest first", 1.75, asked(*BY_RANK)),
     Check("each merge everywhere, until none is left", 1.25, asked(*EVERYWHERE)),
     Check("characters without a merge stay single", 0.5, asked(*SINGLE)),
-    Check("a list, the empty word, `merges` unchanged", 0.5, asked(*SHORT, changes="merges"), further=True),
+    Check("a list, the empty word, `merges` unchanged", 0.5, asked(*SHORT, changes="merges"), dependent=True),
     takes="str",
     gives="list",
     harmless=("other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 from tokenizers import models
 
 def bpe_encode(word, merges):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, ValuesDiffer, Wrong
 
 from ..asking import asks
 from ..drawing import other_letters
@@ -52,7 +52,7 @@ def _exact(got: Any, expected: Any, _: str, where: str) -> None:
         raise Wrong("The ids should be whole numbers (int).", "wrong_type")
 
 
-def _vocabularies(texts: tuple[str, ...], same: Callable[..., None]) -> Asking:
+def _vocabularies(texts: tuple[str, ...], same: Callable[..., None]) -> CheckFunction:
     return asks("build_vocab", same=same)(
         lambda: (([text], f"for the text {text!r}") for text in map(other_letters, texts))
     )
@@ -61,7 +61,7 @@ def _vocabularies(texts: tuple[str, ...], same: Callable[..., None]) -> Asking:
 EXERCISE = Exercise(
     Check("ids in the sorted order of the characters", 0.5, _vocabularies(TEXTS, _sorted)),
     Check("`itos` is the inverse of `stoi`", 0.3, _vocabularies(TEXTS, _inverse)),
-    Check("empty and short texts, a tuple of dictionaries", 0.2, _vocabularies(SHORT, _exact), further=True),
+    Check("empty and short texts, a tuple of dictionaries", 0.2, _vocabularies(SHORT, _exact), dependent=True),
     takes="str",
     gives="tuple",
     harmless=("other_signature", "global_generator"),

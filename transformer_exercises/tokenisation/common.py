@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Problem, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import CheckFunction, Problem, Student, ValuesDiffer, Wrong
 from autograder.spec.seeds import drawn
 
 from ..drawing import other_letters, replaced
@@ -37,7 +37,7 @@ class Asked:
         self.name, self.what, self.where, self.same = name, what, where, same or same_sequence
         self.others = others
 
-    def __call__(self, *cases: Any, changes: str = "") -> Asking:
+    def __call__(self, *cases: Any, changes: str = "") -> CheckFunction:
         """Ask each case, its arguments or the only one. `changes` names inputs; then compare these and types too."""
 
         def ask(student: Student) -> None:
@@ -52,7 +52,7 @@ class Asked:
 
         return ask
 
-    def refuses(self, cases: Sequence[Refusal], alike: Sequence[Refusal]) -> Asking:
+    def refuses(self, cases: Sequence[Refusal], alike: Sequence[Refusal]) -> CheckFunction:
         """Ask for a ValueError that names the culprit, and for others where another part of an input is unknown.
 
         Whoever repeats the whole input names none of its parts.

@@ -36,13 +36,13 @@ SHORT: Any = ({}, {("a",): 4}, {("a",): 4, (): 2, ("a", "b"): 1}, LOWER)
 
 EXERCISE = Exercise(
     Check("adjacent pairs, weighted by the frequency of their word", 1.0, asked(*VALUES)),
-    Check("symbols of several characters", 0.4, asked(*SYMBOLS), further=True),
-    Check("pairs that occur several times in a word", 0.4, asked(*REPEATED), further=True),
-    Check("no words, very short words, input unchanged", 0.2, asked(*SHORT, changes="words"), further=True),
+    Check("symbols of several characters", 0.4, asked(*SYMBOLS), dependent=True),
+    Check("pairs that occur several times in a word", 0.4, asked(*REPEATED), dependent=True),
+    Check("no words, very short words, input unchanged", 0.2, asked(*SHORT, changes="words"), dependent=True),
     takes="dict",
     gives="dict",
     harmless=("other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def count_pairs(words):
     pairs = defaultdict(int)
     for word in words:

@@ -24,7 +24,7 @@ SHORT: list[Any] = [([], {0: "a"}), ([7], {7: "a"}), ([], {}), ([1, 0, 2, 0], {2
 EXERCISE = Exercise(
     Check("the text that the ids stand for", 0.5, asked(*TEXTS, *ODD_TEXTS)),
     Check("an unknown id is a ValueError that names it", 0.35, asked.refuses(UNKNOWN, ALIKE)),
-    Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), further=True),
+    Check("a string, the empty list, inputs unchanged", 0.15, asked(*SHORT, changes="ids, itos"), dependent=True),
     takes="list",
     gives="str",
     harmless=("other_signature", "global_generator"),

@@ -22,7 +22,7 @@ VOCAB = reference("build_vocab")(SENTENCE)[0]
 EXERCISE = Exercise(
     Check("the id of each character", 1.0, asked((SENTENCE, VOCAB), ("banana", {"a": 0, "b": 1, "n": 2}), *TEXTS)),
     Check("an unknown character is a ValueError that names it", 0.7, asked.refuses(UNKNOWN, ALIKE)),
-    Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), further=True),
+    Check("a list of int, the empty text, `stoi` unchanged", 0.3, asked(*SHORT, changes="stoi"), dependent=True),
     takes="str",
     gives="list",
     harmless=("other_signature", "global_generator"),

@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import source_of
 
 from ..drawing import other_words
@@ -93,7 +93,7 @@ def _others(texts: dict[str, str]) -> dict[str, str]:
     return {language: other_words(text, *WORDS) for language, text in texts.items()}
 
 
-def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> Asking:
+def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> CheckFunction:
     def ask(student: Student) -> None:
         for make, texts in cases:
             with student.case():
@@ -112,8 +112,8 @@ def _empty(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("tokens per word in nine languages", 1.0, _rates(*COUNTED)),
-    Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), further=True),
-    Check("plain floats, `texts` unchanged", 0.3, _rates((make_bytes, TWO), plain=True), further=True),
+    Check("words are what white space separates", 0.5, _rates(*WHITE_SPACE), dependent=True),
+    Check("plain floats, `texts` unchanged", 0.3, _rates((make_bytes, TWO), plain=True), dependent=True),
     Check("a text without words is a ValueError", 0.2, _empty),
     takes="other",
     gives="dict",

@@ -15,17 +15,17 @@ def _cases(table: str) -> list[list[tuple[str, ...]]]:
 WHERE = "l o w e r|e r; n e w e s t|e s; b a n a n a|a n; a b c a b|a b; x a b y|a b; lo w e r|lo w; a b a b a b|b a"
 RUNS = "a a a|a a; a a a a|a a; a a a a a|a a; b a a a b|a a; a a a b a a|a a; ab ab ab|ab ab; aa aa a|aa a"
 LETTERS = "xa b|a b; a bx|a b; a bc ab c|ab c; ab a b|a b; b a|a b; . * . x *|. *; $ ( $|$ (; a ab b|a b"
-MANNERS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols, pair")
+SIDE_EFFECTS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols, pair")
 
 EXERCISE = Exercise(
     Check("every occurrence becomes one symbol", 1.0, asked(*_cases(WHERE + "; আ ম \u09be র|ম \u09be"))),
     Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
     Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
-    Check("no or one symbol, nothing to merge, a tuple", 0.25, MANNERS, further=True),
+    Check("no or one symbol, nothing to merge, a tuple", 0.25, SIDE_EFFECTS, dependent=True),
     takes="tuple",
     gives="tuple",
     harmless=("other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def merge_pair(symbols, pair):
     merged, i = (), 0
     while i < len(symbols):

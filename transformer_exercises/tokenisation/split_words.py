@@ -33,12 +33,12 @@ EXERCISE = Exercise(
     Check("combining marks stay with their word", 1.5, asked(*MARKS)),
     Check("signs and emoji belong to words", 0.5, asked(*SIGNS)),
     Check("white space of every kind", 0.5, asked(*WHITE_SPACE)),
-    Check("a list, also of empty and very short texts", 0.25, asked(*SHORT, changes="text"), further=True),
+    Check("a list, also of empty and very short texts", 0.25, asked(*SHORT, changes="text"), dependent=True),
     takes="str",
     gives="list",
     harmless=("other_signature", "global_generator"),
     points=4,
-    working=r"""
+    library_equivalent=r"""
 from tokenizers import Regex, pre_tokenizers
 
 def split_words(text):

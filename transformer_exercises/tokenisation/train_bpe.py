@@ -28,14 +28,14 @@ GROWING = (
 )
 
 ENDS: Any = ((of(abc=2, ab=1), 10), (LOWER, 0), ({}, 3), (of(a=4, b=2), 2), (of(a=3, banana=1), 50), (of(ab=1), 1))
-MANNERS = asked((LOWER, 3), (of(ab=2, abc=3), 1), changes="words")
+SIDE_EFFECTS = asked((LOWER, 3), (of(ab=2, abc=3), 1), changes="words")
 
 EXERCISE = Exercise(
     Check("the most frequent pair first", 2.0, asked(*FREQUENT)),
     Check("ties go to the lexicographically smallest pair", 1.5, asked(*TIES)),
     Check("merges build on earlier merges", 1.0, asked(*GROWING)),
     Check("stops early, no merges, no words", 1.0, asked(*ENDS)),
-    Check("a list of tuples, input unchanged", 0.5, MANNERS, further=True),
+    Check("a list of tuples, input unchanged", 0.5, SIDE_EFFECTS, dependent=True),
     takes="dict",
     gives="list",
     harmless=("other_signature", "global_generator"),

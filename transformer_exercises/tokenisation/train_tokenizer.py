@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 from autograder.spec.course import reference
-from autograder.spec.exercise import Asking, Check, Exercise, Student, Wrong
+from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
 
 from ..drawing import other_letters
 
@@ -111,11 +111,13 @@ def _tokens_of_ours(*halves: tuple[str, ...]) -> list[int]:
     return [sum(len(tokenizer.encode(text).ids) for text in part) for part in halves]
 
 
-def _returns(training: list[str], vocab_size: int, where: str, *probes: list[str], strict: bool = False) -> Asking:
+def _returns(
+    training: list[str], vocab_size: int, where: str, *probes: list[str], strict: bool = False
+) -> CheckFunction:
     def ask(student: Student) -> None:
-        others, *further = other_letters([training, *probes])
+        others, *rest = other_letters([training, *probes])
         tokenizer = _trained(student, others, vocab_size, where, strict)
-        for texts in further:
+        for texts in rest:
             with student.case():
                 _comes_back(student, tokenizer, texts)
 
@@ -159,7 +161,7 @@ EXERCISE = Exercise(
     takes="other",
     gives="list",
     harmless=("other_signature", "global_generator"),
-    working=r"""
+    library_equivalent=r"""
 def train_tokenizer(texts, vocab_size):
     from tokenizers import ByteLevelBPETokenizer, Tokenizer
 

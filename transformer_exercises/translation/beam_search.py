@@ -9,7 +9,7 @@ from autograder.spec.inputs import raises_error
 
 from ..asking import Asked, Cases, Further, asks
 from ..drawing import other_ids, shuffled
-from .common import SCRIPTED, Facts, decodes, ids_differ, manners, scripted
+from .common import SCRIPTED, Facts, decodes, ids_differ, scripted, side_effects
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
 # Its logits are the logarithms, shifted from position to position, which means nothing once the softmax is taken.
@@ -180,9 +180,9 @@ def _refused(student: Student, asked: Asked) -> None:
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     source = torch.tensor([[15, 15, 12, 8]])
-    yield from manners((9, 1, 2, 0.5, 175), source, SCRIPTED, beam_size=2, max_len=10, length_penalty=0.6)
+    yield from side_effects((9, 1, 2, 0.5, 175), source, SCRIPTED, beam_size=2, max_len=10, length_penalty=0.6)
     yield _refused
 
 
@@ -191,9 +191,9 @@ EXERCISE = Exercise(
     Check("finds sentences that greedy decoding misses", 2.5, _finds),
     Check("finished beams are kept", 1.5, _finished),
     Check("the length penalty", 1.25, _penalty),
-    Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, further=True),
-    Check("long sentences, and more beams than tokens", 0.5, _extremes, further=True),
-    Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _manners, further=True),
+    Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _limits, dependent=True),
+    Check("long sentences, and more beams than tokens", 0.5, _extremes, dependent=True),
+    Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _side_effects, dependent=True),
     takes="other",
     gives="list",
     harmless=("bad_input_accepted",),

@@ -2,7 +2,7 @@
 
 import itertools
 
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Check, CheckFunction, Exercise
 from autograder.spec.inputs import normal
 
 from ..asking import Cases, Further, asks, refuses
@@ -30,7 +30,7 @@ def _score(hypotheses: Sentences, references: Sentences, where: str) -> Further:
     return gives_float([hypotheses, references], "The score", where, 1e-6)
 
 
-def _split(*rows: tuple[str, str, str]) -> Asking:
+def _split(*rows: tuple[str, str, str]) -> CheckFunction:
     """Make a check of rows of texts: sentences with strokes between them, or "-" for none at all."""
 
     def sentences(text: str) -> Sentences:
@@ -115,7 +115,7 @@ _nothing = _split(
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     sentence = _sentence(7)
     yield _score([_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences")
     ours, theirs = [_sentence(6), _sentence(7)], [_sentence(6), _sentence(5)]
@@ -131,7 +131,7 @@ EXERCISE = Exercise(
     Check("the brevity penalty, over the corpus", 1.0, _brevity),
     Check("smoothing, as sacrebleu does it", 1.0, _smoothing),
     Check("nothing matches, short and empty sentences", 0.75, _nothing),
-    Check("lists unchanged, unequal numbers refused", 0.5, _manners, further=True),
+    Check("lists unchanged, unequal numbers refused", 0.5, _side_effects, dependent=True),
     takes="list",
     gives="number",
     harmless=("global_generator", "error_returned", "bad_input_accepted"),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind, unchanged
-from autograder.spec.exercise import Answer, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Kept, Reply, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import define_in_judge, device_is_kept, generator_unchanged, in_parts, note_rounded
 from autograder.spec.seeds import drawn
 
@@ -144,7 +144,7 @@ def decodes(
     training: bool = False,
     code: str = "",
     right: Any = None,
-    then: Callable[[Student, Answer, Kept, Any], None] = lambda *_: None,
+    then: Callable[[Student, Reply, Kept, Any], None] = lambda *_: None,
     **named: Any,
 ) -> Further:
     """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
@@ -167,10 +167,10 @@ def decodes(
     return ask
 
 
-def manners(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[Further]:
+def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[Further]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
-    def stays(training: bool, student: Student, answer: Answer, notes: Kept, _: Any) -> None:
+    def stays(training: bool, student: Student, answer: Reply, notes: Kept, _: Any) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         generator_unchanged(answer)
         if noted(student, notes, "mode") != training:

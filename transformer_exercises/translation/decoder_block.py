@@ -9,13 +9,13 @@ from torch import nn
 
 from autograder.spec import inputs
 from autograder.spec.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
-from autograder.spec.course import given
-from autograder.spec.exercise import Answer, Check, Exercise, Student, Wrong
+from autograder.spec.course import provided
+from autograder.spec.exercise import Check, Exercise, Reply, Student, Wrong
 from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
 
 from ..drawing import other_block
 
-for_torch = given("for_torch", __name__)
+for_torch = provided("for_torch", __name__)
 Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")
@@ -94,7 +94,7 @@ class _Block:
         masks = {"tgt_mask": for_torch(mask, x, x, self.H), "memory_mask": for_torch(memory_mask, x, memory, self.H)}
         return torch.func.functional_call(self.torchs, state, (x, memory), masks)
 
-    def agrees(self, where: str, *args: torch.Tensor, named: dict[str, Any] | None = None, **options: Any) -> Answer:
+    def agrees(self, where: str, *args: torch.Tensor, named: dict[str, Any] | None = None, **options: Any) -> Reply:
         """Call it, and compare its output with PyTorch's."""
         answer = self.student.call(self.module, list(args), named, where, **options)
         same_output(answer["value"], self.right(self.state, *args, **(named or {})), where)
@@ -225,7 +225,7 @@ def _gradient(student: Student) -> None:
             _Block(student, 8, 2, 5, dtype=dtype).has_gradients(where, x, memory, *passed)
 
 
-def _manners(student: Student) -> None:
+def _side_effects(student: Student) -> None:
     x, memory, masks = normal(2, 5, 6), normal(2, 3, 6), (future(5), some_mask(2, 1, 1, 3))
     with student.case():
         block, other = _Block(student, 6, 2, 9), _Block(student, 6, 2, 9)
@@ -253,12 +253,12 @@ def _manners(student: Student) -> None:
 EXERCISE = Exercise(
     Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _parts),
     Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _values),
-    Check("mask for self-attention, memory_mask for cross-attention", 1.5, _masks, further=True),
+    Check("mask for self-attention, memory_mask for cross-attention", 1.5, _masks, dependent=True),
     Check("nothing leaks from later tokens or from padding", 0.75, _leaks),
     Check("dropout acts on the three parts, not on x", 0.5, _dropout),
-    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, further=True),
-    Check("gradients reach x, memory and every parameter", 0.75, _gradient, further=True),
-    Check("inputs unchanged, blocks independent, float64, device", 0.5, _manners, further=True),
+    Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, dependent=True),
+    Check("gradients reach x, memory and every parameter", 0.75, _gradient, dependent=True),
+    Check("inputs unchanged, blocks independent, float64, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),

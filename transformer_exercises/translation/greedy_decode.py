@@ -5,12 +5,12 @@ from typing import Any
 import torch
 
 from autograder.spec.compare import kind
-from autograder.spec.exercise import Answer, Check, Exercise, Kept, Student, ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, Exercise, Kept, Reply, Student, ValuesDiffer, Wrong
 from autograder.spec.inputs import normal
 from autograder.spec.seeds import drawn
 
 from ..asking import Cases, asks
-from .common import decodes, ids_differ, manners, noted
+from .common import decodes, ids_differ, noted, side_effects
 
 
 def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
@@ -69,7 +69,7 @@ def _other_ids() -> Cases:
         yield decodes((V, bos_id, eos_id, 1.0, 2), source, f"with bos_id = {bos_id} and eos_id = {eos_id}", max_len=15)
 
 
-def _stopped(student: Student, _: Answer, notes: Kept, right: list[list[int]]) -> None:
+def _stopped(student: Student, _: Reply, notes: Kept, right: list[list[int]]) -> None:
     if noted(student, notes, "calls") > sum(len(row) + 1 for row in right):
         raise Wrong("The model is asked again although all rows have ended: stop decoding then.", "never_stops")
 
@@ -80,14 +80,14 @@ def _stops() -> Cases:
         yield decodes(args, _source(B, 3), f"for {B} rows, with max_len = 60", max_len=60, then=_stopped)
 
 
-def _no_graphs(student: Student, _: Answer, notes: Kept, right: list[list[int]]) -> None:
+def _no_graphs(student: Student, _: Reply, notes: Kept, right: list[list[int]]) -> None:
     if noted(student, notes, "graphs"):
         raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
 
 @asked
-def _manners() -> Cases:
-    yield from manners((9, 1, 2, 1.0, 4), _source(4, 3), max_len=12)
+def _side_effects() -> Cases:
+    yield from side_effects((9, 1, 2, 1.0, 4), _source(4, 3), max_len=12)
     yield decodes((9, 1, 2, 1.0, 4), _source(4, 3), "for four rows", max_len=12, then=_no_graphs)
 
 
@@ -95,9 +95,9 @@ EXERCISE = Exercise(
     Check("one sentence, the likeliest token each time", 1.0, _one),
     Check("many rows, each up to its own end", 1.25, _rows),
     Check("at most max_len new tokens", 0.75, _max_len),
-    Check("any bos_id and eos_id", 0.5, _other_ids, further=True),
+    Check("any bos_id and eos_id", 0.5, _other_ids, dependent=True),
     Check("stops when all rows have ended", 0.25, _stops),
-    Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _manners, further=True),
+    Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="list",
 )

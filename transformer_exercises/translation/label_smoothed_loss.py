@@ -78,7 +78,7 @@ _outside = asked(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}
 
 
 @asked
-def _manners() -> Cases:
+def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         yield behaves(_padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
     turned = normal(6, 3, 5).permute(1, 2, 0), _targets(5, 3, V=6, pads=0.4).mT
@@ -100,15 +100,15 @@ def _refusals() -> Cases:
 EXERCISE = Exercise(
     Check("equals PyTorch's, for any shape and smoothing", 1.25, _values),
     Check("padding is left out, of the sum and of the mean", 1.0, _padding),
-    Check("stable for large logits", 0.5, _extremes, further=True),
-    Check("gradients, none at padding", 0.5, _gradient, further=True),
-    Check("a pad_id outside the vocabulary", 0.25, _outside, further=True),
-    Check("inputs unchanged, float64, any layout and device", 0.25, _manners, further=True),
+    Check("stable for large logits", 0.5, _extremes, dependent=True),
+    Check("gradients, none at padding", 0.5, _gradient, dependent=True),
+    Check("a pad_id outside the vocabulary", 0.25, _outside, dependent=True),
+    Check("inputs unchanged, float64, any layout and device", 0.25, _side_effects, dependent=True),
     Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
     takes="tensor",
     gives="scalar",
     harmless=("double_precision", "squeezed", "python_number", "list_returned"),
-    working=r"""
+    library_equivalent=r"""
 def label_smoothed_loss(logits, targets, smoothing, pad_id):
     if smoothing < 0 or smoothing > 1:
         raise ValueError("smoothing must be from 0 to 1")

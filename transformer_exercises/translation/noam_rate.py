@@ -2,7 +2,7 @@
 
 from itertools import starmap
 
-from autograder.spec.exercise import Asking, Check, Exercise
+from autograder.spec.exercise import Check, CheckFunction, Exercise
 
 from ..asking import Cases, Further, asks, refuses
 from ..drawing import other_sizes
@@ -15,7 +15,7 @@ def _rate(*args: int) -> Further:
     return gives_float([*args], "The rate", "at step {} with d_model = {} and warmup = {}".format(*args))
 
 
-def _at(*steps: int) -> Asking:
+def _at(*steps: int) -> CheckFunction:
     return asked(
         lambda: (
             _rate(step, d_model, warmup)
@@ -43,7 +43,7 @@ def _refusals() -> Cases:
 EXERCISE = Exercise(
     Check("the warm-up, a straight line", 0.75, _at(1, 2, 3, 17)),
     Check("the peak and the decay after it", 0.75, _at()),
-    Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, further=True),
+    Check("warmup of 1, very many steps, arguments by name", 0.25, _edges, dependent=True),
     Check("a step below 1 is a ValueError", 0.25, _refusals),
     takes="number",
     gives="number",

@@ -1,4 +1,4 @@
-"""Merge two catalogued versions into one program, if they change different places of the reference."""
+"""Merge two catalogued variants into one program, if they change different places of the reference."""
 
 import difflib
 import functools
@@ -9,25 +9,27 @@ from ...spec.common_mistakes import COMMON_MISTAKES, CommonMistake
 from ...spec.course import exercise
 
 WORDS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
-MOST = 0.5  # share of the reference; a version that changes more is another answer, not an edit of this one
+MOST = 0.5  # share of the reference; a variant that changes more is another answer, not an edit of this one
 
 Change = tuple[int, int, tuple[str, ...]]  # start and end in the reference's words, and the words there instead
 
 
 def composed(name: str, one: str, other: str) -> str | None:
-    """Return the reference of an exercise with the changes of two versions; None if they conflict."""
+    """Return the reference of an exercise with the changes of two variants; None if they conflict."""
     for first, slip in ((one, other), (other, one)):  # a slip can be made from any program, so it is applied last
-        if made := _slips(name).get(slip):
-            return _slipped(name, first, *made)
+        if made := _common_mistakes(name).get(slip):
+            return _with_common_mistake(name, first, *made)
     reference = _words(exercise(name).source)
-    mine, theirs = _changes(name, one), _changes(name, other)
-    if mine is None or theirs is None:
+    one_changes, other_changes = _changes(name, one), _changes(name, other)
+    if one_changes is None or other_changes is None:
         return None
-    if _lines(reference, mine) & _lines(reference, theirs):  # two changes of one line can make any other program of it
+    if _lines(reference, one_changes) & _lines(
+        reference, other_changes
+    ):  # two changes of one line can make any other program of it
         return None
     result: list[str] = []
     place = 0
-    for start, end, words in sorted((*mine, *theirs)):
+    for start, end, words in sorted((*one_changes, *other_changes)):
         result += [*reference[place:start], *words]
         place = end
     source = "".join([*result, *reference[place:]])
@@ -46,21 +48,21 @@ def _words(source: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=2048)
-def _changes(name: str, version: str) -> tuple[Change, ...] | None:
-    """Return a version's changes of the reference; None if it changes most of it."""
-    mine, theirs = _words(exercise(name).source), _words(version)
-    shorter = min(len(mine), len(theirs))
-    before = next((i for i in range(shorter) if mine[i] != theirs[i]), shorter)
-    after = next((i for i in range(shorter - before) if mine[-1 - i] != theirs[-1 - i]), shorter - before)
-    old, new = mine[before : len(mine) - after], theirs[before : len(theirs) - after]
+def _changes(name: str, variant: str) -> tuple[Change, ...] | None:
+    """Return a variant's changes of the reference; None if it changes most of it."""
+    reference, changed = _words(exercise(name).source), _words(variant)
+    shorter = min(len(reference), len(changed))
+    before = next((i for i in range(shorter) if reference[i] != changed[i]), shorter)
+    after = next((i for i in range(shorter - before) if reference[-1 - i] != changed[-1 - i]), shorter - before)
+    old, new = reference[before : len(reference) - after], changed[before : len(changed) - after]
     steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     found = tuple((before + a, before + b, new[c:d]) for step, a, b, c, d in steps if step != "equal")
-    return found if sum(end - start for start, end, _ in found) <= MOST * len(mine) else None
+    return found if sum(end - start for start, end, _ in found) <= MOST * len(reference) else None
 
 
 @functools.cache
-def _slips(name: str) -> dict[str, tuple[type[CommonMistake], int]]:
-    """Return the slips made from the reference, by source: the slip, and the version's number among its own."""
+def _common_mistakes(name: str) -> dict[str, tuple[type[CommonMistake], int]]:
+    """Return the slips made from the reference, by source: the slip, and the variant's number among its own."""
     declared = exercise(name)
     return {
         source: (slip, number)
@@ -69,8 +71,8 @@ def _slips(name: str) -> dict[str, tuple[type[CommonMistake], int]]:
     }
 
 
-def _slipped(name: str, source: str, slip: type[CommonMistake], number: int) -> str | None:
+def _with_common_mistake(name: str, source: str, slip: type[CommonMistake], number: int) -> str | None:
     declared = exercise(name)
-    made = declared.slipped(slip, source)
-    known = sum(other is slip for other, _ in _slips(name).values())
+    made = declared.with_common_mistake(slip, source)
+    known = sum(other is slip for other, _ in _common_mistakes(name).values())
     return made[number] if len(made) == known else None

@@ -1,9 +1,9 @@
 """Compute cache keys for results about an exercise: from the sources that decide them, and from the software that runs.
 
 A *source key* is a hash of every module that decides what a catalogued version answers (the import closure of
-`signatures` and of the exercise's module) and of the parts of the solution notebook that these read. It does not depend
-on the interpreter, the processor or installed versions, so a course's shipped results are valid wherever it runs. A
-*run key* adds these, for results that a machine keeps for itself.
+`fingerprints` and of the exercise's module) and of the parts of the solution notebook that these read. It does not
+depend on the interpreter, the processor or installed versions, so a course's shipped results are valid wherever it
+runs. A *run key* adds these, for results that a machine keeps for itself.
 """
 
 import functools
@@ -22,8 +22,13 @@ from pathlib import Path
 from ...spec import course
 
 PACKAGE = Path(__file__).parents[2]
-DECIDING = Path(__file__).with_name("signatures.py")  # with everything it imports
-MANNER = ("further", "takes", "gives", "harmless")  # keyword arguments left out: answers do not depend on them
+DECIDING = Path(__file__).with_name("fingerprints.py")  # with everything it imports
+IGNORED_ARGUMENTS = (
+    "dependent",
+    "takes",
+    "gives",
+    "harmless",
+)  # keyword arguments left out: answers do not depend on them
 STATEMENT_ENDS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 DISTRIBUTIONS = ("torch", "numpy", "tokenizers", "transformers")
 IMPORT = re.compile(
@@ -32,21 +37,21 @@ IMPORT = re.compile(
 
 
 @functools.cache
-def exercise_key(name: str) -> str:
+def semantic_hash(name: str) -> str:
     """Return the source key of an exercise; it depends on all that decides answers, not on prose or the catalogue."""
     exercise = course.exercise(name)
     notebook = exercise.notebook
     parts = []
     for path in closure([DECIDING, *course.exercise_files(name)]):
-        parts += [_name(path), plain(read(path), MANNER if path.is_relative_to(course.home()) else ())]
-    parts += [course.course().imports, plain(course.given_in(notebook))]
+        parts += [_name(path), plain(read(path), IGNORED_ARGUMENTS if path.is_relative_to(course.home()) else ())]
+    parts += [course.course().imports, plain(course.provided_code_in(notebook))]
     parts += [plain(other.source) for other in course.exercises(notebook)]
-    parts += [plain(text) for other, text in course.right_versions(notebook).items() if other != name]
+    parts += [plain(text) for other, text in course.right_programs(notebook).items() if other != name]
     return _hash(parts)
 
 
 @functools.cache
-def letter_key(name: str, modules: tuple[str, ...] = ()) -> str:
+def exact_text_hash(name: str, modules: tuple[str, ...] = ()) -> str:
     """Return a source key of the exact text of the same files, catalogue and comments included, without parsing.
 
     Who knows the closure's names (`deciding_modules`) passes them: as long as no text has changed, none has either.

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...spec.catalogue import GRADES, MISCONCEPTION, MISSED, SLIP
+from ...spec.catalogue import FUNDAMENTAL, MINOR, MISCONCEPTION, SEVERITIES
 from ...spec.course import exercise, root
 from ...spec.exercise import Exercise
 from ..formatting import number
 
 if TYPE_CHECKING:
-    from .signatures import Signatures  # needs torch, which commands that mark nothing do not
+    from .fingerprints import Fingerprints  # needs torch, which commands that mark nothing do not
 
 FILE = "costs.toml"
 NOTHING_SAVED = 1.0  # a share that costs everything, so that the lines alone decide
@@ -41,18 +41,18 @@ class Costs:
     misconception: float = 0.5
     single: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
 
-    def of(self, name: str, mistake: str, grade: str) -> float:
+    def of(self, name: str, mistake: str, severity: str) -> float:
         """Return the share of its points that an exercise loses by a mistake if all else is right."""
         said = self.single.get(name, {}).get(mistake)
         if isinstance(said, float):
             return said
-        shares = {SLIP: self.slip, MISSED: NOTHING_SAVED}
-        return shares.get(self.severity(name, mistake, grade), self.misconception)
+        shares = {MINOR: self.slip, FUNDAMENTAL: NOTHING_SAVED}
+        return shares.get(self.severity(name, mistake, severity), self.misconception)
 
-    def severity(self, name: str, mistake: str, grade: str) -> str:
+    def severity(self, name: str, mistake: str, severity: str) -> str:
         """Return how grave a mistake is: as the file says, else as the exercise does, whatever it costs."""
         said = self.single.get(name, {}).get(mistake)
-        return said if isinstance(said, str) else grade or MISCONCEPTION
+        return said if isinstance(said, str) else severity or MISCONCEPTION
 
 
 @functools.cache
@@ -71,16 +71,19 @@ def read(text: str, path: Path = Path(FILE)) -> Costs:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CostsError(f"{path} cannot be read: {error}") from None
-    shares = {grade: _share(said.pop(grade, getattr(Costs, grade)), grade, path) for grade in (SLIP, MISCONCEPTION)}
-    if shares[SLIP] > shares[MISCONCEPTION]:
+    shares = {
+        severity: _share(said.pop(severity, getattr(Costs, severity)), severity, path)
+        for severity in (MINOR, MISCONCEPTION)
+    }
+    if shares[MINOR] > shares[MISCONCEPTION]:
         raise CostsError(f"{path}: a slip costs more than a misconception")
     single = {name: _single(name, entries, path) for name, entries in said.items()}
-    return Costs(shares[SLIP], shares[MISCONCEPTION], single)
+    return Costs(shares[MINOR], shares[MISCONCEPTION], single)
 
 
 def _single(name: str, entries: Any, path: Path) -> dict[str, str | float]:
     if not isinstance(entries, dict):
-        raise CostsError(f"{path}: {name!r} is none of {SLIP}, {MISCONCEPTION} and [the name of an exercise]")
+        raise CostsError(f"{path}: {name!r} is none of {MINOR}, {MISCONCEPTION} and [the name of an exercise]")
     try:
         known = exercise(name).sentences
     except ValueError as error:
@@ -88,7 +91,7 @@ def _single(name: str, entries: Any, path: Path) -> dict[str, str | float]:
     for mistake in entries:
         if mistake not in known:
             raise CostsError(f"{path}: {name} has no catalogued mistake {mistake!r}: see `autograder mistakes {name}`")
-    return {m: said if said in GRADES else _share(said, f"{name}.{m}", path) for m, said in entries.items()}
+    return {m: said if said in SEVERITIES else _share(said, f"{name}.{m}", path) for m, said in entries.items()}
 
 
 def _share(said: Any, what: str, path: Path) -> float:
@@ -97,12 +100,12 @@ def _share(said: Any, what: str, path: Path) -> float:
     return float(said)
 
 
-def cost(exercise: Exercise, signatures: Signatures, version: int) -> float:
-    """Return the share of the points that a catalogued version costs by itself, at most the lines that it fails."""
+def cost(exercise: Exercise, fingerprints: Fingerprints, variant: int) -> float:
+    """Return the share of the points that a catalogued variant costs by itself, at most the lines that it fails."""
     weights = [check.weight for check in exercise.checks]
-    failed = sum(weight for weight, wrong in zip(weights, signatures.failed[version], strict=True) if wrong)
-    name = signatures.names[version]
-    return min(costs().of(exercise.name, name, exercise.grades.get(name, "")), failed / sum(weights))
+    failed = sum(weight for weight, wrong in zip(weights, fingerprints.failed[variant], strict=True) if wrong)
+    name = fingerprints.names[variant]
+    return min(costs().of(exercise.name, name, exercise.severities.get(name, "")), failed / sum(weights))
 
 
 def by_costs(points: float, shares: Sequence[float]) -> float:
@@ -113,10 +116,10 @@ def by_costs(points: float, shares: Sequence[float]) -> float:
 def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares: Sequence[float]) -> str:
     """Return the sentence that tells the student what these mistakes cost."""
     points = exercise.points
-    severities = [costs().severity(exercise.name, name, exercise.grades.get(name, "")) for name in mistakes]
-    grades = [f"a {SLIP if severity == SLIP else MISCONCEPTION}" for severity in severities]
+    severities = [costs().severity(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
+    kinds = [f"a {MINOR if severity == MINOR else MISCONCEPTION}" for severity in severities]
     lost = f"{number(points - earned)} of {number(points)} points"
-    if len(grades) == 1:
-        return f"This is {grades[0]} in an answer that is right otherwise: it costs {lost}."
-    each = " and ".join(f"{grade} ({number(points * share)})" for grade, share in zip(grades, shares, strict=True))
+    if len(kinds) == 1:
+        return f"This is {kinds[0]} in an answer that is right otherwise: it costs {lost}."
+    each = " and ".join(f"{kind} ({number(points * share)})" for kind, share in zip(kinds, shares, strict=True))
     return f"These are {each} in an answer that is right otherwise: together they cost {lost}."

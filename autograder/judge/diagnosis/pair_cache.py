@@ -19,32 +19,32 @@ import platformdirs
 from ...spec.exercise import Exercise
 from . import keys, pairs
 from .behaviour import alike, packed
-from .pairs import Pair, StudentAnswers
-from .signatures import Signatures
+from .fingerprints import Fingerprints
+from .pairs import Pair, StudentReplies
 
 log = logging.getLogger(__name__)
 
 
 def explaining_pairs(
-    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
+    exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair]:
     """Return the pairs that explain these answers, from the cache or by a new search."""
     entry: dict[str, Any] = {
-        "failed": {title: packed(one) for title, one in mine.sketches.items()},
-        "passed": sorted(mine.passed),
+        "failed": {title: packed(one) for title, one in actual.hashes.items()},
+        "passed": sorted(actual.passed),
     }
     place = home(exercise.name)
     path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
-    if (kept := _read(path, len(signatures.versions))) is not None:
+    if (kept := _read(path, len(fingerprints.variants))) is not None:
         return list(kept["pairs"])
     for other in sorted(place.glob("*.json")):
-        kept = _read(other, len(signatures.versions))
+        kept = _read(other, len(fingerprints.variants))
         if kept is not None and kept["passed"] == entry["passed"] and alike(kept["failed"], entry["failed"]):
             if not kept["pairs"]:  # the same answers up to rounding had no explanation
                 return []
-            first = [*(pair.versions for pair in kept["pairs"]), *first]
+            first = [*(pair.variants for pair in kept["pairs"]), *first]
             break
-    found = pairs.search(exercise, signatures, mine, first)
+    found = pairs.search(exercise, fingerprints, actual, first)
     if found is not None:
         _write(path, entry | {"pairs": [asdict(pair) for pair in found]})
     return found or []
@@ -52,16 +52,16 @@ def explaining_pairs(
 
 def home(name: str) -> Path:
     """Return the folder of the entries that are valid for an exercise in its present state."""
-    key = keys.run_key(keys.letter_key(name) + keys.module_key(Path(__file__)))
+    key = keys.run_key(keys.exact_text_hash(name) + keys.module_key(Path(__file__)))
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
 
 
-def _read(path: Path, versions: int) -> dict[str, Any] | None:
+def _read(path: Path, variants: int) -> dict[str, Any] | None:
     """Return an entry, with its pairs; None if it is missing or malformed."""
     try:
         entry = json.loads(path.read_text("utf-8"))
         found = [pairs.read(pair) for pair in entry["pairs"]]
-        fits = all(0 <= version < versions for pair in found for version in pair.versions)
+        fits = all(0 <= variant < variants for pair in found for variant in pair.variants)
         fits = fits and isinstance(entry["failed"], dict) and isinstance(entry["passed"], list)
         return entry | {"pairs": found} if fits else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

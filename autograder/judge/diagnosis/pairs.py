@@ -1,9 +1,9 @@
-"""Search for two mistakes at once: if no single catalogued version explains an answer, run programs that combine two.
+"""Search for two mistakes at once: if no single catalogued variant explains an answer, run programs that combine two.
 
-The signatures of the two single versions decide which pairs run first. A wrong pair is dropped at its first reply that
-differs from the student's. A search ends after a fixed effort, not after a fixed time, so that a diagnosis does not
-depend on the machine. It runs in a process of its own, with limits of time and memory, because nobody has seen these
-programs run.
+The fingerprints of the two single variants decide which pairs run first. A wrong pair is dropped at its first reply
+that differs from the student's. A search ends after a fixed effort, not after a fixed time, so that a diagnosis does
+not depend on the machine. It runs in a process of its own, with limits of time and memory, because nobody has seen
+these programs run.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from ...spec.catalogue import MISSED, SLIP
+from ...spec.catalogue import FUNDAMENTAL, MINOR
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.wire import Packet, is_tensor
 from ..run_check import run_check, student_with_answer
-from ..student import Answer, Record, Send, Student, agree
+from ..student import RecordedReplies, Reply, Send, Student, agree
 from .compose import composed
-from .signatures import Signatures
-from .sketch import Sketch
+from .fingerprints import Fingerprints
+from .reply_hash import ReplyHash
 
 EFFORT = 450_000  # function calls that a search for one answer may take: about half a CPU second
 PRICED = 9  # programs run to estimate how many calls a question takes
@@ -44,70 +44,70 @@ Errors = list[tuple[str, str]]  # types and messages, in order
 
 @dataclass(frozen=True)
 class Pair:
-    """Two versions whose merged program answers every check as the student did, with its errors by check."""
+    """Two variants whose merged program answers every check as the student did, with its errors by check."""
 
-    versions: tuple[int, int]
+    variants: tuple[int, int]
     errors: dict[str, Errors]
 
 
 @dataclass(frozen=True)
-class StudentAnswers:
+class StudentReplies:
     """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
 
-    record: Record
-    sketches: dict[str, Sketch]
+    replies: RecordedReplies
+    hashes: dict[str, ReplyHash]
     passed: tuple[str, ...]
 
 
 def search(
-    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
+    exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair] | None:
     """Return the pairs, each of different mistakes, whose merged programs answer as the student did.
 
     `first` are run first. Several pairs mean that the answers do not tell which it is. None means that the search did
     not finish.
     """
-    problems = [problem for answers in mine.record.values() for problem in _problems(answers)]
+    problems = [problem for answers in actual.replies.values() for problem in _problems(answers)]
     if not hasattr(os, "fork") or any(problem.get("kind") in ("time", "died") for problem in problems):
         return []  # no program that runs here times out or ends its process
-    found = _in_fork(lambda: _search(exercise, signatures, mine, first))
+    found = _in_fork(lambda: _search(exercise, fingerprints, actual, first))
     return None if found is None else [read(pair) for pair in found]
 
 
 def read(said: Any) -> Pair:
     """Return a pair parsed from JSON data. Raises ValueError, TypeError or KeyError if it is malformed."""
-    one, other = map(int, said["versions"])
+    one, other = map(int, said["variants"])
     texts = {str(title): [(str(kind), str(text)) for kind, text in each] for title, each in said["errors"].items()}
     return Pair((one, other), texts)
 
 
-def errors(answers: list[Answer]) -> Iterator[tuple[str, str]]:
+def errors(answers: list[Reply]) -> Iterator[tuple[str, str]]:
     """Yield the type and the message of each error among these answers, in order."""
     for problem in _problems(answers):
         if problem.get("kind") == "raised":
             yield str(problem.get("type")), str(problem.get("text"))
 
 
-def _problems(answers: list[Answer]) -> Iterator[dict[str, Any]]:
+def _problems(answers: list[Reply]) -> Iterator[dict[str, Any]]:
     found = (answer.get("problem") for answer in answers if isinstance(answer, dict))
     return (problem for problem in found if isinstance(problem, dict))
 
 
 def _search(
-    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]]
+    exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies, first: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     seen: set[frozenset[str]] = set()
     tried: set[str] = set()
-    comparison = _Comparison(exercise, mine)
+    comparison = _Comparison(exercise, actual)
     most: float = EFFORT
-    for one, other in (*first, *ordered(exercise, signatures, mine)):
+    for one, other in (*first, *ordered(exercise, fingerprints, actual)):
         if comparison.effort >= most:
             break
-        names = frozenset({signatures.names[one], signatures.names[other]})
+        names = frozenset({fingerprints.names[one], fingerprints.names[other]})
         if names in seen:
             continue
-        source = composed(exercise.name, signatures.versions[one], signatures.versions[other])
+        source = composed(exercise.name, fingerprints.variants[one], fingerprints.variants[other])
         if source is None or source in tried:
             continue
         tried.add(source)
@@ -115,7 +115,7 @@ def _search(
             seen.add(names)
             if not found:  # other pairs that answer the same way follow soon after it
                 most = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
-            found.append({"versions": (one, other), "errors": said})
+            found.append({"variants": (one, other), "errors": said})
     return found
 
 
@@ -126,22 +126,22 @@ class _AnswerDiffers(BaseException):
 class _Comparison:
     """Runs programs to find out whether they answer like the student, and counts the effort."""
 
-    def __init__(self, exercise: Exercise, mine: StudentAnswers) -> None:
-        self.exercise, self.record = exercise, mine.record
-        self.failed = [check for check in exercise.checks if check.title in mine.record]
-        self.passed = [check for check in exercise.checks if check.title in mine.passed]
+    def __init__(self, exercise: Exercise, actual: StudentReplies) -> None:
+        self.exercise, self.replies = exercise, actual.replies
+        self.failed = [check for check in exercise.checks if check.title in actual.replies]
+        self.passed = [check for check in exercise.checks if check.title in actual.passed]
         self.questions = 0
-        self.prices: list[float] = []  # calls per question, of the first programs
+        self.costs_of: list[float] = []  # calls per question, of the first programs
         self.asked = {check.title: 0 for check in self.failed}  # questions
         self.refuted = {check.title: 0 for check in self.failed}  # programs
 
     @property
     def effort(self) -> float:
-        return self.questions * statistics.median(self.prices) if self.prices else 0.0
+        return self.questions * statistics.median(self.costs_of) if self.costs_of else 0.0
 
     def errors_if_alike(self, source: str) -> dict[str, Errors] | None:
         """Return a program's errors by check if it fails the same checks with the student's answers; else None."""
-        if len(self.prices) == PRICED:
+        if len(self.costs_of) == PRICED:
             return self._compare(source)
         calls = 0
 
@@ -155,7 +155,7 @@ class _Comparison:
             return self._compare(source)
         finally:
             sys.setprofile(None)
-            self.prices.append(calls / max(1, self.questions - before))
+            self.costs_of.append(calls / max(1, self.questions - before))
 
     def _compare(self, source: str) -> dict[str, Errors] | None:
         try:
@@ -167,28 +167,28 @@ class _Comparison:
         asked, refuted = self.asked, self.refuted
         for check in sorted(self.failed, key=lambda each: (asked[each.title] + 1) / (refuted[each.title] + 1)):
             title, before = check.title, self.questions
-            theirs = self.record[title]
-            same = self._fails(check, student, theirs) and agree(theirs, student.record[title])
+            expected = self.replies[title]
+            same = self._fails(check, student, expected) and agree(expected, student.replies[title])
             self.asked[title] += self.questions - before
             if not same:
                 self.refuted[title] += 1
                 return None
-            said[title] = list(errors(student.record[title]))
+            said[title] = list(errors(student.replies[title]))
         return None if any(self._fails(check, student) for check in self.passed) else said
 
-    def _fails(self, check: Check, student: Student, theirs: list[Answer] | None = None) -> bool:
+    def _fails(self, check: Check, student: Student, expected: list[Reply] | None = None) -> bool:
         """Return whether a program fails a check, with these answers if given; False if it answers differently."""
         seen = 0
 
         def compared(packet: Packet, send: Send) -> Packet:
             """Compare the answers so far before each question, when a check's notes are in place."""
             nonlocal seen
-            if theirs is not None:
-                answers = student.record[check.title]
-                if len(answers) > len(theirs):
+            if expected is not None:
+                answers = student.replies[check.title]
+                if len(answers) > len(expected):
                     raise _AnswerDiffers
-                for mine, answer in zip(theirs[seen:], answers[seen:], strict=False):
-                    if not agree(mine, answer) and not _may_agree_later(mine, answer):
+                for actual, answer in zip(expected[seen:], answers[seen:], strict=False):
+                    if not agree(actual, answer) and not _may_agree_later(actual, answer):
                         raise _AnswerDiffers
                 seen = len(answers)
             self.questions += 1
@@ -204,62 +204,62 @@ class _Comparison:
         return False
 
 
-def _may_agree_later(theirs: Any, answer: Any) -> bool:
+def _may_agree_later(expected: Any, answer: Any) -> bool:
     """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
-    both = isinstance(theirs, dict) and isinstance(answer, dict)
-    return both and isinstance(theirs.get("value"), str) and is_tensor(answer.get("value"))
+    both = isinstance(expected, dict) and isinstance(answer, dict)
+    return both and isinstance(expected.get("value"), str) and is_tensor(answer.get("value"))
 
 
-def ordered(exercise: Exercise, signatures: Signatures, mine: StudentAnswers) -> list[tuple[int, int]]:
-    """Return the pairs of versions that may explain these answers, the most plausible first.
+def ordered(exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies) -> list[tuple[int, int]]:
+    """Return the pairs of variants that may explain these answers, the most plausible first.
 
     If one of two has no effect on a check, the answers should be the other's. If one leaves everything but numbers as
     it is, the rest should be as with the other. The fewer checks contradict this, the more plausible the pair.
     """
     columns = {check.title: column for column, check in enumerate(exercise.checks)}
-    passed = [columns[title] for title in mine.passed if title in columns]
-    failed = [columns[title] for title in mine.record if title in columns]
-    rows = np.flatnonzero(~signatures.failed[:, passed].any(axis=1) & signatures.failed[:, failed].any(axis=1))
+    passed = [columns[title] for title in actual.passed if title in columns]
+    failed = [columns[title] for title in actual.replies if title in columns]
+    rows = np.flatnonzero(~fingerprints.failed[:, passed].any(axis=1) & fingerprints.failed[:, failed].any(axis=1))
     count = len(rows)
     against = np.zeros((count, count))
-    for title in mine.record:
-        against += _contradictions(signatures, rows, columns[title], mine.sketches[title])
-    names = np.array(signatures.names)[rows]
+    for title in actual.replies:
+        against += _contradictions(fingerprints, rows, columns[title], actual.hashes[title])
+    names = np.array(fingerprints.names)[rows]
     one, other = np.triu_indices(count, 1)
     chosen = names[one] != names[other]
     one, other = one[chosen], other[chosen]
-    grade = np.array([{SLIP: 0, MISSED: 2}.get(exercise.grades.get(name, ""), 1) for name in names])
-    spread = signatures.failed[rows].sum(axis=1)
-    keys = (one + other, grade[one] + grade[other], spread[one] + spread[other], against[one, other])
+    severity = np.array([{MINOR: 0, FUNDAMENTAL: 2}.get(exercise.severities.get(name, ""), 1) for name in names])
+    spread = fingerprints.failed[rows].sum(axis=1)
+    keys = (one + other, severity[one] + severity[other], spread[one] + spread[other], against[one, other])
     return [(int(rows[one[at]]), int(rows[other[at]])) for at in np.lexsort(keys)]
 
 
-def _contradictions(signatures: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
-    """Return booleans [rows, rows]: whether this check speaks against two versions together."""
+def _contradictions(fingerprints: Fingerprints, rows: np.ndarray, column: int, actual: ReplyHash) -> np.ndarray:
+    """Return booleans [rows, rows]: whether this check speaks against two variants together."""
 
     def near(single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]) -> np.ndarray:
         with np.errstate(invalid="ignore"):
-            gaps = signatures.single[rows, column] - single, signatures.double[rows, column] - double
+            gaps = fingerprints.single[rows, column] - single, fingerprints.double[rows, column] - double
             single_near, double_near = (np.abs(gap).max(-1) <= most for gap, most in zip(gaps, reach, strict=False))
         return np.asarray(single_near & double_near)
 
-    right = _right(signatures, column)
+    right = _right(fingerprints, column)
     if right is None:
         return np.zeros((len(rows), len(rows)), bool)
-    digests = signatures.digests[rows, column]
-    looks, plain = digests == mine.digest, digests == signatures.digests[right, column]
-    same = looks & near(mine.sums[0], mine.sums[1], mine.far)
-    idle = plain & near(signatures.single[right, column], signatures.double[right, column], (1e-3, 1e-7))
+    digests = fingerprints.digests[rows, column]
+    looks, plain = digests == actual.digest, digests == fingerprints.digests[right, column]
+    same = looks & near(actual.sums[0], actual.sums[1], actual.far)
+    idle = plain & near(fingerprints.single[right, column], fingerprints.double[right, column], (1e-3, 1e-7))
     by_looks = np.where(plain[:, None], ~looks[None, :], np.where(plain[None, :], ~looks[:, None], False))
     return np.where(idle[:, None], ~same[None, :], np.where(idle[None, :], ~same[:, None], by_looks))
 
 
-def _right(signatures: Signatures, column: int) -> int | None:
-    """Return a version that passes a check with the most common answer, the reference's; None if none passes."""
-    passing = np.flatnonzero(~signatures.failed[:, column])
+def _right(fingerprints: Fingerprints, column: int) -> int | None:
+    """Return a variant that passes a check with the most common answer, the reference's; None if none passes."""
+    passing = np.flatnonzero(~fingerprints.failed[:, column])
     if not len(passing):
         return None
-    _, first, counts = np.unique(signatures.digests[passing, column], return_index=True, return_counts=True)
+    _, first, counts = np.unique(fingerprints.digests[passing, column], return_index=True, return_counts=True)
     return int(passing[first[counts.argmax()]])
 
 

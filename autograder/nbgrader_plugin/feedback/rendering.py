@@ -21,7 +21,7 @@ from .mathml import mathml
 REMEMBERED = 4096  # cached pieces: enough for some twenty notebooks
 MAX_REMEMBERED = 2**16  # characters of a cached piece
 MAX_FORMULAS = 1_000  # formulas rendered per cell
-NO_WORDS = "A picture that this cell made; it came without a description."
+NO_ERRORS = "A picture that this cell made; it came without a description."
 # The style sheet has no rule for these classes.
 UNSTYLED = re.compile(r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>')
 HEADING = re.compile(r"<(/?)h([1-6])(?=[\s>])")
@@ -113,7 +113,7 @@ def output(one: NotebookNode) -> Markup:
         return Markup(f'<div class="rubric">{TITLE.sub("", data["text/html"], count=1)}</div>')
     shown = sanitize.bundle(data)
     if "text/html" in shown:
-        described = re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_WORDS}"', shown["text/html"])
+        described = re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_ERRORS}"', shown["text/html"])
         return Markup(f'<div class="table" tabindex="0">{described}</div>')
     if "text/markdown" in shown:
         return Markup(f'<div class="text">{markdown(shown["text/markdown"])}</div>')
@@ -125,7 +125,7 @@ def output(one: NotebookNode) -> Markup:
         if kind in shown:
             about = sanitize.about(one.get("metadata"), shown).get(kind, {})
             sizes = "".join(f' {name}="{about[name]}"' for name in ("width", "height") if name in about)
-            words = escape(about.get("alt") or NO_WORDS)
+            words = escape(about.get("alt") or NO_ERRORS)
             return Markup(f'<img src="data:{kind};base64,{"".join(shown[kind].split())}" alt="{words}"{sizes}>')
     return _terminal(shown.get("text/plain", ""), "stream")
 

@@ -13,7 +13,7 @@ from nbgrader.utils import is_solution
 from ...judge.formatting import number, prose
 from ...spec.course import course, notebooks
 from ...spec.exercise import UNANSWERED
-from ..intake.repair import GIVEN, KEY
+from ..intake.repair import KEY, PROVIDED
 from ..marking import own_tests
 from ..marking.notices import SKIPPED, ending_in, notice_in, refusal, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
@@ -43,7 +43,7 @@ class Row:
 class Part:
     """One part of the notebook, in the notebook's order."""
 
-    kind: str  # "heading", "given", "answer", "verdict" or "own"
+    kind: str  # "heading", "provided", "answer", "verdict" or "own"
     anchor: str = ""
     label: str = ""
     body: Markup = NOTHING
@@ -142,10 +142,10 @@ class _Writer:
             elif graded.get("grade"):
                 self._test(cell, graded)
             elif cell.cell_type == "markdown" and without_space(cell.source) in self.released.texts:
-                self._given_text(cell, cells[index + 1 :])
-            elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
+                self._provided_text(cell, cells[index + 1 :])
+            elif cell.cell_type == "code" and PROVIDED in cell.metadata.get("tags", []) and not _problem(cell):
                 if graded.get("grade_id") != NAME:  # what checks the installation is not shown
-                    self._given_code(cell)
+                    self._provided_code(cell)
             else:
                 self._own(cell, index)
 
@@ -193,7 +193,7 @@ class _Writer:
             part.folded, part.fold = rendering.code(cell.source), "The tests that came with the notebook"
         self.parts.append(part)
 
-    def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
+    def _provided_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
         """Show the headings of sections and exercises; fold the text below them."""
         pieces = by_headings(cell.source)
         for place, piece in enumerate(pieces, 1):
@@ -209,14 +209,14 @@ class _Writer:
             if piece.strip():
                 self._fold(self._text(piece.strip("\n"), cell.get("attachments")), text=True)
 
-    def _given_code(self, cell: NotebookNode) -> None:
+    def _provided_code(self, cell: NotebookNode) -> None:
         skipped = any(notice_in(output) == SKIPPED for output in cell.outputs)
         self.skipped += skipped
         self._fold(self._code(cell) if skipped else self._shown(cell), text=False)
 
     def _fold(self, body: Markup, text: bool) -> None:
-        if not self.parts or self.parts[-1].kind != "given":
-            self.parts.append(Part("given"))
+        if not self.parts or self.parts[-1].kind != "provided":
+            self.parts.append(Part("provided"))
             self._texts = self._codes = 0
         self._texts, self._codes = self._texts + text, self._codes + (not text)
         cells = f"{self._codes} {'cell' if self._codes == 1 else 'cells'} of code" if self._codes else ""
@@ -226,7 +226,7 @@ class _Writer:
     def _own(self, cell: NotebookNode, index: int) -> None:
         if not cell.source.strip() and not cell.get("outputs"):
             return
-        given = GIVEN in cell.metadata.get("tags", [])
+        given = PROVIDED in cell.metadata.get("tags", [])
         label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
         part = Part("own", f"cell-{index + 1}", label, self._shown(cell))
         self.parts.append(part)

@@ -36,7 +36,7 @@ MAX_TEXTS = 2_000_000  # characters of all of them
 KEY = "autograder"  # key in the notebook's metadata for the notes on the repair
 
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # nbformat's rule for a cell's id
-GIVEN = "given"  # tag of the course's own cells that came back unchanged
+PROVIDED = "given"  # tag of the course's own cells that came back unchanged
 UNFINISHED = re.compile(r"raise NotImplementedError|= *(None|\.\.\.)(?!\w)")  # in an answer as it is handed out
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
@@ -464,7 +464,7 @@ def _is_locked(released: NotebookNode | None) -> bool:
 def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
     """Return a cell with the release's metadata, and its text if it is locked. Tag the course's own unchanged cells."""
     if (released := wanted.get(cell.pop("grade_id"))) is None:
-        cell.metadata = NotebookNode(tags=[GIVEN] if without_space(cell.source) in given else [])
+        cell.metadata = NotebookNode(tags=[PROVIDED] if without_space(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)
     if is_solution(released):
@@ -472,7 +472,7 @@ def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: s
         if restored.cell_type == "markdown" and "attachments" in cell:
             restored["attachments"] = cell["attachments"]
     elif released.cell_type == "code" and not released.metadata.nbgrader.grade:
-        restored.metadata.tags = [*restored.metadata.get("tags", []), GIVEN]
+        restored.metadata.tags = [*restored.metadata.get("tags", []), PROVIDED]
     return restored
 
 

@@ -27,12 +27,12 @@ from ...sandbox.isolation import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
 from ...sandbox.session import Session, Template
-from ...spec.course import course, given_names, question_or_exercise
+from ...spec.course import course, provided_names, question_or_exercise
 from ...spec.exercise import Question
 from ...work_limit import OverLimit, within
 from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
-from ..intake.repair import GIVEN, grade_id
+from ..intake.repair import PROVIDED, grade_id
 from ..intake.sanitize import printable
 from .advice import Advisor
 from .isolated_rerun import Postponed, next_to_rerun
@@ -116,7 +116,7 @@ class NotebookMarker:
         self._ordinary = not asked  # every cell runs, as in nbgrader
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
         notebooks = {question_or_exercise(name).notebook for name in asked}
-        self._given = frozenset[str]().union(*map(given_names, notebooks))
+        self._provided = frozenset[str]().union(*map(provided_names, notebooks))
         self._in_place = set() if self._ordinary else self._sharing_state()
         self._advisor = Advisor()
         try:
@@ -129,7 +129,7 @@ class NotebookMarker:
                         self._run_visible_test(index, cell)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
-                elif _is_given(cell) and not self._ordinary:
+                elif is_provided(cell) and not self._ordinary:
                     if index in self._in_place and self._remaining() > self.limits.notebook / 2:
                         self._run_skipped_for(cell.source)
                         self._run(index, cell)
@@ -143,7 +143,7 @@ class NotebookMarker:
                     # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
                     # needs them, but an answer may define its own `Block`, which the course gives too.
                     defined = defined_in(cell.source)
-                    counting = defined if is_solution(cell) else defined & self._given
+                    counting = defined if is_solution(cell) else defined & self._provided
                     self._run_skipped(needed_by(cell.source) | counting)
                     self._run(index, cell)
             self._judge_late_answers()
@@ -161,7 +161,7 @@ class NotebookMarker:
         code = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
         libraries = {"numpy", *(module.partition(".")[0] for module in course().preload)}
         return ProcessState(
-            (cell.source for cell in code), (cell.source for cell in code if _is_given(cell)), libraries
+            (cell.source for cell in code), (cell.source for cell in code if is_provided(cell)), libraries
         )
 
     def _sharing_state(self) -> set[int]:
@@ -175,7 +175,7 @@ class NotebookMarker:
             if cell.cell_type != "code":
                 continue
             is_exercise = exercise_of(cell) is not None
-            if not is_exercise and not _is_given(cell):
+            if not is_exercise and not is_provided(cell):
                 touched |= self._state.touched_by(cell.source)
                 names |= needed_by(cell.source)
                 continue
@@ -239,7 +239,7 @@ class NotebookMarker:
         where = (
             f"the cell “{name}”"
             if (name := grade_id(cell))
-            else f"a cell of {'the course' if _is_given(cell) else 'yours'}"
+            else f"a cell of {'the course' if is_provided(cell) else 'yours'}"
         )
         self.remarks += [f"In {where}: {text}" for text in advice[: MAX_REMARKS - len(self.remarks)]]
         failure = FAILURES.get(result.ending, "").format(limit=limit, error=error or "an error")
@@ -317,7 +317,7 @@ class NotebookMarker:
 
     def _matters(self, cell: NotebookNode, names: Set[str]) -> bool:
         """Return whether a cell defines one of these names, or is the student's and may touch the process's state."""
-        own = not _is_given(cell)
+        own = not is_provided(cell)
         return bool(names & defined_in(cell.source) or (own and self._state.touched_by(cell.source)))
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
@@ -339,7 +339,7 @@ class NotebookMarker:
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
         used = uses(name, _answer_sources(self.notebook))
-        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
+        self._run_skipped(used | {name} | provided_names(question_or_exercise(name).notebook))
         session = self._live_session(index)
         if self._may_ask() and session.alive:
             self._write(cell, self._ask(session, cell, name, index))
@@ -469,8 +469,8 @@ def _load(names: Iterable[str]) -> None:
         torch.optim.SGD([torch.zeros(1)])  # what PyTorch imports when it is first used
 
 
-def _is_given(cell: NotebookNode) -> bool:
-    return GIVEN in cell.metadata.get("tags", [])
+def is_provided(cell: NotebookNode) -> bool:
+    return PROVIDED in cell.metadata.get("tags", [])
 
 
 def _error_of(result: CellResult) -> str:

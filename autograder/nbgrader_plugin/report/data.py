@@ -21,7 +21,7 @@ from nbgrader.utils import is_solution, is_task
 from ...close_names import did_you_mean
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
-from ...spec.course import course, is_companion, names, notebooks, question_or_exercise
+from ...spec.course import course, is_optional, names, notebooks, question_or_exercise
 from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..class_secret import MISSING, SecretError, read_secret
 from ..intake.repair import grade_id
@@ -125,7 +125,7 @@ class Assignment:
 
     @property
     def optional(self) -> bool:
-        return is_companion(self.name)
+        return is_optional(self.name)
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ...spec.course import given_in, notebooks, right_versions
+from ...spec.course import notebooks, provided_code_in, right_programs
 from .bare_code import shortest
 from .data import Answer, Assignment, ClassData, plain
 
@@ -139,7 +139,7 @@ def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
     """Return a pattern for all students' ids and names and their parts, except words of the course or of Python."""
     own = [cell.source for cell in assignment.released]
     if assignment.name in notebooks():
-        own += [given_in(assignment.name), *right_versions(assignment.name).values()]
+        own += [provided_code_in(assignment.name), *right_programs(assignment.name).values()]
     common = {word.lower() for word in (*WORD.findall("\n".join(own)), *keyword.kwlist, *dir(builtins))}
     everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
     named = {text for who in everybody for text in (who, data.names.get(who, ""))}
