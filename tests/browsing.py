@@ -103,10 +103,10 @@ def opened(page: Page, address: str) -> None:
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
 
 
-def answered(page: Page, returned: str, said: str) -> None:
+def answered(page: Page, returned: str, output: str) -> None:
     """Write an answer to shift_targets, run it and its test, and wait for what the test says."""
     wrote(page, "def shift_targets(", f"def shift_targets(ids):\n    return {returned}")
-    expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+    expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(output)
 
 
 def wrote(page: Page, old: str, new: str) -> None:

@@ -42,8 +42,10 @@ def copy_of_the_course(root: Path, settings: str = "") -> Path:
     return root
 
 
-def put(place: Path, student: str, content: NotebookNode | bytes, name: str = f"{NAME}.ipynb", when: str = "") -> None:
-    folder = place / "submitted" / student / NAME
+def put(
+    location: Path, student: str, content: NotebookNode | bytes, name: str = f"{NAME}.ipynb", when: str = ""
+) -> None:
+    folder = location / "submitted" / student / NAME
     folder.mkdir(parents=True, exist_ok=True)
     if not isinstance(content, bytes):
         content = nbformat.writes(content).encode()
@@ -64,23 +66,23 @@ def start(root: Path, classroom: Path, *command: str, **options: Any) -> subproc
 
 def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> str:
     process = start(root, classroom, *command)
-    said, _ = process.communicate(timeout=600)
-    assert status is None or process.returncode == status, said
-    return said
+    output, _ = process.communicate(timeout=600)
+    assert status is None or process.returncode == status, output
+    return output
 
 
 @contextlib.contextmanager
-def dask_cluster(root: Path, place: Path, workers: int, threads: int = 1) -> Iterator[tuple[str, list[Any]]]:
+def dask_cluster(root: Path, location: Path, workers: int, threads: int = 1) -> Iterator[tuple[str, list[Any]]]:
     """Start a Dask scheduler with workers, each a process without a classroom; yield its address and the workers."""
-    about = place / "scheduler.json"
+    about = location / "scheduler.json"
     environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     environment.pop("COURSE_CLASSROOM", None)
-    worker = ["worker", "--nthreads", str(threads), "--no-nanny", "--no-dashboard", "--local-directory", str(place)]
+    worker = ["worker", "--nthreads", str(threads), "--no-nanny", "--no-dashboard", "--local-directory", str(location)]
     processes = []
     try:
         for command in (["scheduler", "--port", "0", "--no-dashboard"], *[worker] * workers):
             command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(about)]
-            with (place / f"{len(processes)}.log").open("w") as log:
+            with (location / f"{len(processes)}.log").open("w") as log:
                 processes.append(subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log))
         until = time.monotonic() + 120
         while not about.is_file():
@@ -123,10 +125,10 @@ def files(classroom: Path, *folders: str) -> dict[str, bytes]:
 def processes_of(classroom: Path) -> list[str]:
     """Return the command lines of all processes that were started for this classroom."""
     found = []
-    for place in Path("/proc").glob("[0-9]*"):
+    for location in Path("/proc").glob("[0-9]*"):
         try:
-            if f"COURSE_CLASSROOM={classroom}\0".encode() in (place / "environ").read_bytes():
-                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            if f"COURSE_CLASSROOM={classroom}\0".encode() in (location / "environ").read_bytes():
+                found.append((location / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:  # the process has ended, or is another user's
             continue
     return found

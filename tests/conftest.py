@@ -98,7 +98,7 @@ def ends():
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file on one worker with `--dist loadgroup`: they share a template process. APART's do not."""
-    rank = {name: place for place, name in enumerate((*LONGEST, None, *APART))}
+    rank = {name: position for position, name in enumerate((*LONGEST, None, *APART))}
     items.sort(key=lambda item: rank.get(item.path.name, rank[None]))
     for item in items:
         if item.path.name not in APART:

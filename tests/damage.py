@@ -189,10 +189,10 @@ def _damage_whole(draw: st.DrawFn, data: dict, damaged: Damaged) -> None:
 
 
 def _damage_cell(draw: st.DrawFn, cells: list, damaged: Damaged) -> None:
-    place = draw(st.integers(0, len(cells) - 1))
+    position = draw(st.integers(0, len(cells) - 1))
     what = draw(st.sampled_from(["field", "graded", "source", "twice", "out", "move", "junk", "identity", "parts"]))
-    damaged.done.append(f"{what} of cell {place}")
-    cell = cells[place] if isinstance(cells[place], dict) else {}
+    damaged.done.append(f"{what} of cell {position}")
+    cell = cells[position] if isinstance(cells[position], dict) else {}
     damaged.touched |= _names(cell)
     metadata = cell.get("metadata")
     match what:
@@ -207,11 +207,11 @@ def _damage_cell(draw: st.DrawFn, cells: list, damaged: Damaged) -> None:
         case "twice":
             cells.insert(draw(st.integers(0, len(cells))), json.loads(json.dumps(cell)))
         case "out":
-            cells.pop(place)
+            cells.pop(position)
         case "move":
-            cells.insert(draw(st.integers(0, len(cells) - 1)), cells.pop(place))
+            cells.insert(draw(st.integers(0, len(cells) - 1)), cells.pop(position))
         case "junk":
-            cells.insert(place, draw(ODD))
+            cells.insert(position, draw(ODD))
         case "identity":
             other = cells[draw(st.integers(0, len(cells) - 1))]
             if isinstance(other, dict) and other is not cell:

@@ -17,9 +17,9 @@ def run(folder, *commands):
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     programs = [[sys.executable, "-m", "nbgrader", *command] for command in commands]
     running = [subprocess.Popen(program, cwd=folder, env=environment, **streams) for program in programs]
-    said = [process.communicate(timeout=300)[0] for process in running]
-    assert [process.returncode for process in running] == [0] * len(running), "\n".join(said)
-    return said
+    output = [process.communicate(timeout=300)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * len(running), "\n".join(output)
+    return output
 
 
 def take_in(urls, barrier, outcomes):

@@ -108,7 +108,7 @@ def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
 
 
 def _above(declared: Exercise) -> dict[str, str]:
-    """Return the working versions of the exercises that stand above this one in its notebook."""
+    """Return the library equivalents of the exercises that stand above this one in its notebook."""
     names = [other.name for other in exercises(declared.notebook)]
     above = names[: names.index(declared.name)]
     return {name: text for name, text in library_equivalents(declared.notebook).items() if name in above}

@@ -51,7 +51,7 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     namespace = blank_namespace(exercise.notebook)
     for other, text in right_programs(exercise.notebook).items():
         if other != exercise.name:
-            exec(compiled(text, "<working version>"), namespace)
+            exec(compiled(text, "<right program>"), namespace)
     with _gradients_on():
         exec(compiled(source, f"<{exercise.name}>"), namespace)
     return namespace

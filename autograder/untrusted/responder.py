@@ -102,10 +102,10 @@ class Responder:
         return {"value": self._keep(_sealed(scope[name]))}
 
     def do_bind(self, sources: dict[str, str]) -> dict[str, Any]:
-        """Bind the student's names to working versions, so that one mistake is not marked twice."""
-        scope: dict[str, Any] = {"__name__": "working_version"}
+        """Bind the student's names to library equivalents, so that one mistake is not marked twice."""
+        scope: dict[str, Any] = {"__name__": "library_equivalent"}
         for name, source in sources.items():
-            exec(_compiled(source, "<working version>"), scope)
+            exec(_compiled(source, "<library equivalent>"), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
 
@@ -200,7 +200,7 @@ def _describe(error: BaseException) -> dict[str, Any]:
     while trace is not None:
         code = trace.tb_frame.f_code
         filename = code.co_filename
-        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", _FOLDER))
+        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<library", "<frozen", _FOLDER))
         theirs = theirs and "/lib/python" not in filename
         if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]

@@ -66,10 +66,10 @@ def test_no_released_file_reveals_what_is_wrong_with_a_model(path):
     assert not {"patient", "suspect", *WORDS, *SUSPECTS} & set(re.findall(r"[a-z]+", path.stem.lower()))
 
 
-def says_who_has_what(said):
+def says_who_has_what(message):
     """Whether a letter of a model and a finding stand together, as in `patient E: leak` and `"A": "merge"`."""
     findings = "|".join(dict.fromkeys((*WORDS, *SUSPECTS)))
-    return bool(re.search(rf"\b[A-L]\b[\"'*`]*\s*(?:[:=,]|is|has)\s*[\"'*`\\]*(?:{findings})\b", said))
+    return bool(re.search(rf"\b[A-L]\b[\"'*`]*\s*(?:[:=,]|is|has)\s*[\"'*`\\]*(?:{findings})\b", message))
 
 
 @pytest.mark.parametrize("kind", ["course", "solutions"])
@@ -78,10 +78,10 @@ def test_no_cell_and_no_stored_output_says_who_has_what(kind):
     for cell in read(kind, NAME).cells:
         outputs = [] if "claim" in cell.metadata.get("tags", []) else cell.get("outputs", [])
         drawn = [output for output in outputs if "image/png" in output.get("data", {})]
-        said = [json.dumps(output, ensure_ascii=False) for output in outputs if output not in drawn]
-        said += [output["metadata"]["image/png"]["alt"] for output in drawn]
-        said += [cell.source] if kind == "course" else []
-        assert not [one for one in said if says_who_has_what(one)], cell.id
+        message = [json.dumps(output, ensure_ascii=False) for output in outputs if output not in drawn]
+        message += [output["metadata"]["image/png"]["alt"] for output in drawn]
+        message += [cell.source] if kind == "course" else []
+        assert not [one for one in message if says_who_has_what(one)], cell.id
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -103,7 +103,7 @@ def holds(number: float, single: set[float], ranges: list[tuple[float, float]]) 
 def test_every_number_stated_is_asserted_or_listed(name):
     kinds = KEPT.get(name, {})
     assert set(kinds) <= KINDS
-    cells = [cell.partition(":") for said in kinds.values() for cell in said.split()]
+    cells = [cell.partition(":") for output in kinds.values() for cell in output.split()]
     kept = {cell: int(count or 1) for cell, _, count in cells}  # cells, and how many sentences of each
     found = list(open_sentences(name))
     count = Counter(where for where, _ in found)

@@ -49,8 +49,8 @@ COUNTS = {
 def wrong_counts(text: str) -> list[str]:
     """Return the counts of exercises, questions and notebooks in a text that are none of the course's."""
     found = ((match[0], match[1].lower(), match[2].lower()) for match in COUNT.finditer(" ".join(text.split())))
-    numbers = ((said, WORDS.index(word) if word in WORDS else int(word), what) for said, word, what in found)
-    return [said for said, number, what in numbers if number not in COUNTS[what]]
+    numbers = ((output, WORDS.index(word) if word in WORDS else int(word), what) for output, word, what in found)
+    return [output for output, number, what in numbers if number not in COUNTS[what]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

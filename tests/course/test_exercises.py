@@ -55,8 +55,8 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
                 faults.append(f"{mistake.name}: a check stopped on this answer instead of judging it\n{source}")
                 caplog.clear()
             for column, line in enumerate(verdict.lines):
-                mine = reply_hash.reply_hash(student.replies[line.title])
-                if reply_hash.compare(mine, kept.reply_hash(row, column)) is False:
+                actual = reply_hash.reply_hash(student.replies[line.title])
+                if reply_hash.compare(actual, kept.reply_hash(row, column)) is False:
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
             assert verdict.earned == points_of_variant(exercise, kept, row), f"{mistake.name}\n{source}"
@@ -73,13 +73,13 @@ FEW = 9  # of so many versions one is asked on the older processor, too
 def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
     sources = fingerprints.sources_of(exercise.name)[::FEW]
     with fingerprint_store.Worker(**AN_OLDER_PROCESSOR) as worker:
-        theirs = worker.ask(exercise.name, list(range(0, FEW * len(sources), FEW)))
+        expected = worker.ask(exercise.name, list(range(0, FEW * len(sources), FEW)))
     faults = []
     for row, source in enumerate(sources):
         someone = student_with_answer(exercise, source)
         for column, check in enumerate(exercise.checks):
-            mine = reply_hash.reply_hash(replies_to(exercise, check, someone).replies)
-            if reply_hash.compare(mine, theirs.reply_hash(row, column)) is False:
+            actual = reply_hash.reply_hash(replies_to(exercise, check, someone).replies)
+            if reply_hash.compare(actual, expected.reply_hash(row, column)) is False:
                 faults.append(f"{check.title}\n{source}")
                 break
     # The place of the largest among equals, the sign of a zero: what is discrete may hang on a last digit
@@ -193,31 +193,31 @@ def test_the_references_agree_with_pytorch():
     mask = torch.rand(5, 7, generator=generator) > 0.6
     mask[:, 0] = False
     scores, attention = Q @ K.mT, F.scaled_dot_product_attention
-    for ours, theirs in (
+    for ours, expected in (
         (reference("softmax")(scores, dim=2), torch.softmax(scores, dim=2)),
         (reference("simple_attention")(Q), attention(Q, Q, Q, scale=1.0)),
         (reference("scaled_dot_product_attention")(Q, K, V, mask)[0], attention(Q, K, V, attn_mask=~mask)),
         (reference("causal_mask")(6), torch.nn.Transformer.generate_square_subsequent_mask(6).isinf()),
         (reference("masked_softmax")(scores, mask), torch.softmax(scores.masked_fill(mask, -torch.inf), -1)),
     ):
-        torch.testing.assert_close(ours, theirs)
+        torch.testing.assert_close(ours, expected)
     for groups in (1, 2, 3, 6):
         ours = reference("grouped_query_attention")(Q, K[:, :groups], V[:, :groups], mask)
         all_heads = (repeat_kv(heads[:, :groups], 6 // groups) for heads in (K, V))  # Llama's
-        for theirs in (
+        for expected in (
             attention(Q, K[:, :groups], V[:, :groups], attn_mask=~mask, enable_gqa=True),
             attention(Q, *all_heads, attn_mask=~mask),
         ):
-            torch.testing.assert_close(ours, theirs)
+            torch.testing.assert_close(ours, expected)
 
 
 def test_the_references_of_modern_layers_agree_with_pytorch_and_llama():
     x, norm, swiglu = 3 * torch.randn(2, 5, 6) + 2, reference("RMSNorm")(6), reference("SwiGLU")(6, 11)
     nn.init.normal_(norm.weight)
     llama = LlamaMLP(LlamaConfig(hidden_size=6, intermediate_size=11, num_attention_heads=2))
-    for ours, theirs, suffix in (
+    for ours, expected, suffix in (
         *((norm, kind(6, eps=1e-6), ".") for kind in (nn.RMSNorm, LlamaRMSNorm)),
         (swiglu, llama, "_proj."),
     ):
-        theirs.load_state_dict({name.replace(".", suffix): weight for name, weight in ours.state_dict().items()})
-        torch.testing.assert_close(ours(x), theirs(x))
+        expected.load_state_dict({name.replace(".", suffix): weight for name, weight in ours.state_dict().items()})
+        torch.testing.assert_close(ours(x), expected(x))

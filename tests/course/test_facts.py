@@ -82,7 +82,7 @@ def test_any_text_comes_back_from_the_shipped_tokenizer(shipped):
 def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
     model, tokenizer = shipped
     card = (SHIPPED / "README.md").read_text(encoding="utf-8")
-    said, floor = map(float, re.findall(r"^\| (?:loss on validation stories|floor) \| ([\d.]+)", card, re.MULTILINE))
+    output, floor = map(float, re.findall(r"^\| (?:loss on validation stories|floor) \| ([\d.]+)", card, re.MULTILINE))
     text = sample("english", characters=30_000, seed=2)
     total = count = 0
     for line in text.splitlines():
@@ -90,9 +90,9 @@ def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
         with torch.no_grad():
             total += model(ids, labels=ids).loss.item() * (ids.shape[1] - 1)
         count += ids.shape[1] - 1
-    assert total / count == pytest.approx(said, abs=0.002)
+    assert total / count == pytest.approx(output, abs=0.002)
     assert true_nll(text) / count == pytest.approx(floor, abs=0.002)
-    assert floor < said < 1.1 * floor
+    assert floor < output < 1.1 * floor
 
 
 def test_the_shipped_model_ends_its_stories(shipped):
@@ -105,8 +105,8 @@ def test_the_shipped_model_ends_its_stories(shipped):
 
 def bleu_of_both(hypotheses: list[list[str]], references: list[list[str]]) -> float:
     """Return sacrebleu's corpus BLEU of the tokens as they are, which the reference must have, too."""
-    ours, theirs = ([" ".join(tokens) for tokens in texts] for texts in (hypotheses, references))
-    score = sacrebleu.corpus_bleu(ours, [theirs], tokenize="none", force=True).score
+    ours, expected = ([" ".join(tokens) for tokens in texts] for texts in (hypotheses, references))
+    score = sacrebleu.corpus_bleu(ours, [expected], tokenize="none", force=True).score
     assert reference("bleu")(hypotheses, references) == pytest.approx(score, abs=1e-6), (hypotheses, references)
     return score
 

@@ -79,8 +79,8 @@ def test_a_run_says_how_much_it_computed(undisturbed):
     folder, printed = undisturbed
     size = AutoModelForCausalLM.from_pretrained(folder).num_parameters()
     cost = f"{6 * size * STEPS * 8 * 96:.2e}"
-    for said in (f"{size:,}", f"{cost} FLOP", "tokens per second"):
-        assert said in printed
+    for output in (f"{size:,}", f"{cost} FLOP", "tokens per second"):
+        assert output in printed
     assert f"6ND | {cost}" in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -105,9 +105,9 @@ def test_a_run_stopped_or_killed_goes_on_to_the_same(diary, undisturbed, tmp_pat
 
     with monkeypatch.context() as patch:
         patch.setattr(grow.Run, "step", dying)
-        said = grown(diary, *TRY, "--out", tmp_path, code=code)
+        output = grown(diary, *TRY, "--out", tmp_path, code=code)
     if end is KeyboardInterrupt:
-        assert "The same command goes on from here" in said
+        assert "The same command goes on from here" in output
         assert AutoModelForCausalLM.from_pretrained(tmp_path).config.n_layer == 2, "the best so far can be used"
     assert f"Going on after step {reached}" in grown(diary, *TRY, "--out", tmp_path)
     assert curve(tmp_path) == curve(undisturbed[0])
@@ -120,9 +120,9 @@ def material(diary, tmp_path_factory) -> texts.TrainingText:
     return texts.read_file(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
 
 
-def run(material: texts.TrainingText, size: sizes.Size = TINY, **said) -> grow.Run:
+def run(material: texts.TrainingText, size: sizes.Size = TINY, **output) -> grow.Run:
     usual = {"minutes": 1.0, "steps": 10, "seed": 9, "device": "cpu", "precision": "float32", "compiled": False}
-    return grow.Run(material, grow.Recipe(size=size, **{**usual, **said}), Path("nowhere"))
+    return grow.Run(material, grow.Recipe(size=size, **{**usual, **output}), Path("nowhere"))
 
 
 def step(one: grow.Run, share: float) -> float:
@@ -169,8 +169,8 @@ def test_the_largest_size_is_the_published_gpt2():
     size, published = sizes.size_named("gpt2"), GPT2Config()
     config = size.config(size.vocabulary, end=published.eos_token_id)
     assert size.parameters() == 124_439_808
-    ours, theirs = config.to_dict(), published.to_dict()
-    assert {name for name in theirs if ours[name] != theirs[name]} == {"attn_pdrop", "embd_pdrop", "resid_pdrop"}
+    ours, expected = config.to_dict(), published.to_dict()
+    assert {name for name in expected if ours[name] != expected[name]} == {"attn_pdrop", "embd_pdrop", "resid_pdrop"}
 
 
 def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(tmp_path):

@@ -26,11 +26,11 @@ HIDDEN = re.compile(r"BEGIN HIDDEN TESTS\n(.*?)\n[^\n]*END HIDDEN TESTS", re.DOT
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
-    place = tmp_path_factory.mktemp("student")
-    write_zip(ROOT, place / "students.zip")
-    with zipfile.ZipFile(place / "students.zip") as archive:
-        archive.extractall(place)
-    return place / FOLDER
+    location = tmp_path_factory.mktemp("student")
+    write_zip(ROOT, location / "students.zip")
+    with zipfile.ZipFile(location / "students.zip") as archive:
+        archive.extractall(location)
+    return location / FOLDER
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def test_validate_waits_for_a_training(unpacked, monkeypatch):
     monkeypatch.chdir(unpacked)
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", ".jupyter")
     program = "from nbgrader.apps import ValidateApp as A; a = A(); a.initialize([]); print(a.config.Execute.timeout)"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert int(said.stdout) > 600
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(output.stdout) > 600
 
 
 @pytest.mark.parametrize(
@@ -159,17 +159,17 @@ def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
         assert (ROOT / "course" / "start" / f"{chapter.name}.png").read_bytes().startswith(b"\x89PNG")
         assert len(chapter.alt) > 20
         assert f"| {chapter.minutes} |" in text or f"| {chapter.minutes}: " in text
-    places = re.findall(r'(?:\]\(|src=")([^)"]+)', text)
-    assert len(set(places)) == 2 * len(found)
-    assert all((ROOT / "course" / place).is_file() for place in places)
+    paths = re.findall(r'(?:\]\(|src=")([^)"]+)', text)
+    assert len(set(paths)) == 2 * len(found)
+    assert all((ROOT / "course" / location).is_file() for location in paths)
 
 
 def test_the_start_page_shows_sitting_minutes_and_prerequisites(course):
     start, path = course / "course" / "START.md", course / "solutions" / "06-masking" / "06-masking.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].source = re.sub(r"\*\*You need\*\*.*?\.", "**You need** courage; and more.", opening(notebook))
-    for place in (40, 80):
-        notebook.cells.insert(place, new_markdown_cell("**A good place to stop.**", metadata={"tags": ["stop"]}))
+    for location in (40, 80):
+        notebook.cells.insert(location, new_markdown_cell("**A good place to stop.**", metadata={"tags": ["stop"]}))
     nbformat.write(notebook, path)
     prepare_start(course, course)()
     [row] = [line for line in start.read_text("utf-8").splitlines() if "6. Masking" in line]

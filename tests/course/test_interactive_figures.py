@@ -59,7 +59,7 @@ def test_without_scripts_attention_is_a_described_picture(explorer):
 
 
 @pytest.mark.parametrize(
-    ("given", "looking", "looked_at", "said"),
+    ("given", "looking", "looked_at", "output"),
     [
         (torch.ones(2), ["a", "b"], None, "2 to 4 dimensions"),
         (torch.ones(2, 3), ["a", "b"], None, "2 by 3"),
@@ -68,8 +68,8 @@ def test_without_scripts_attention_is_a_described_picture(explorer):
         (torch.full((1, 1), float("nan")), ["a"], None, "shares from 0 to 1"),
     ],
 )
-def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, looked_at, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, looked_at, output):
+    with pytest.raises(ValueError, match=output):
         explorer[0].explore(given, looking, looked_at)
 
 
@@ -96,7 +96,7 @@ def test_only_the_merges_that_change_a_word_are_written_down(figures):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "output"),
     [
         (lambda t: t.step_merges(MERGES, {"the": CUTS["the"][:2]}, TOKENS), "3 stages of each word; 'the' has 2"),
         (lambda t: t.step_merges(MERGES, CUTS, TOKENS[:2]), "3 numbers of tokens; these are 2"),
@@ -108,8 +108,8 @@ def test_only_the_merges_that_change_a_word_are_written_down(figures):
         (lambda t: t.turn(HANDS, SPEEDS, {"turned": SCORES["turned"].T + 1}), "dot products of the two vectors"),
     ],
 )
-def test_what_does_not_fit_together_is_refused_in_a_sentence(figures, call, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_does_not_fit_together_is_refused_in_a_sentence(figures, call, output):
+    with pytest.raises(ValueError, match=output):
         call(figures[0])
 
 

@@ -99,10 +99,10 @@ def test_what_a_reader_meets_is_counted():
 
 
 def test_what_a_helper_prints_is_prose():
-    told = nbformat.v4.new_output("stream", text="three words more")
+    messages = nbformat.v4.new_output("stream", text="three words more")
     drawn = nbformat.v4.new_output("display_data", data={"text/html": "<style>b {x: y}</style><b>and</b> two"})
     for source, wanted in (("tell()", 5), ("print(tell())", 2)):
-        [cell] = cells(new_notebook(cells=[new_code_cell(source, outputs=[told, drawn])]))
+        [cell] = cells(new_notebook(cells=[new_code_cell(source, outputs=[messages, drawn])]))
         assert cell.words == wanted
 
 
@@ -148,8 +148,8 @@ def test_what_is_over_a_bound_is_named(tmp_path):
     notebook.cells += [new_markdown_cell("more " * 160) for _ in range(90)]
     nbformat.write(notebook, path)
     (tmp_path / "masking_tools.py").write_text("x = 1\n\n" * 121)
-    always = ("lines of its tools: 121 of 120", "most cells with nothing to type", *(said for *_, said in WRONG))
+    always = ("lines of its tools: 121 of 120", "most cells with nothing to type", *(output for *_, output in WRONG))
     found = faults(path)
-    assert [said for said in (*OVER, *always) if not any(fault.startswith(said) for fault in found)] == []
+    assert [output for output in (*OVER, *always) if not any(fault.startswith(output) for fault in found)] == []
     found = faults(path.rename(tmp_path / "06-masking-further.ipynb"))
-    assert [said for said in (*OVER, *always) if not any(fault.startswith(said) for fault in found)] == list(OVER)
+    assert [output for output in (*OVER, *always) if not any(fault.startswith(output) for fault in found)] == list(OVER)

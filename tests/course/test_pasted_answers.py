@@ -151,7 +151,7 @@ def namespace_without(exercise: Exercise, notebook: str) -> dict[str, Any]:
     namespace |= given(notebook).constants
     for name, source in right_programs(notebook).items():
         if name != exercise.name:
-            exec(compile(source, "<working version>", "exec"), namespace)
+            exec(compile(source, "<library equivalent>", "exec"), namespace)
     return namespace
 
 

@@ -135,12 +135,12 @@ CALCULATED = {
 @pytest.mark.parametrize("name", CALCULATED)
 def test_what_was_calculated_is_right(name):
     [source] = [cell.source for notebook in NOTEBOOKS for cell in practice(notebook) if cell.id == name]
-    for said, value in CALCULATED[name].items():
-        assert re.search(rf"(?<![\d.,]){re.escape(said)}(?!\d|[.,]\d)", source), said
-        number = float(said.replace(",", ""))
-        digits = len(said.partition(".")[2])
-        tolerance = 100 if said.endswith("00") and value != number else 10**-digits
-        assert abs(value - number) <= 0.51 * tolerance, (said, value)
+    for output, value in CALCULATED[name].items():
+        assert re.search(rf"(?<![\d.,]){re.escape(output)}(?!\d|[.,]\d)", source), output
+        number = float(output.replace(",", ""))
+        digits = len(output.partition(".")[2])
+        tolerance = 100 if output.endswith("00") and value != number else 10**-digits
+        assert abs(value - number) <= 0.51 * tolerance, (output, value)
 
 
 def test_the_third_merge_is_what_practice_says_it_is():

@@ -142,8 +142,8 @@ def changed(part: Any) -> Iterator[Any]:
                 yield {f"x{name}" if name == key else name: kept for name, kept in part.items()}
                 yield from ({**part, key: other} for other in changed(value))
     elif isinstance(part, list):
-        for place, value in enumerate(part):
-            yield from ([*part[:place], other, *part[place + 1 :]] for other in changed(value))
+        for path, value in enumerate(part):
+            yield from ([*part[:path], other, *part[path + 1 :]] for other in changed(value))
     else:
         yield part + 2e-4 if isinstance(part, float) else f"x{part}" if isinstance(part, str) else 2 * part
 
@@ -263,7 +263,7 @@ def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("told", "model", "says"),
+    ("messages", "model", "says"),
     [
         ({}, "gpt2-stories", True),  # nothing answers
         ({"COURSE_GPT2": "gpt2-stories"}, "gpt2-stories", False),
@@ -271,11 +271,11 @@ def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
     ],
     ids=str,
 )
-def test_without_a_hub_the_notebook_says_which_model_it_loads(cells, stand_in, tmp_path, told, model, says):
+def test_without_a_hub_the_notebook_says_which_model_it_loads(cells, stand_in, tmp_path, messages, model, says):
     """It runs in a process of its own that knows only this environment."""
     bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
     bare |= {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "MPLBACKEND": "agg"}
-    bare |= {name: value.replace("FOLDER", str(stand_in)) for name, value in told.items()}
+    bare |= {name: value.replace("FOLDER", str(stand_in)) for name, value in messages.items()}
     command = [sys.executable, "-c", f"{cells['setup'].source}\n{cells['load'].source}"]
     result = subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
     assert f"This notebook runs with {model}\n" in result.stdout, result.stderr
@@ -309,21 +309,21 @@ def proved(cells, monkeypatch, capsys, tmp_path):
 
 @pytest.mark.slow
 def test_ones_own_gpt_takes_the_weights_if_notebook_09_lies_beside(proved):
-    found, said = proved(ROOT / "solutions" / "09-gpt")
+    found, output = proved(ROOT / "solutions" / "09-gpt")
     assert found["equal"]
     assert found["whose"] == "your own GPT, from notebook 09"
     assert type(found["mine"]) is not found["GPT"]
-    assert f"moved into {found['whose']}" in said
+    assert f"moved into {found['whose']}" in output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nine", [None, ROOT / "course" / "09-gpt"], ids=["none beside it", "not answered"])
 def test_without_an_answer_to_09_the_given_class_is_used_and_it_says_so(proved, nine):
-    found, said = proved(nine)
+    found, output = proved(nine)
     assert found["equal"]
     assert type(found["mine"]) is found["GPT"]
-    assert f"moved into {GIVEN}" in said
-    assert "could not" not in said
+    assert f"moved into {GIVEN}" in output
+    assert "could not" not in output
 
 
 @pytest.mark.slow
@@ -334,13 +334,13 @@ def test_an_own_gpt_that_cannot_be_filled_is_told(proved, tmp_path):
     }
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "09-gpt.ipynb").write_text(json.dumps({"cells": [cell]}), "utf-8")
-    found, said = proved(tmp_path / "mine")
+    found, output = proved(tmp_path / "mine")
     assert type(found["mine"]) is found["GPT"]
-    assert "Your own GPT could not be filled (AttributeError" in said
+    assert "Your own GPT could not be filled (AttributeError" in output
 
 
 @pytest.mark.slow
 def test_the_proof_waits_for_the_answer(proved):
-    found, said = proved(None, (("    theirs = hf_model.transformer\n", "    raise NotImplementedError\n"),))
+    found, output = proved(None, (("    theirs = hf_model.transformer\n", "    raise NotImplementedError\n"),))
     assert found["mine"] is None
-    assert "load_gpt2_weights is not answered yet" in said
+    assert "load_gpt2_weights is not answered yet" in output

@@ -72,9 +72,9 @@ def test_no_first_line_declares_an_encoding(folder):
         code = (cell for cell in read(folder, name).cells if cell.cell_type == "code")
         sources |= {f"{name}, {cell.id}": cell.source.encode() for cell in code}
     assert sources
-    for place, source in sources.items():
+    for location, source in sources.items():
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)  # a SyntaxError if it is unknown
-        assert encoding == "utf-8", place
+        assert encoding == "utf-8", location
 
 
 QUICK = ("02-tokenisation", "05-attention")  # run by `make test` too; the others by `make test-all`

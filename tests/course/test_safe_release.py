@@ -92,10 +92,10 @@ def gradebook_of(root):
     return Gradebook(f"sqlite:///{root}/classroom/gradebook.db", "transformers")
 
 
-def rewrite(notebook, place=2):
+def rewrite(notebook, location=2):
     """Write another text into a cell that is to be released, and leave what is to be tidied."""
-    assert notebook.cells[place].cell_type == "markdown"
-    notebook.cells[place].source = "Another sentence."
+    assert notebook.cells[location].cell_type == "markdown"
+    notebook.cells[location].source = "Another sentence."
     notebook.metadata.widgets = {}
 
 
@@ -157,14 +157,14 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_where_one_thing_is_wrong_nothing_is_written(fault, course, monkeypatch):
-    damage, *said = FAULTS[fault]
+    damage, *message = FAULTS[fault]
     damage(course, monkeypatch)
     change(course, rewrite)
     (course / "solutions" / OTHER / "notebook_tools.py").write_text("an older one")
     before = files.contents(course)
     status, output = release(course, monkeypatch, NAME, OTHER)
     assert status == 1
-    assert not missing(output, *said)
+    assert not missing(output, *message)
     assert files.contents(course) == before
 
 
@@ -213,8 +213,8 @@ def test_an_author_may_add_remove_split_move_and_rewrite_cells(course, monkeypat
     def work(notebook):
         texts = [cell for cell in notebook.cells if cell.cell_type == "markdown" and len(cell.source) > 500]
         for cell in texts[-8:]:
-            place, half = notebook.cells.index(cell), cell.source.index("\n\n")
-            notebook.cells.insert(place + 1, new_markdown_cell(cell.source[half:].strip()))
+            location, half = notebook.cells.index(cell), cell.source.index("\n\n")
+            notebook.cells.insert(location + 1, new_markdown_cell(cell.source[half:].strip()))
             cell.source = cell.source[:half]
         rewrite(notebook)
         notebook.cells.insert(2, new_markdown_cell("A new cell."))

@@ -41,8 +41,8 @@ SMALL = Grammar(
 class EveryDraw:
     """Stands in for `random.Random`: takes the choices it is told and then the first one, and remembers the odds."""
 
-    def __init__(self, told: tuple[int, ...]):
-        self.told, self.made, self.ways, self.probability = told, [], [], 1.0
+    def __init__(self, messages: tuple[int, ...]):
+        self.told, self.made, self.ways, self.probability = messages, [], [], 1.0
 
     def choices(self, population: range, weights: list[float]) -> list[int]:
         index = self.told[len(self.made)] if len(self.made) < len(self.told) else 0
@@ -170,18 +170,18 @@ def test_every_pattern_names_the_same_people_and_things_in_every_language():
         english, *others = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
         named = {name for name, form in english if form not in PRONOUNS}
         assert all(named <= {name for name, _ in other} for other in others), sentence.patterns
-        for place, (name, form) in enumerate(english):
-            before = {other for other, _ in english[:place]}
+        for location, (name, form) in enumerate(english):
+            before = {other for other, _ in english[:location]}
             assert not sentence.alone or form not in PRONOUNS or name in before, sentence.patterns[0]
 
 
 def test_every_form_that_a_pattern_asks_for_exists():
     """Tell 4,000 stories in every language: a form that the lexicon lacks would be a KeyError."""
-    source, told = random.Random(17), set()
+    source, messages = random.Random(17), set()
     for _ in range(4000):
         story = STORIES.derive(source)
-        told.update(sentence for language in LANGUAGES for sentence, _ in story.sentences(language))
-    assert told == set(every_sentence())
+        messages.update(sentence for language in LANGUAGES for sentence, _ in story.sentences(language))
+    assert messages == set(every_sentence())
 
 
 def test_parallel_sentences_are_distinct_and_in_step():

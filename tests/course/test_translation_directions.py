@@ -74,18 +74,18 @@ def test_texts_figures_and_floors_follow_the_direction(ran):
     lists = r"(\w+), (\w+), (\w+), (\w+) (?:and|na) (\w+)"
     assert len(ran.longer_lists(5)) > 50
     for pair in ran.longer_lists(5)[:10]:
-        ours, theirs = (re.match(lists, side).groups() for side in pair)
-        assert ours == theirs, "they grow by the same names on both sides"
+        ours, expected = (re.match(lists, side).groups() for side in pair)
+        assert ours == expected, "they grow by the same names on both sides"
 
 
 def test_english_hides_how_many_sheep_or_deer_and_igbo_hides_nothing():
-    told = [defaultdict(set), defaultdict(set)]
+    messages = [defaultdict(set), defaultdict(set)]
     for story in itertools.islice(derivations(5), 6_000):
         for (source, english), (_, igbo) in zip(story.sentences("english"), story.sentences("igbo"), strict=True):
             if source.alone:
-                told[0][english.strip()].add(igbo.strip())
-                told[1][igbo.strip()].add(english.strip())
-    unclear = [english for english, ways in told[0].items() if len(ways) > 1]
+                messages[0][english.strip()].add(igbo.strip())
+                messages[1][igbo.strip()].add(english.strip())
+    unclear = [english for english, ways in messages[0].items() if len(ways) > 1]
     assert len(unclear) > 10
     assert all(re.search(r"\b(sheep|deer)\b", english) for english in unclear)
-    assert not any(len(ways) > 1 for ways in told[1].values())
+    assert not any(len(ways) > 1 for ways in messages[1].values())

@@ -72,8 +72,8 @@ def test_every_requirement_is_a_range_that_holds_its_pin(group):
 def test_the_lock_pins_all_that_is_needed_and_nothing_else():
     """Marking and development need Linux; students have other systems too."""
     ours = everything_needed([*REQUIRED, *EXTRAS["dev"]], LINUX)
-    theirs = (everything_needed(STUDENTS, system) for system in (LINUX, MACOS, WINDOWS))
-    assert set(lock()) == ours.union(*theirs)
+    expected = (everything_needed(STUDENTS, system) for system in (LINUX, MACOS, WINDOWS))
+    assert set(lock()) == ours.union(*expected)
 
 
 def test_every_pinned_package_supports_the_oldest_allowed_python():

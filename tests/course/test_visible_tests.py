@@ -76,11 +76,11 @@ FAIL_LATER = [  # an answer, the piece of the reference that is written otherwis
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new", "said"), FAIL_LATER, ids=[row[0] for row in FAIL_LATER])
-def test_a_visible_test_catches_what_would_fail_in_a_later_cell(name, old, new, said):
+@pytest.mark.parametrize(("name", "old", "new", "output"), FAIL_LATER, ids=[row[0] for row in FAIL_LATER])
+def test_a_visible_test_catches_what_would_fail_in_a_later_cell(name, old, new, output):
     one = exercise(name)
     test = HIDDEN.sub("", cell_of(read("solutions", one.notebook), f"test_{name}").source)
     exec(test, namespace_with(one, one.source))
     assert old in one.source
-    with pytest.raises((AssertionError, RuntimeError), match=said):
+    with pytest.raises((AssertionError, RuntimeError), match=output):
         exec(test, namespace_with(one, one.source.replace(old, new)))

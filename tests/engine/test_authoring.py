@@ -42,18 +42,18 @@ def test_who_does_not_reply_in_time_is_not_waited_for_any_longer():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("last", "said"),
+    ("last", "output"),
     [("2", None), ("1.5", "test_answer: 1.5 of 2 points"), ("missing", "NameError: name 'missing' is not defined")],
 )
-def test_a_solution_that_stops_or_earns_less_is_named(tmp_path, last, said):
+def test_a_solution_that_stops_or_earns_less_is_named(tmp_path, last, output):
     cell = nbformat.v4.new_code_cell(f"check = lambda name: {last}\ncheck('answer')")
     cell.metadata.nbgrader = {"grade": True, "solution": False, "grade_id": "test_answer", "points": 2}
     path = tmp_path / "a.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
-    if said is None:
+    if output is None:
         assert run(path) > 0
         return
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=output):
         run(path)
 
 

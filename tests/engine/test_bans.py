@@ -170,8 +170,8 @@ def test_a_forged_list_of_names_is_no_name_and_no_error(forged):
 
 def test_a_remark_names_a_few_banned_names_and_those_of_gradients_last():
     ban = SOFTMAX.ban
-    said = remark(ban, {"_softmax", "softmax", "_softmax_backward_data"})
-    assert said == f"{ban.sentence} Yours uses `softmax`."
+    output = remark(ban, {"_softmax", "softmax", "_softmax_backward_data"})
+    assert output == f"{ban.sentence} Yours uses `softmax`."
     assert remark(ban, {"_softmax_backward_data"}).endswith("Yours uses `softmax_backward_data`.")
     assert remark(ban, {f"softmax{i}" for i in range(99)}).count("`softmax") == NAMED
     assert len(remark(ban, {"softmax" * 10_000})) < 400

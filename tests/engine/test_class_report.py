@@ -218,9 +218,9 @@ def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
     assert sheets["dan"].waiting_points == 3.0
     with Gradebook(url(small), "transformers") as gradebook:
         for student, sheet in sheets.items():
-            theirs = gradebook.find_submission(NAME, student)
-            assert (sheet.raw, sheet.points, POINTS) == (theirs.score, theirs.max_score, theirs.max_score)
-            assert sheet.penalty == theirs.late_submission_penalty
+            expected = gradebook.find_submission(NAME, student)
+            assert (sheet.raw, sheet.points, POINTS) == (expected.score, expected.max_score, expected.max_score)
+            assert sheet.penalty == expected.late_submission_penalty
     assert (small / "gradebook.db").read_bytes() == before
 
 
@@ -254,11 +254,14 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     students["s04"] = Student({"q6_1": mark_choice(question, letter)})
     first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
-    assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
+    assert [(location.exercise, location.students) for location in first.places] == [
+        ("padding_mask", 2),
+        ("causal_mask", 1),
+    ]
     assert first.places[1].sentence == "No return in causal_mask."
-    places = {(one.name, one.students): one.places[0] for one in others}
-    assert places["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
-    assert places[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
+    paths = {(one.name, one.students): one.places[0] for one in others}
+    assert paths["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
+    assert paths[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():
@@ -410,10 +413,10 @@ def test_hostile_text_stays_text_on_the_page(hostile, small):
 
 
 def test_hostile_text_stays_text_in_the_terminal(hostile):
-    status, said = report(hostile, "--db-url", url(hostile))
-    assert status == 0, said
-    assert "[bold red]" in said
-    assert not set("\x1b\u202e\ud800") & set(said)
+    status, text_shown = report(hostile, "--db-url", url(hostile))
+    assert status == 0, text_shown
+    assert "[bold red]" in text_shown
+    assert not set("\x1b\u202e\ud800") & set(text_shown)
 
 
 def test_hostile_text_stays_text_in_the_table(hostile, tmp_path):
@@ -518,8 +521,8 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
     assert list(dict.fromkeys(row["exercise"] for row in table)) == [*MARKED, WRITTEN], "in the notebook's order"
     assert len({(row["student"], row["exercise"], row["check"]) for row in table}) == len(table)
     [ben] = [row for row in table if row["student"] == "ben" and row["check"] == "True exactly above the diagonal"]
-    said = ("false", "Line 0 is wrong.", "diagonal_blocked", "1.5", "0")
-    assert said == tuple(ben[one] for one in ("passed", "message", "mistakes", "points", "exercise_earned"))
+    text_shown = ("false", "Line 0 is wrong.", "diagonal_blocked", "1.5", "0")
+    assert text_shown == tuple(ben[one] for one in ("passed", "message", "mistakes", "points", "exercise_earned"))
     assert sum(float(row["points"]) for row in table if row["student"] == "ben") == pytest.approx(POINTS)
     reasons = {(one.student, one.exercise): one.reasons for one in the_only(small).answers}
     assert [reasons[who, "causal_mask"] for who in ("ben", "dan")] == [[DIAGONAL], [UNANSWERED]]
@@ -529,9 +532,9 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
 
 def test_without_pyarrow_the_report_says_what_to_install(small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+    status, text_shown = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
     assert status == 2
-    assert "pip install pyarrow" in said
+    assert "pip install pyarrow" in text_shown
 
 
 def test_parquet_has_the_same_rows_and_types(small, tmp_path):
@@ -554,17 +557,17 @@ def test_waiting_answers_are_counted_alike_in_terminal_and_page(small):
 
 def test_a_folder_without_a_marked_class_is_refused_and_stays_empty(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
-    for place, names, sentence in (
+    for location, names, sentence in (
         (folder, (), "nothing has been marked in .*; run `autograder grade NOTEBOOK` first"),
         (folder, (NAME,), f"nothing has been marked for {NAME} in .*; run `autograder grade {NAME}` first"),
         (small, ("06-maskin",), r"there is no notebook '06-maskin'\. Did you mean 06-masking\?"),
         (tmp_path, (), "there is no gradebook at"),
     ):
         with pytest.raises(NoClass, match=sentence):
-            collected(place, *names)
-    status, said = report(tmp_path / "nowhere")
+            collected(location, *names)
+    status, text_shown = report(tmp_path / "nowhere")
     assert status == 2
-    assert "there is no folder" in said
+    assert "there is no folder" in text_shown
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -577,8 +580,8 @@ def test_a_file_that_is_no_gradebook_is_refused_and_kept(tmp_path):
 
 
 def test_a_folder_without_a_configuration_has_its_own_gradebook(tmp_path):
-    for place in (tmp_path, ROOT / "classroom"):  # the configuration names the database
-        assert folders(place, None).db_url == f"sqlite:///{place}/gradebook.db?timeout=60"
+    for location in (tmp_path, ROOT / "classroom"):  # the configuration names the database
+        assert folders(location, None).db_url == f"sqlite:///{location}/gradebook.db?timeout=60"
 
 
 def test_a_wrong_database_address_is_refused_without_its_password():
@@ -649,9 +652,9 @@ def test_the_command_prints_and_writes(term, tmp_path):
     ],
 )
 def test_what_the_command_cannot_do_is_refused_with_a_sentence(small, arguments, sentence):
-    status, said = report(small, *arguments)
+    status, text_shown = report(small, *arguments)
     assert status == 2
-    assert sentence in said
+    assert sentence in text_shown
     assert not (ROOT / "report-of-a-test").exists()
 
 
@@ -723,25 +726,25 @@ def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom, tmp_path
 
 
 def test_older_verdicts_without_a_behaviour_can_be_read(tmp_path):
-    place = make_class(tmp_path / "term", {"ada": Student({"causal_mask": wrong("causal_mask")})})
-    path = place / "autograded" / "ada" / NAME / f"{NAME}.ipynb"
+    location = make_class(tmp_path / "term", {"ada": Student({"causal_mask": wrong("causal_mask")})})
+    path = location / "autograded" / "ada" / NAME / f"{NAME}.ipynb"
     notebook = json.loads(path.read_text())
     text = json.dumps(notebook)
     assert '"behaviour": {}, ' in text or ', "behaviour": {}' in text
     path.write_text(text.replace('"behaviour": {}, ', "").replace(', "behaviour": {}', ""))
-    assert groups(collected(place)) == []
+    assert groups(collected(location)) == []
 
 
-def said_of(place, *options):
-    database = f"sqlite:///{place}/gradebook.db"
-    said = CliRunner().invoke(app, ["unknown", *options, "--classroom", str(place), "--db-url", database])
-    assert said.exit_code == 0, said.output
-    return said.output.replace("\\", "/")
+def said_of(location, *options):
+    database = f"sqlite:///{location}/gradebook.db"
+    text_shown = CliRunner().invoke(app, ["unknown", *options, "--classroom", str(location), "--db-url", database])
+    assert text_shown.exit_code == 0, text_shown.output
+    return text_shown.output.replace("\\", "/")
 
 
 def test_the_command_prints_groups_with_a_class_for_the_catalogue(classroom, tmp_path):
     fingerprint_store.of.cache_clear()
-    said = said_of(classroom, NAME)
+    text_shown = said_of(classroom, NAME)
     for words in (
         "4 wrong answers that nothing catalogued explains, in 3 groups",
         "1. causal_mask, 06-masking",
@@ -750,7 +753,7 @@ def test_the_command_prints_groups_with_a_class_for_the_catalogue(classroom, tmp
         "class name_of_the_mistake(",
         "LookupError",
     ):
-        assert words in said
+        assert words in text_shown
     few = said_of(classroom, "--most", "1")
     assert "2 more groups" in few
     assert "LookupError" not in few

@@ -31,7 +31,7 @@ print(ready_secret(place).key.hex())
 
 
 @pytest.fixture
-def place(tmp_path):
+def folder(tmp_path):
     return CourseDirectory(root=str(tmp_path), db_url=f"sqlite:///{tmp_path}/gradebook.db")
 
 
@@ -47,16 +47,16 @@ def mode(path):
 
 
 @pytest.mark.parametrize(("shared", "expected"), [(False, 0o600), (True, 0o660)])
-def test_the_secret_is_for_its_owner_or_the_group_that_shares(place, no_umask, shared, expected):
-    place.groupshared = shared
-    made = ready_secret(place)
+def test_the_secret_is_for_its_owner_or_the_group_that_shares(folder, no_umask, shared, expected):
+    folder.groupshared = shared
+    made = ready_secret(folder)
     assert made.new
     assert len(made.key) == 32
-    assert mode(path_of(place)) == expected
-    path_of(place).chmod(0o666)  # as a copy from a backup may be
-    again = ready_secret(place)
+    assert mode(path_of(folder)) == expected
+    path_of(folder).chmod(0o666)  # as a copy from a backup may be
+    again = ready_secret(folder)
     assert (again.key, again.new, again.remark) == (made.key, False, "")
-    assert mode(path_of(place)) == expected
+    assert mode(path_of(folder)) == expected
 
 
 def test_two_processes_that_make_the_secret_at_once_use_the_same(tmp_path):
@@ -68,32 +68,32 @@ def test_two_processes_that_make_the_secret_at_once_use_the_same(tmp_path):
 
 
 def test_beside_a_database_on_a_server_the_secret_lies_with_the_terms_data(tmp_path):
-    place = CourseDirectory(root=str(tmp_path), db_url="postgresql://somebody@server/gradebook")
-    place.submitted_directory = "classroom/submitted"
-    assert path_of(place) == tmp_path / "classroom" / FILE
+    folder = CourseDirectory(root=str(tmp_path), db_url="postgresql://somebody@server/gradebook")
+    folder.submitted_directory = "classroom/submitted"
+    assert path_of(folder) == tmp_path / "classroom" / FILE
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"\xff\xfe", b"# only a remark\n"])
-def test_a_damaged_secret_is_named_and_not_replaced(place, content):
-    path_of(place).write_bytes(content)
+def test_a_damaged_secret_is_named_and_not_replaced(folder, content):
+    path_of(folder).write_bytes(content)
     with pytest.raises(SecretError, match=rf"{FILE}.* (empty or damaged|no text).* backup"):
-        ready_secret(place)
-    assert path_of(place).read_bytes() == content
+        ready_secret(folder)
+    assert path_of(folder).read_bytes() == content
 
 
-def test_a_link_or_folder_in_place_of_the_secret_is_named(place, tmp_path):
-    path_of(place).symlink_to(tmp_path / "missing")
+def test_a_link_or_folder_in_place_of_the_secret_is_named(folder, tmp_path):
+    path_of(folder).symlink_to(tmp_path / "missing")
     with pytest.raises(SecretError, match=rf"{FILE}.* leads nowhere"):
-        ready_secret(place)
-    path_of(place).unlink()
-    path_of(place).mkdir()
+        ready_secret(folder)
+    path_of(folder).unlink()
+    path_of(folder).mkdir()
     with pytest.raises(SecretError, match=rf"{FILE}.* directory"):
-        ready_secret(place)
+        ready_secret(folder)
     assert not (tmp_path / "missing").exists()
 
 
-def test_a_secret_made_after_marks_says_so_from_then_on(place):
-    with Gradebook(place.db_url, place.course_id) as gradebook:
+def test_a_secret_made_after_marks_says_so_from_then_on(folder):
+    with Gradebook(folder.db_url, folder.course_id) as gradebook:
         gradebook.add_assignment("sums")
         gradebook.add_notebook("sums", "sums")
         gradebook.add_grade_cell("test_total", "sums", "sums", max_score=2, cell_type="code")
@@ -101,8 +101,8 @@ def test_a_secret_made_after_marks_says_so_from_then_on(place):
         gradebook.add_submission("sums", "amina")
         gradebook.find_grade("test_total", "sums", "sums", "amina").auto_score = 2
         gradebook.db.commit()
-    assert ready_secret(place).remark.startswith(LATE)
-    assert read_secret(place).remark.startswith(LATE)
+    assert ready_secret(folder).remark.startswith(LATE)
+    assert read_secret(folder).remark.startswith(LATE)
 
 
 def test_the_key_of_a_marking_depends_on_the_secret_and_no_text_shows_it():

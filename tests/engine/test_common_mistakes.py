@@ -81,9 +81,9 @@ def test_gradient_cut_off_leaves_values_and_no_gradient(source):
 @both
 def test_input_changed_gives_the_right_result_and_changes_the_input(source):
     for f in runs("input_changed", source):
-        mine = x(3)
-        assert torch.equal(f(mine), 2 * x(3))
-        assert not torch.equal(mine, x(3))
+        actual = x(3)
+        assert torch.equal(f(actual), 2 * x(3))
+        assert not torch.equal(actual, x(3))
 
 
 def test_input_changed_fits_what_the_exercise_takes():
@@ -100,19 +100,19 @@ def test_input_changed_fits_what_the_exercise_takes():
     assert made("input_changed", "def f(n):\n    return n + 1\n", takes="number") == ()
     for f in runs("input_changed", "def f(x):\n    if len(x) > 2:\n        return 1\n    return 0\n"):
         for size in (1, 4):  # on every way out
-            mine = x(size)
-            assert f(mine) == (size > 2)
-            assert not torch.equal(mine, x(size))
+            actual = x(size)
+            assert f(actual) == (size > 2)
+            assert not torch.equal(actual, x(size))
 
 
 def test_precisions_come_out_as_the_slips_say():
     slips = ("single_precision", "double_precision", "single_precision_inside")
     [single], [double], [inside] = (runs(slip, THIRDS) for slip in slips)
-    mine = x(3, dtype=torch.float64)
-    assert single(mine).dtype == torch.float32
+    actual = x(3, dtype=torch.float64)
+    assert single(actual).dtype == torch.float32
     assert double(x(3)).dtype == torch.float64
-    assert torch.equal(inside(mine), (mine / 3).float().double())
-    assert not torch.equal(inside(mine), mine / 3)
+    assert torch.equal(inside(actual), (actual / 3).float().double())
+    assert not torch.equal(inside(actual), actual / 3)
 
 
 def test_results_come_in_another_form_than_what_is_asked_for():

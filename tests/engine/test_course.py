@@ -47,9 +47,9 @@ def test_whoever_needs_a_course_is_told_that_none_is_installed(tmp_path):
 def test_of_several_courses_the_configuration_names_one(tmp_path):
     assert found(tmp_path, "course.course().package", "transformer_exercises") == "transformer_exercises"
     both = ("transformer_exercises", "another")
-    said = found(tmp_path, "course.course()", *both)
-    assert said.startswith('NoCourse: No course is named: write COURSE = "its name"')
-    assert "another, transformer_exercises" in said
+    output = found(tmp_path, "course.course()", *both)
+    assert output.startswith('NoCourse: No course is named: write COURSE = "its name"')
+    assert "another, transformer_exercises" in output
     named = found(tmp_path, "course.course().package", *both, settings='COURSE = "transformer_exercises"\n')
     assert named == "transformer_exercises"
 

@@ -136,8 +136,8 @@ def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
     parts = right.get("dict") if isinstance(right, dict) else None
     if not parts:
         return tree
-    place = data.draw(st.integers(0, len(parts) - 1))
-    return {"dict": [[key, tree] if at == place else [key, value] for at, (key, value) in enumerate(parts)]}
+    location = data.draw(st.integers(0, len(parts) - 1))
+    return {"dict": [[key, tree] if at == location else [key, value] for at, (key, value) in enumerate(parts)]}
 
 
 def forbidden(markup: str) -> list[str]:

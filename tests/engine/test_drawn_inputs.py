@@ -56,13 +56,13 @@ def by_heart(known, learning):
 
 @pytest.mark.parametrize("name", ["sees_the_future", "diagnose", "softmax"])
 def test_right_answers_by_call_number_earn_next_to_nothing(name):
-    said = []
+    output = []
 
     def recorded(right):
-        return lambda *args, **kwargs: said.append(right(*args, **kwargs)) or said[-1]
+        return lambda *args, **kwargs: output.append(right(*args, **kwargs)) or output[-1]
 
     def replayed(right):
-        answers = iter(said)
+        answers = iter(output)
         return lambda *args, **kwargs: next(answers)
 
     assert mark(name, student_with(name, recorded, "the first text")).full
@@ -77,13 +77,13 @@ def test_right_answers_by_call_number_earn_next_to_nothing(name):
 def test_the_mark_and_all_words_are_the_same_in_every_order(name):
     declared = exercise(name)
     for entry in declared.mistakes[:4]:
-        said, records = set(), []
+        output, records = set(), []
         for hand_in in ("", "a text", "another text"):
             student = student_with_answer(declared, entry.sources[0])
             student.hand_in = hand_in
-            said.add(plain(mark(name, student)))
+            output.add(plain(mark(name, student)))
             records.append(student.replies)
-        assert len(said) == 1, (entry.name, said)
+        assert len(output) == 1, (entry.name, output)
         assert [list(record) for record in records] == 3 * [[check.title for check in declared.checks]]
         assert agree(records[0], records[1])
         assert agree(records[0], records[2])

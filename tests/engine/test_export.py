@@ -170,8 +170,8 @@ def test_what_a_person_has_still_to_mark_is_reported_and_may_be_left_out(gradebo
     rows = written(exporter(assignment=[ATTENTION]), gradebook, tmp_path / "all.csv")
     assert any(f"'{FORMULA}" in cell for row in rows for cell in row), "a formula leaves as text"
     assert not any(cell.lstrip().startswith(("=", "@")) for row in rows for cell in row)
-    said = "Submissions of 05-attention have still to be marked by a person (exported as they stand) (1): Emeka"
-    assert f"{said} Essay (essay)" in heard.text
+    output = "Submissions of 05-attention have still to be marked by a person (exported as they stand) (1): Emeka"
+    assert f"{output} Essay (essay)" in heard.text
     options = {} if exporter is CsvExport else {"missing_as_zero": True}
     fewer = exporter(assignment=[ATTENTION], leave_out_unfinished=True, **options)
     assert any("essay" in row for row in rows)

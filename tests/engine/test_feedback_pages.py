@@ -146,18 +146,18 @@ def test_an_unreadable_submission_gets_only_its_notice():
 
 
 def test_a_comment_and_a_late_penalty_are_shown():
-    said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
-    assert not missing(said, "Well done, <em>Ada</em>.", "Handed in late")
-    assert "Well done, Ada." in rows(BeautifulSoup(said, "html.parser"))["Written answer: scaling"].get_text()
+    message = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
+    assert not missing(message, "Well done, <em>Ada</em>.", "Handed in late")
+    assert "Well done, Ada." in rows(BeautifulSoup(message, "html.parser"))["Written answer: scaling"].get_text()
 
 
 def test_nbgraders_own_comment_is_not_shown():
-    said = page(marked({}, comment="No response."), HANDED_OUT)
-    assert not [words for words in ("Your instructor says", "Handed in late") if words in said]
+    message = page(marked({}, comment="No response."), HANDED_OUT)
+    assert not [words for words in ("Your instructor says", "Handed in late") if words in message]
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("message", "written"),
     [
         ("over the *other* tokens", "over the <em>other</em> tokens"),
         ("*minus* the `a *b* c` of *all*:", "<em>minus</em> the <code>a *b* c</code> of <em>all</em>:"),
@@ -166,8 +166,8 @@ def test_nbgraders_own_comment_is_not_shown():
         ("one ` and *two*", "one ` and *two*"),
     ],
 )
-def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(said, written):
-    assert prose(said) == written
+def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(message, written):
+    assert prose(message) == written
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -187,9 +187,9 @@ def test_every_answer_of_the_course_has_a_title_and_a_linked_section(name):
 def test_provided_text_is_folded_and_answers_are_open(mistaken):
     assert mistaken.find(id="answer-softmax").find_parent("details") is None
     for folded in ("torch.manual_seed", "you watch it being learnt"):
-        places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
-        assert places
-        assert all(place.find_parent("details") for place in places)
+        paths = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
+        assert paths
+        assert all(path.find_parent("details") for path in paths)
 
 
 def test_a_students_note_in_a_provided_cell_is_open():
@@ -221,9 +221,9 @@ def test_a_page_declares_its_language_and_landmarks(mistaken):
 
 def test_links_within_a_page_lead_to_its_unique_ids(mistaken):
     names = [element["id"] for element in mistaken.select("[id]")]
-    places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
-    assert len(places) > 20
-    assert set(places) <= set(names)
+    paths = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
+    assert len(paths) > 20
+    assert set(paths) <= set(names)
     assert len(names) == len(set(names))
 
 
@@ -347,10 +347,10 @@ def test_what_a_student_opens_or_closes_stays_in_its_cell():
     assert [element.name for element in made.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
     cells = made.select_one(".notebook").find_all(class_="cell", recursive=False)
     assert len(cells) == sum(4 + bool(text.strip()) * 2 for text in ODD)
-    after = [place for place, cell in enumerate(cells) if cell.b and cell.b.get_text() == "it"]
+    after = [path for path, cell in enumerate(cells) if cell.b and cell.b.get_text() == "it"]
     assert len(after) == len(ODD)
-    assert all(cells[place - 1].select_one("pre.code").get_text() == "y = 2 < 3" for place in after)
-    assert not any(cells[place].em for place in after)
+    assert all(cells[path - 1].select_one("pre.code").get_text() == "y = 2 < 3" for path in after)
+    assert not any(cells[path].em for path in after)
 
 
 def test_what_honest_students_show_is_there():

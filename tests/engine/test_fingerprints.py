@@ -111,14 +111,14 @@ def test_only_variants_that_are_not_stored_are_computed(nothing_kept, five_varia
 
 def test_fingerprints_of_another_state_of_an_exercise_are_never_used(nothing_kept, five_variants, asked, monkeypatch):
     fingerprint_store.of(NAME)
-    place, old = fingerprints.cached(NAME), keys.semantic_hash(NAME)
+    folder, old = fingerprints.cached(NAME), keys.semantic_hash(NAME)
     in_order = fingerprints.cached(NAME, keys.exact_text_hash(NAME))
     monkeypatch.setattr(keys, "semantic_hash", lambda name: "another")
     monkeypatch.setattr(keys, "exact_text_hash", lambda name, modules=(): "other letters")
     again()
     assert asked == [[0, 1, 2, 3, 4]] * 2
-    assert fingerprints.cached(NAME) != place
-    place.replace(fingerprints.cached(NAME))  # even where the file's name is right
+    assert fingerprints.cached(NAME) != folder
+    folder.replace(fingerprints.cached(NAME))  # even where the file's name is right
     in_order.replace(fingerprints.cached(NAME, "other letters"))
     with pytest.raises(ValueError, match="another state of the exercise"):
         fingerprints.read(fingerprints.cached(NAME), "another")
@@ -152,18 +152,18 @@ def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kep
 )
 def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_variants, asked, broken: Callable[[bytes], bytes]):
     first = fingerprint_store.of(NAME)
-    place = fingerprints.cached(NAME)
-    for path in (place, fingerprints.cached(NAME, keys.exact_text_hash(NAME))):
+    folder = fingerprints.cached(NAME)
+    for path in (folder, fingerprints.cached(NAME, keys.exact_text_hash(NAME))):
         path.write_bytes(broken(path.read_bytes()))
-    assert fingerprints.load(place, keys.semantic_hash(NAME)) is None
+    assert fingerprints.load(folder, keys.semantic_hash(NAME)) is None
     assert_equal(again(), first)
     assert len(asked) == 2
-    assert fingerprints.load(place, keys.semantic_hash(NAME)) is not None
+    assert fingerprints.load(folder, keys.semantic_hash(NAME)) is not None
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_variants, monkeypatch):
     first = fingerprint_store.of(NAME)
-    key, place = keys.semantic_hash(NAME), fingerprints.cached(NAME)
+    key, folder = keys.semantic_hash(NAME), fingerprints.cached(NAME)
 
     def half(found: Fingerprints, file, key: str, letters: str) -> None:
         file.write(b"PK half of it")
@@ -171,9 +171,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_
 
     monkeypatch.setattr(fingerprints, "write", half)
     with pytest.raises(OSError, match="no space"):
-        fingerprints.save(first, place, key)
-    assert fingerprints.load(place, key).variants == first.variants
-    assert not list(place.parent.glob("*.part"))
+        fingerprints.save(first, folder, key)
+    assert fingerprints.load(folder, key).variants == first.variants
+    assert not list(folder.parent.glob("*.part"))
 
 
 def test_the_course_ships_fingerprints_of_its_present_state():

@@ -52,33 +52,33 @@ CONFIGURATION = "import pathlib\npathlib.Path('hacked').touch()\nc = get_config(
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
     """Make a course with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
-    place = copy_of_the_course(tmp_path_factory.mktemp("elsewhere") / "course")
-    shutil.copytree(ROOT / "course" / NAME, place / "course" / NAME)
+    folder = copy_of_the_course(tmp_path_factory.mktemp("elsewhere") / "course")
+    shutil.copytree(ROOT / "course" / NAME, folder / "course" / NAME)
     evil = f"<title>calm</title><script>document.title = 'hacked'; {DOES}</script>"
     beside = {"evil.html": evil, "evil.js": DOES, "nbgrader_config.py": CONFIGURATION}
     for student in ("eve", "raw"):
-        put(place / "classroom", student, submission())
+        put(folder / "classroom", student, submission())
         for name, content in beside.items():
-            put(place / "classroom", student, content.encode(), name)
-    put(place / "classroom", "eve", b"2027-02-02 00:30:00 CEST", "timestamp.txt")
-    put(place / "classroom", "raw", b"2027-02-02 00:30:00 BST", "timestamp.txt")
-    run(place, place / "classroom", "nbgrader", "autograde", NAME)
-    marked = place / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
+            put(folder / "classroom", student, content.encode(), name)
+    put(folder / "classroom", "eve", b"2027-02-02 00:30:00 CEST", "timestamp.txt")
+    put(folder / "classroom", "raw", b"2027-02-02 00:30:00 BST", "timestamp.txt")
+    run(folder, folder / "classroom", "nbgrader", "autograde", NAME)
+    marked = folder / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
     notebook = nbformat.read(marked, as_version=4)
     for evil in RUNNING:  # as if nothing cleaned them
         output = nbformat.v4.new_output("display_data", data={"text/html": evil})
         script = nbformat.v4.new_output("display_data", data={"application/javascript": DOES})
         notebook.cells.append(nbformat.v4.new_code_cell("1", outputs=[output, script]))
     nbformat.write(notebook, marked)
-    return place
+    return folder
 
 
-def environment(place):
+def environment(folder):
     kept = {key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"}
-    home = place / "home"
+    home = folder / "home"
     home.mkdir(exist_ok=True)
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
-    return kept | {"PYTHONPATH": str(place), "HOME": str(home), "PATH": path}
+    return kept | {"PYTHONPATH": str(folder), "HOME": str(home), "PATH": path}
 
 
 def submission():

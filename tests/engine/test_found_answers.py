@@ -32,7 +32,7 @@ def notes(notebook):
     return [note["text"] for note in notebook.metadata[KEY]["notes"]]
 
 
-def place(notebook, name):
+def folder(notebook, name):
     return notebook.cells.index(cell_of(notebook, name))
 
 
@@ -98,7 +98,7 @@ def test_a_blank_copy_below_an_answer_is_taken_out(repaired, blank, with_metadat
     notebook = filled_in(SHORT, ANSWERS)
     spare = copy.deepcopy(cell_of(notebook, "softmax")) if with_metadata else new_code_cell()
     spare.source = blank
-    notebook.cells.insert(place(notebook, "softmax") + 1, spare)
+    notebook.cells.insert(folder(notebook, "softmax") + 1, spare)
     found = repaired(notebook)
     assert defined_once(found, "softmax")
     assert "there 2 times; the last answered one counts" in notes(found)[0]
@@ -148,7 +148,7 @@ def test_what_a_student_adds_to_a_locked_cell_is_kept_if_answers_need_it(repaire
     cell_of(notebook, "setup").source += "\nimport torch as t"
     cell_of(notebook, "embeddings").source += "\nnobody_needs = 1"
     found = repaired(notebook)
-    after = found.cells[place(found, "setup") + 1]
+    after = found.cells[folder(found, "setup") + 1]
     assert (after.source, grade_id(after)) == ("import torch as t", None)
     assert "nobody_needs" not in "".join(cell.source for cell in found.cells)
 
@@ -220,4 +220,4 @@ def test_of_copied_set_up_cells_the_first_counts(repaired):
         cell.pop("id")
     notebook.cells.append(copy.deepcopy(cell_of(notebook, "setup")))
     found = repaired(notebook)
-    assert place(found, "setup") == place(SHORT, "setup")
+    assert folder(found, "setup") == folder(SHORT, "setup")

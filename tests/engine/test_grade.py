@@ -105,11 +105,11 @@ def course(tmp_path_factory):
     return root
 
 
-def classroom_in(place: Path, course: Path) -> Path:
+def classroom_in(folder: Path, course: Path) -> Path:
     """Make a classroom to which the assignment is known, and nobody has handed in anything."""
-    place.mkdir(exist_ok=True)
-    shutil.copy(course / "release" / "gradebook.db", place)
-    return place
+    folder.mkdir(exist_ok=True)
+    shutil.copy(course / "release" / "gradebook.db", folder)
+    return folder
 
 
 @pytest.fixture
@@ -119,9 +119,9 @@ def fresh(course, tmp_path):
 
 @pytest.fixture(scope="module")
 def by_us(course, tmp_path_factory):
-    place = hand_in(classroom_in(tmp_path_factory.mktemp("ours"), course))
-    run(course, place, "autograder", "grade", NAME)
-    return place
+    folder = hand_in(classroom_in(tmp_path_factory.mktemp("ours"), course))
+    run(course, folder, "autograder", "grade", NAME)
+    return folder
 
 
 @pytest.fixture
@@ -129,14 +129,14 @@ def marked(by_us, tmp_path):
     return shutil.copytree(by_us, tmp_path / "copy", copy_function=shutil.copy2)
 
 
-def history(place: Path) -> list[dict]:
-    path = place / "marked" / "history.jsonl"
+def history(folder: Path) -> list[dict]:
+    path = folder / "marked" / "history.jsonl"
     lines = path.read_text().splitlines() if path.is_file() else []
     return [json.loads(line) for line in lines if line.endswith("}")]  # the last may be cut off
 
 
-def markings(place: Path) -> list[str]:
-    return [line["student"] for line in history(place)]
+def markings(folder: Path) -> list[str]:
+    return [line["student"] for line in history(folder)]
 
 
 def assert_same(one: Path, other: Path) -> None:
@@ -153,9 +153,9 @@ def test_every_score_comment_penalty_and_file_is_as_nbgrader_leaves_them(course,
     assert_same(by_us, fresh)
     assert len(files(by_us, "autograded", "feedback")) > 2 * len(SUBMISSIONS)
     assert gradebook(by_us)["late"]["score"][2] == 0.75
-    said = {line["student"]: (line["earned"], line["seconds"]) for line in history(by_us)}
-    assert said["perfect"] == said["her-twin"], "students who handed in the same are marked by one run of it"
-    assert said["perfect"][0] == gradebook(by_us)["perfect"]["score"][0] == FULL
+    output = {line["student"]: (line["earned"], line["seconds"]) for line in history(by_us)}
+    assert output["perfect"] == output["her-twin"], "students who handed in the same are marked by one run of it"
+    assert output["perfect"][0] == gradebook(by_us)["perfect"]["score"][0] == FULL
 
 
 def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, marked):
@@ -171,9 +171,9 @@ def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, ma
             book.find_comment("softmax", NAME, NAME, student).manual_comment = "Seen in my office."
         book.db.commit()
     put(marked, "blank", notebook(WRONG))
-    said = run(course, marked, "autograder", "grade", NAME)
-    assert "2 marked" in said, said  # one of them only his feedback
-    assert "10 unchanged" in said
+    output = run(course, marked, "autograder", "grade", NAME)
+    assert "2 marked" in output, output  # one of them only his feedback
+    assert "10 unchanged" in output
     assert markings(marked)[before:] == ["blank"]
     book = gradebook(marked)
     for student in ("perfect", "blank"):
@@ -188,8 +188,8 @@ def test_a_change_during_a_run_costs_no_other_student_a_mark(course, fresh):
         put(fresh, student, notebook())
     put(fresh, "blank", notebook({}))
     (course / "meanwhile.py").write_text(MEANWHILE)
-    said = run(course, fresh, "meanwhile", *OURS[1:], status=1)
-    assert "5 marked, 0 unchanged, 1 failed" in said
+    output = run(course, fresh, "meanwhile", *OURS[1:], status=1)
+    assert "5 marked, 0 unchanged, 1 failed" in output
     scores = {student: about["score"][0] for student, about in gradebook(fresh).items() if student != "students"}
     assert scores == {"anew": 0, "blank": 0, "no-file": 0, "twin": FULL, "twin-too": FULL}
     assert "0 marked, 5 unchanged, 0 failed" in run(course, fresh, *OURS)
@@ -199,8 +199,8 @@ def test_a_fault_with_one_student_ends_no_run(course, fresh):
     for student in ("faulty", "locked", "twin"):
         put(fresh, student, notebook())
     (course / "faulty.py").write_text(FAULTY)
-    said = run(course, fresh, "faulty", *OURS[1:], status=1)
-    assert not missing(said, "1 marked, 0 unchanged, 2 failed", "ZeroDivisionError", "its folder may not be read")
+    output = run(course, fresh, "faulty", *OURS[1:], status=1)
+    assert not missing(output, "1 marked, 0 unchanged, 2 failed", "ZeroDivisionError", "its folder may not be read")
     assert "2 marked, 1 unchanged, 0 failed" in run(course, fresh, *OURS)
 
 
@@ -223,23 +223,23 @@ def test_a_run_ends_with_what_an_instructor_must_know(course, marked):
     [answer] = [cell for cell in writes.cells if "written_scaling" in str(cell.metadata)]
     answer.source = "Dot products grow with d_k."
     put(marked, "José 张 o'Neil", writes)
-    said = run(course, marked, "autograder", "grade", NAME)
-    assert "1 answer waits for a person: Formgrader" in said
-    said = run(course, marked, "autograder", "grade", NAME, "--student", "not-json", "--force")
-    assert not missing(said, "(the page says why): not-json", f"feedback/*/{NAME}")
-    assert "not in students.csv: late, no-notebook, renamed, with-data" in said
+    output = run(course, marked, "autograder", "grade", NAME)
+    assert "1 answer waits for a person: Formgrader" in output
+    output = run(course, marked, "autograder", "grade", NAME, "--student", "not-json", "--force")
+    assert not missing(output, "(the page says why): not-json", f"feedback/*/{NAME}")
+    assert "not in students.csv: late, no-notebook, renamed, with-data" in output
 
 
 @in_every_way
 @pytest.mark.parametrize("lost", ["gradebook.db", f"autograded/late/{NAME}", f"feedback/late/{NAME}/{NAME}.html"])
 def test_what_is_lost_is_made_again(course, marked, by_us, lost):
-    place = marked / lost
-    if place.is_dir():
-        shutil.rmtree(place)
+    folder = marked / lost
+    if folder.is_dir():
+        shutil.rmtree(folder)
     else:
-        place.unlink()
+        folder.unlink()
     if lost == "gradebook.db":
-        shutil.copy(course / "release" / "gradebook.db", place)
+        shutil.copy(course / "release" / "gradebook.db", folder)
     run(course, marked, "autograder", "grade", NAME)
     assert_same(marked, by_us)
 
@@ -249,11 +249,11 @@ def test_what_is_lost_is_made_again(course, marked, by_us, lost):
 def test_two_at_once_do_not_harm_each_other(course, fresh, by_us, other):
     hand_in(fresh)
     both = [start(course, fresh, *command) for command in (OURS, other)]
-    said = [process.communicate(timeout=300)[0] for process in both]
+    output = [process.communicate(timeout=300)[0] for process in both]
     if other is OURS:
-        assert [process.returncode for process in both] == [0, 0], said
+        assert [process.returncode for process in both] == [0, 0], output
         assert sorted(markings(fresh)) == sorted(set(markings(fresh)))
-        assert any("12 unchanged" in each for each in said), said
+        assert any("12 unchanged" in each for each in output), output
     run(course, fresh, "autograder", "grade", NAME)
     assert_same(fresh, by_us)
 
@@ -274,10 +274,10 @@ def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp
         process.kill()
         process.communicate()
     undisturbed = classroom_in(tmp_path / "undisturbed", course)
-    for place in (fresh, undisturbed):
+    for folder in (fresh, undisturbed):
         for student, content in final.items():
-            put(place, student, content)
-        run(course, place, "autograder", "grade", NAME)
+            put(folder, student, content)
+        run(course, folder, "autograder", "grade", NAME)
     assert_same(fresh, undisturbed)
     assert not list((fresh / "marked").rglob("*.part"))
     wait_for(lambda: not processes_of(fresh))
@@ -301,8 +301,8 @@ def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, clu
     assert process.poll() is None, process.communicate()[0]
     for worker in workers[:2]:
         worker.kill()
-    said, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, said
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
     assert_same(fresh, by_us)
     assert len(markings(fresh)) == 12
 
@@ -317,9 +317,9 @@ def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
     before = room.read_text("utf-8")
     room.write_text(before + "\nELSEWHERE = True\n", "utf-8")
     try:
-        said = run(course, fresh, "autograder", "grade", NAME, "--scheduler", address, status=1)
+        output = run(course, fresh, "autograder", "grade", NAME, "--scheduler", address, status=1)
     finally:
         room.write_text(before, "utf-8")
-    assert "this worker has another version of the course" in said
+    assert "this worker has another version of the course" in output
     assert "perfect" not in gradebook(fresh)
     assert gradebook(fresh)["early"]["score"][0] == 0

@@ -1,4 +1,4 @@
-"""Tests of the rerun with working versions of other exercises, which no student can read while they still count."""
+"""Tests of the rerun with library equivalents of other exercises, which no student can read while they still count."""
 
 import ast
 import functools
@@ -32,23 +32,23 @@ WORKING = """
 def working(name):
     made = globals().get(name)
     code = getattr(made, "__code__", None) or getattr(getattr(made, "__init__", None), "__code__", None)
-    return code is not None and "working version" in code.co_filename
+    return code is not None and "library equivalent" in code.co_filename
 """
 
 
-def test_a_process_sees_working_versions_of_settled_exercises_only(template):
+def test_a_process_sees_equivalents_of_settled_exercises_only(template):
     names = [e.name for e in exercises(NAME)]
     bound = [name for name in names if name in library_equivalents(NAME)]
     spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
     _, verdicts = mark(template, release(), spies, {names[0]: WORKING})
-    said = [verdicts[name].lines[0].message for name in names]
-    assert all("RuntimeError: seen" in message for message in said)
-    seen = [set(names) & set(message.partition("seen ")[2].partition(", at the line")[0].split()) for message in said]
+    output = [verdicts[name].lines[0].message for name in names]
+    assert all("RuntimeError: seen" in message for message in output)
+    seen = [set(names) & set(message.partition("seen ")[2].partition(", at the line")[0].split()) for message in output]
     assert seen == [set(bound) & set(names[:i]) for i in range(len(names))]
     assert any(seen)
 
 
-def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):
+def test_the_notebooks_own_process_is_gone_when_equivalents_come_in(template, monkeypatch):
     alive = []
     ask = notebook_marker.mark
 
@@ -94,7 +94,7 @@ def _statements(source):
 
 
 @pytest.mark.parametrize("notebook", notebooks())
-def test_exercises_that_others_are_built_on_have_a_working_version(notebook):
+def test_exercises_that_others_are_built_on_have_a_library_equivalent(notebook):
     names = {declared.name for declared in exercises(notebook)}
     for declared in exercises(notebook):
         known = [declared.source, *(one.source for one in declared.alternatives)]

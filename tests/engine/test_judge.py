@@ -90,8 +90,8 @@ def test_the_rubric_shows_no_answer_key():
 
 
 def test_the_rubric_shortens_and_escapes_what_student_code_says():
-    said = "'<script>alert(1)</script>' + 'x' * 5000 + '\\n' + str(scores)"
-    verdict = verdict_on(f"def softmax(scores, dim=-1):\n    raise ValueError({said})")
+    output = "'<script>alert(1)</script>' + 'x' * 5000 + '\\n' + str(scores)"
+    verdict = verdict_on(f"def softmax(scores, dim=-1):\n    raise ValueError({output})")
     assert "<script>" not in html(verdict)
     assert "ValueError" in plain(verdict)
     assert max(len(line.message) for line in verdict.lines) < 500
@@ -128,7 +128,7 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
 
 
-def test_annotations_of_answers_probes_and_working_versions_are_evaluated():
+def test_annotations_of_answers_probes_and_equivalents_are_evaluated():
     namespace = namespace_with(SOFTMAX, BY_ANNOTATION)
     assert dataclasses.fields(namespace["Along"])[0].type is int
     assert mark("softmax", in_process(namespace)).full
@@ -179,8 +179,8 @@ def test_errors_about_a_probe_speak_of_a_function_and_hold_no_code():
     exec("def shows(attend):\n    raise RuntimeError(attend.__code__.co_names)", namespace)
     exec("def takes(attend):\n    return attend.__name__, attend[0]", namespace)
     student = in_process(namespace)
-    for name, said in (("shows", "has no attribute '__code__'"), ("takes", "is not subscriptable")):
-        with pytest.raises(Problem, match=f"'function' object {said}"):
+    for name, output in (("shows", "has no attribute '__code__'"), ("takes", "is not subscriptable")):
+        with pytest.raises(Problem, match=f"'function' object {output}"):
             student.value(name, student.probe("attend", "def attend(x):\n    return x.secret\n"))
 
 
@@ -305,7 +305,7 @@ def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "output"),
     [
         ({"kind": "died"}, "Your code ended the Python process for 3 rows"),
         ({"kind": "time", "seconds": 5}, "Your code did not come back within 5 seconds for 3 rows"),
@@ -313,8 +313,8 @@ def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
         ({"kind": "forged"}, "The judge could not read the answer for 3 rows"),
     ],
 )
-def test_what_stopped_an_answer_is_said_with_the_input(facts, said):
-    with pytest.raises(Problem, match=f"^{said}"):
+def test_what_stopped_an_answer_is_said_with_the_input(facts, output):
+    with pytest.raises(Problem, match=f"^{output}"):
         Student(lambda packet: encode({"problem": facts})).call(NAME, [1], where="for 3 rows")
 
 
@@ -370,15 +370,15 @@ PROMISED = {name: member for name, member in vars(promised.Student).items() if n
 
 def test_a_wrong_value_is_shown_on_a_small_input_on_which_it_is_wrong():
     declared, shown = exercise("masked_softmax"), 0
-    said = r"example, `masked_softmax\((.+)\)` should give (.+), and yours gives (.+)\.$"
+    output = r"example, `masked_softmax\((.+)\)` should give (.+), and yours gives (.+)\.$"
     for source in (mistake.source for mistake in declared.mistakes if mistake.name != "dropout"):
         wrong = namespace_with(declared, source)[declared.name]
         for line in mark(declared.name, student_with_answer(declared, source)).lines:
-            for found in re.findall(said, line.message):
-                args, right, theirs = (eval(text, {"nan": float("nan")}) for text in found)
+            for found in re.findall(output, line.message):
+                args, right, reference_result = (eval(text, {"nan": float("nan")}) for text in found)
                 inputs, shown = [*map(torch.tensor, args)], shown + 1
                 assert sum(one.numel() for one in (*inputs, torch.tensor(right))) <= 8
-                for answer, expected in ((reference(declared.name), right), (wrong, theirs)):
+                for answer, expected in ((reference(declared.name), right), (wrong, reference_result)):
                     near = {"atol": 1e-3, "rtol": 0, "equal_nan": True}
                     torch.testing.assert_close(answer(*inputs), torch.tensor(expected), **near)
     assert shown > 15
@@ -405,10 +405,10 @@ def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
     answer = student.call("double", [torch.tensor([1.0])])
     student.note("something")
     assert answer["value"].tolist() == [2.0]
-    assert [said["value"] for said in student.check_replies] == [6, "something"]
+    assert [output["value"] for output in student.check_replies] == [6, "something"]
     assert student.last["inputs"][0].tolist() == [1.0]
     student.note("earlier", first)
-    assert [said["value"] for said in student.check_replies] == ["earlier", "something"]
+    assert [output["value"] for output in student.check_replies] == ["earlier", "something"]
     student.state(student.build("Linear", 3, 2))
     student.note(["weight", "bias"])  # of all that a module's state says
     assert student.last == {"value": ["weight", "bias"]}
@@ -464,11 +464,11 @@ def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
 
 def test_only_the_error_that_is_asked_for_is_a_refusal():
     refuse_with(ValueError)
-    for error, asked_for, symptom, said in (
+    for error, asked_for, symptom, output in (
         (KeyError, (), "error_of_another_type", "An empty text should raise a ValueError; yours raised KeyError"),
         (None, ("IndexError",), "bad_input_accepted", "should raise an IndexError; yours returned something"),
     ):
-        with pytest.raises(Wrong, match=said) as wrong:
+        with pytest.raises(Wrong, match=output) as wrong:
             refuse_with(error, *asked_for)
         assert wrong.value.symptom == symptom
     with pytest.raises(Problem):

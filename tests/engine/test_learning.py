@@ -42,23 +42,23 @@ LOOPS_AGAIN = """def softmax(scores, dim=-1):
 
 
 @pytest.fixture
-def place(tmp_path):
+def location(tmp_path):
     lay_out(tmp_path / "learn")
     return tmp_path / "learn"
 
 
-def notebook_in(place: Path, folder: str = NAME) -> Path:
-    return place / folder / f"{NAME}.ipynb"
+def notebook_in(location: Path, folder: str = NAME) -> Path:
+    return location / folder / f"{NAME}.ipynb"
 
 
 def cells_of(path: Path) -> dict[str, str]:
     return {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
 
 
-def shown(place: Path, sources: list[str]) -> list[str]:
+def shown(location: Path, sources: list[str]) -> list[str]:
     """Run these cells in a kernel in the copy's notebook folder; return what each shows, as text."""
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    where = {"metadata": {"path": str(place / NAME)}}
+    where = {"metadata": {"path": str(location / NAME)}}
     NotebookClient(notebook, allow_errors=True, timeout=120, resources=where, coalesce_streams=True).execute()
     return ["\n".join(map(_text, cell.outputs)) for cell in notebook.cells]
 
@@ -77,12 +77,12 @@ def test_tests_are_known_by_their_titles_of_this_version_and_of_1_0_0():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["", "import os\nif hasattr(os, 'fork'): del os.fork"], ids=["any", "without fork"])
-def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, first):
-    cells = cells_of(notebook_in(place))
+def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location, first):
+    cells = cells_of(notebook_in(location))
     [question] = [question for question in questions(NAME) if question.name == "q5_1"]
     wrong = min(set(question.explanations) - {question.key})
-    said = shown(
-        place,
+    message = shown(
+        location,
         [
             first,
             cells["learning"],
@@ -109,35 +109,35 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(place, f
             "softmax.__name__",
         ],
     )
-    assert "0 of 12 answered" in said[1]
-    assert not said[2], "nothing is missing, and nothing is said of it"
-    assert said[5].startswith("<p>○ <code>q5_1</code> is not answered yet")
-    assert "✗ q5_1: 0 of 1 points" in said[7]
-    assert question.explanations[wrong][:30] in said[7]
-    assert said[9].startswith("○ softmax: Not answered yet")
-    assert "<strong>" not in said[9], "what is not answered is not marked"
-    assert said[10].startswith("<p>Try <code>softmax</code> first")
-    assert "Hint 1" in said[11]
-    assert "Hint 2" not in said[11]
-    assert "Hint 2" in said[12]
-    assert "✗ softmax: 0 of 4 points" in said[14], "a misspelt name is an answer"
-    assert "✗ softmax: 3.25 of 4 points" in said[16]
-    assert "One maximum is subtracted from all" in said[16]
-    assert "Reread “2. A weighted sum”" in said[16]
-    assert "amax" in said[17]
-    assert f"{question.key} is right" in said[18]
-    assert "There is no exercise or question" in said[19]
-    assert "✓ softmax: 4 of 4 points" in said[21]
-    assert "all tests that you can see pass" not in said[21], "the verdict says more"
-    start = (place / "START.md").read_text("utf-8")
+    assert "0 of 12 answered" in message[1]
+    assert not message[2], "nothing is missing, and nothing is said of it"
+    assert message[5].startswith("<p>○ <code>q5_1</code> is not answered yet")
+    assert "✗ q5_1: 0 of 1 points" in message[7]
+    assert question.explanations[wrong][:30] in message[7]
+    assert message[9].startswith("○ softmax: Not answered yet")
+    assert "<strong>" not in message[9], "what is not answered is not marked"
+    assert message[10].startswith("<p>Try <code>softmax</code> first")
+    assert "Hint 1" in message[11]
+    assert "Hint 2" not in message[11]
+    assert "Hint 2" in message[12]
+    assert "✗ softmax: 0 of 4 points" in message[14], "a misspelt name is an answer"
+    assert "✗ softmax: 3.25 of 4 points" in message[16]
+    assert "One maximum is subtracted from all" in message[16]
+    assert "Reread “2. A weighted sum”" in message[16]
+    assert "amax" in message[17]
+    assert f"{question.key} is right" in message[18]
+    assert "There is no exercise or question" in message[19]
+    assert "✓ softmax: 4 of 4 points" in message[21]
+    assert "all tests that you can see pass" not in message[21], "the verdict says more"
+    start = (location / "START.md").read_text("utf-8")
     assert "2 of 12 answered, 4 of 34 points" in start
     assert f"{NAME}.ipynb#cell-id=q5-1-question" in start, "what is not right yet comes next"
 
 
 @pytest.mark.slow
-def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(place, monkeypatch):
-    monkeypatch.setenv("JUPYTER_PATH", str(place / ".jupyter"))
-    cells = cells_of(notebook_in(place))
+def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PATH", str(location / ".jupyter"))
+    cells = cells_of(notebook_in(location))
     [question] = [question for question in questions(NAME) if question.name == "q5_1"]
     wrong = min(set(question.explanations) - {question.key})
     not_run = "○ Not tested yet: <code>torch</code> comes from a cell above that has not run in this kernel"
@@ -165,73 +165,73 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(place, monkeypatch):
         ('hint("softmx")', "Did you mean softmax?"),
         ("solution(softmax)", "A worked softmax"),
     ]
-    said = shown(place, [source for source, _ in steps])
-    for (source, wanted), found in zip(steps, said, strict=True):
+    message = shown(location, [source for source, _ in steps])
+    for (source, wanted), found in zip(steps, message, strict=True):
         assert wanted in found, source
-    assert "○ <code>q5_1</code> is not answered yet, or the cell of the answer has not run" in said[0]
-    assert "NameError" not in "".join(said[:16])
-    assert not said[11], "marking is on already"
-    assert "1 of 12 answered, 1 of 34 points" in said[4], "the best try counts"
-    assert "✗ softmax: 0 of 4 points" in said[15]
-    assert "2 of 12 answered" in said[15], "a test without the cells above is no try"
-    assert "✗ softmax: 0 of 4 points" in said[18], "the name is in no cell above"
-    assert Copy(place).state("q5_1") == State(tries=2, earned=1)
+    assert "○ <code>q5_1</code> is not answered yet, or the cell of the answer has not run" in message[0]
+    assert "NameError" not in "".join(message[:16])
+    assert not message[11], "marking is on already"
+    assert "1 of 12 answered, 1 of 34 points" in message[4], "the best try counts"
+    assert "✗ softmax: 0 of 4 points" in message[15]
+    assert "2 of 12 answered" in message[15], "a test without the cells above is no try"
+    assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
+    assert Copy(location).state("q5_1") == State(tries=2, earned=1)
 
 
 @pytest.mark.slow
-def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(place):
-    note = place / ".learning" / "running" / "softmax"
+def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(location):
+    note = location / ".learning" / "running" / "softmax"
     note.parent.mkdir()
     note.touch()
-    first, again = (shown(place, [cells_of(notebook_in(place))["learning"]])[0] for _ in range(2))
+    first, again = (shown(location, [cells_of(notebook_in(location))["learning"]])[0] for _ in range(2))
     assert "Python ended while the test of <code>softmax</code> ran" in first
     assert "Python ended" not in again
 
 
-def test_an_edited_notebook_is_kept_and_the_new_one_put_beside_it(place, tmp_path, monkeypatch):
-    mine = notebook_in(place)
-    notebook = json.loads(mine.read_text("utf-8"))
+def test_an_edited_notebook_is_kept_and_the_new_one_put_beside_it(location, tmp_path, monkeypatch):
+    actual = notebook_in(location)
+    notebook = json.loads(actual.read_text("utf-8"))
     notebook["cells"][0]["source"] = "my notes"
-    mine.write_text(json.dumps(notebook), "utf-8")
-    kept, other = mine.read_bytes(), place / "06-masking" / "06-masking.ipynb"
-    assert lay_out(place) == [], "the course has not changed"
+    actual.write_text(json.dumps(notebook), "utf-8")
+    kept, other = actual.read_bytes(), location / "06-masking" / "06-masking.ipynb"
+    assert lay_out(location) == [], "the course has not changed"
     newer = shutil.copytree(ROOT / "course", tmp_path / "newer")
     for name in (NAME, "06-masking"):
         path = newer / name / f"{name}.ipynb"
         path.write_text(path.read_text("utf-8").replace("You will be able to", "Soon you will be able to"), "utf-8")
     monkeypatch.setattr(course_copy, "released", lambda: newer)
-    assert lay_out(place) == [notebook_in(place, f"{NAME}-new")]
-    assert mine.read_bytes() == kept
+    assert lay_out(location) == [notebook_in(location, f"{NAME}-new")]
+    assert actual.read_bytes() == kept
     assert "Soon you" in other.read_text("utf-8"), "nobody had worked in it"
-    assert f"[{NAME}-new]({NAME}-new/{NAME}.ipynb)" in (place / "START.md").read_text("utf-8")
-    assert lay_out(place) == [], "it is offered once"
-    Copy(place).path.unlink()
+    assert f"[{NAME}-new]({NAME}-new/{NAME}.ipynb)" in (location / "START.md").read_text("utf-8")
+    assert lay_out(location) == [], "it is offered once"
+    Copy(location).path.unlink()
     monkeypatch.undo()
-    offered = {path.parent.name for path in lay_out(place)}
+    offered = {path.parent.name for path in lay_out(location)}
     assert offered == {f"{NAME}-new-new", "06-masking-new"}, "without its list, what differs counts as the learner's"
-    assert mine.read_bytes() == kept
+    assert actual.read_bytes() == kept
 
 
-def test_an_update_that_the_disk_stops_loses_nothing_and_can_be_repeated(place, tmp_path, monkeypatch):
-    mine, newer = notebook_in(place), shutil.copytree(ROOT / "course", tmp_path / "newer")
-    mine.write_text(mine.read_text("utf-8").replace("YOUR CODE HERE", "my code"), "utf-8")
-    before = files.contents(place)
+def test_an_update_that_the_disk_stops_loses_nothing_and_can_be_repeated(location, tmp_path, monkeypatch):
+    actual, newer = notebook_in(location), shutil.copytree(ROOT / "course", tmp_path / "newer")
+    actual.write_text(actual.read_text("utf-8").replace("YOUR CODE HERE", "my code"), "utf-8")
+    before = files.contents(location)
     for path in newer.glob("[0-9]*/*.ipynb"):
         path.write_text(path.read_text("utf-8").replace("You will be able to", "Soon you will be able to"), "utf-8")
     monkeypatch.setattr(course_copy, "released", lambda: newer)
     with monkeypatch.context() as disk:
         fill(disk, OSError(errno.ENOSPC, "No space left on device"), after=40)
-        said = CliRunner().invoke(app, ["learn", "--folder", str(place)])
-    assert said.exit_code == 1
-    assert "No space left on device. What was there is kept" in said.output
-    there = files.contents(place)
+        message = CliRunner().invoke(app, ["learn", "--folder", str(location)])
+    assert message.exit_code == 1
+    assert "No space left on device. What was there is kept" in message.output
+    there = files.contents(location)
     assert before.keys() <= there.keys(), "old or new, each file is there"
-    assert mine.read_bytes() == before[f"{NAME}/{NAME}.ipynb"]
-    assert lay_out(place) == [notebook_in(place, f"{NAME}-new")], "nothing else counts as the learner's"
+    assert actual.read_bytes() == before[f"{NAME}/{NAME}.ipynb"]
+    assert lay_out(location) == [notebook_in(location, f"{NAME}-new")], "nothing else counts as the learner's"
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "message"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), 1, "No space left on device"),
         (KeyboardInterrupt(), 130, "Stop"),
@@ -239,13 +239,13 @@ def test_an_update_that_the_disk_stops_loses_nothing_and_can_be_repeated(place, 
     ids=["full disk", "ctrl-c"],
 )
 @pytest.mark.parametrize("command", [("init",), ("learn", "--folder")], ids=["init", "learn"])
-def test_what_cannot_be_written_whole_leaves_nothing(command, error, status, said, tmp_path, monkeypatch):
+def test_what_cannot_be_written_whole_leaves_nothing(command, error, status, message, tmp_path, monkeypatch):
     (tmp_path / "there").mkdir()
     fill(monkeypatch, error, after=4)
     for folder in ("new/deep", "there"):
         done = CliRunner().invoke(app, [*command, str(tmp_path / folder)])
         assert done.exit_code == status
-        assert said in done.output
+        assert message in done.output
         assert "Nothing was written" in done.output
         assert [*tmp_path.rglob("*")] == [tmp_path / "there"]
 
@@ -275,13 +275,13 @@ def fill(monkeypatch, error: BaseException, after: int) -> None:
     monkeypatch.setattr(Path, "write_bytes", written)
 
 
-def test_jupyterlab_starts_the_kernel_of_the_copy_and_finds_the_users_own(place, monkeypatch):
+def test_jupyterlab_starts_the_kernel_of_the_copy_and_finds_the_users_own(location, monkeypatch):
     for variable in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH"):
         monkeypatch.setenv(variable, "mine")
     monkeypatch.setenv("PYTHONHASHSEED", "0")
-    monkeypatch.chdir(place)
+    monkeypatch.chdir(location)
     monkeypatch.setattr("jupyterlab.labapp.main", lambda options: None)
-    course_copy.open_lab(place, [])
+    course_copy.open_lab(location, [])
     assert KernelSpecManager().get_kernel_spec("python3").argv[-1] == course_copy.MARKING
     assert os.environ["JUPYTER_PATH"].endswith(f"{os.pathsep}mine")
 
@@ -302,12 +302,12 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
         lay_out(tmp_path / "photos")
 
 
-def test_progress_is_kept_where_the_list_of_files_is_damaged(place):
-    Copy(place).remember("softmax", State(tries=2, earned=3.25))
-    (place / ".learning" / "course.json").write_text('{"laid": ')  # cut off
-    lay_out(place)
-    assert Copy(place).state("softmax") == State(tries=2, earned=3.25)
-    assert "1 of 12 answered, 3.25 of 34 points" in (place / "START.md").read_text("utf-8")
+def test_progress_is_kept_where_the_list_of_files_is_damaged(location):
+    Copy(location).remember("softmax", State(tries=2, earned=3.25))
+    (location / ".learning" / "course.json").write_text('{"laid": ')  # cut off
+    lay_out(location)
+    assert Copy(location).state("softmax") == State(tries=2, earned=3.25)
+    assert "1 of 12 answered, 3.25 of 34 points" in (location / "START.md").read_text("utf-8")
 
 
 # --- in the notebook's process ----------------------------------------------------------------------------------------

@@ -60,10 +60,10 @@ def packed(files, **links):
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items() if isinstance(files, dict) else files:
             archive.writestr(name, content)
-        for name, goal in links.items():
+        for name, target in links.items():
             info = zipfile.ZipInfo(name)
             info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
-            archive.writestr(info, goal)
+            archive.writestr(info, target)
     return out.getvalue()
 
 
@@ -154,14 +154,14 @@ def test_canvass_download_comes_in(course, caplog):
         "essay.pdf": b"%PDF",
     }
     assert list(found["canvas-9999"]) == ["answers.ipynb"]  # marked under its name: see intake/repair.py
-    said = caplog.text
+    output = caplog.text
     last = "submissions/okaforngozi_4714_905_05-attention-1.ipynb"
-    assert f"ngozi handed in 2 files that may be 05-attention.ipynb; “{last}” counts" in said
+    assert f"ngozi handed in 2 files that may be 05-attention.ipynb; “{last}” counts" in output
     by_name = "garcíapérezjosé is José García Pérez (jgarcia)"
-    assert f"Students were recognised by nothing but their names (1): {by_name}" in said
-    assert "Students are not known to the gradebook and were taken in under the system's number (2)" in said
-    assert not missing(said, "leekim: canvas-4713", "Students were late, says Canvas")
-    assert "amina" in said.partition("says Canvas")[2]
+    assert f"Students were recognised by nothing but their names (1): {by_name}" in output
+    assert "Students are not known to the gradebook and were taken in under the system's number (2)" in output
+    assert not missing(output, "leekim: canvas-4713", "Students were late, says Canvas")
+    assert "amina" in output.partition("says Canvas")[2]
 
 
 @pytest.mark.parametrize("folders", [True, False])
@@ -424,16 +424,16 @@ TWICE = {  # whose number stands twice: a system's table, and the file
 def test_a_number_that_stands_twice_is_nobodys_and_the_others_come_in(course, caplog, table):
     rows, name = TWICE[table]
     (course / "roster.csv").write_text(rows, encoding="utf8")
-    said = f"4713 stands 2 times in {course}/roster.csv"
+    output = f"4713 stands 2 times in {course}/roster.csv"
     if not rows:
         with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", "transformers") as gradebook:
             for student in ("twin1", "twin2"):
                 gradebook.update_or_create_student(student, lms_user_id="4713")
-        said = "4713, the number of Kim Lee (twin1) and of Kim Lee (twin2)"
+        output = "4713, the number of Kim Lee (twin1) and of Kim Lee (twin2)"
     download = {name: book("?"), f"okaforngozi_4714_7_{FILE}": book("ngozi")}
     options = {"roster": str(course / "roster.csv")} if rows else {}
     assert failing(course, {"s.zip": packed(download)}, **options) == {"ngozi": {FILE: "ngozi"}}
-    assert f"given to nobody (1): s/{name} ({said})" in caplog.text
+    assert f"given to nobody (1): s/{name} ({output})" in caplog.text
 
 
 def test_a_class_list_with_a_number_twice_is_named(course, caplog):

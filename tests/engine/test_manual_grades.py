@@ -147,7 +147,7 @@ def test_a_mark_waits_for_a_person_when_the_answer_it_names_changed(mark):
 
 def statements(folder, exercises):
     """Return how many SQL statements it takes to restore and to save so many exercises, the second time."""
-    cells, said = [], []
+    cells, output = [], []
     for number in range(exercises):
         for cell, name in zip(notebook().cells[:2], (f"e{number}", f"test_e{number}"), strict=True):
             cell.metadata.nbgrader.grade_id = name
@@ -156,7 +156,7 @@ def statements(folder, exercises):
     _, resources = made(folder, cells)
 
     def hear(connection, cursor, statement, *_):
-        said.append(statement)
+        output.append(statement)
 
     SaveMarks().preprocess(new_notebook(cells=cells), resources)
     event.listen(Engine, "before_cursor_execute", hear)
@@ -165,7 +165,7 @@ def statements(folder, exercises):
         SaveMarks().preprocess(new_notebook(cells=cells), resources)
     finally:
         event.remove(Engine, "before_cursor_execute", hear)
-    return len(said)
+    return len(output)
 
 
 def test_thirty_exercises_take_as_many_statements_as_three(tmp_path):

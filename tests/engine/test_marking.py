@@ -47,23 +47,23 @@ EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
 def test_right_answers_that_warn_and_print_get_full_marks(template, short):
     noisy = "import sys, warnings\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)\n"
-    said = "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
-    softmax = noisy + ANSWERS["softmax"].replace("    shifted", said)
+    message = "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
+    softmax = noisy + ANSWERS["softmax"].replace("    shifted", message)
     notebook, verdicts = mark(template, short, ANSWERS | {"softmax": softmax})
     assert earned(verdicts) == POINTS
     assert {name: mark_in(notebook, name) for name in POINTS} == POINTS
 
 
 @pytest.mark.parametrize(
-    ("answers", "limits", "said"),
+    ("answers", "limits", "message"),
     [({}, LIMITS, "not been answered"), (ANSWERS, replace(LIMITS, work=0.0), "used up")],
     ids=["a blank notebook", "the judge's own work has a budget"],
 )
-def test_zeros_are_explicit_and_have_their_reason(template, short, answers, limits, said):
+def test_zeros_are_explicit_and_have_their_reason(template, short, answers, limits, message):
     notebook, verdicts = mark(template, short, answers, limits=limits)
     assert earned(verdicts) == dict.fromkeys(POINTS, 0.0)
     assert {name: mark_in(notebook, name) for name in POINTS} == dict.fromkeys(POINTS, 0.0)
-    assert all(said in verdict.remark for verdict in verdicts.values())
+    assert all(message in verdict.remark for verdict in verdicts.values())
 
 
 @pytest.mark.slow
@@ -163,10 +163,10 @@ def test_a_new_template_has_neither_the_environment_nor_the_exercises(template, 
     template._process.wait()
     with Session(template) as session:
         result = session.run("import os, sys\nprint(sorted(os.environ), sorted(sys.modules))")
-    said = result.outputs[0]["text"]
-    assert "torch" in said
-    assert "SECRET_TOKEN" not in said
-    assert "'transformer_exercises" not in said
+    message = result.outputs[0]["text"]
+    assert "torch" in message
+    assert "SECRET_TOKEN" not in message
+    assert "'transformer_exercises" not in message
 
 
 LOADED = "import sys\n_loaded = vars(sys)['modules '[:-1]]"  # its name is not allowed where something is banned

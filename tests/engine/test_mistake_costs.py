@@ -57,13 +57,13 @@ def test_a_worse_mistake_never_earns_more(declared):
     for variant, mistake in enumerate(known.names):
         earned, alone = points_of_variant(declared, known, variant), by_lines(declared, known, variant)
         assert alone <= earned < declared.points
-        said = declared.severities[mistake]
+        output = declared.severities[mistake]
         # what costs no more than a slip is one, whatever it is called
-        cheap = said == catalogue.MISCONCEPTION and 1 - alone / declared.points <= Costs.slip
-        severity = catalogue.MINOR if cheap else said
+        cheap = output == catalogue.MISCONCEPTION and 1 - alone / declared.points <= Costs.slip
+        severity = catalogue.MINOR if cheap else output
         marks[severity].append(earned)
         assert earned == alone if severity == catalogue.FUNDAMENTAL else earned > 0
-        found.append((said, frozenset(known.failed[variant].nonzero()[0]), earned))
+        found.append((output, frozenset(known.failed[variant].nonzero()[0]), earned))
     assert marks[catalogue.MINOR]
     assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.MINOR])
     for severity, failed, earned in found:
@@ -156,8 +156,10 @@ def test_two_named_mistakes_cost_both_and_never_less_than_one():
     assert [one.mistake for one in both.diagnoses] == ["sorted_ids", "error_of_another_type"]
     alone = verdict_on(declared, mistake.source)
     assert (alone.earned, both.earned) == (1.0, 0.5)
-    said = "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
-    assert said in both.score_explanation
+    output = (
+        "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
+    )
+    assert output in both.score_explanation
     shares = [0.05, 0.25, 0.5, 0.75, 1.0]
     for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
         together = mistake_costs.by_costs(points, [one, other])
@@ -215,25 +217,25 @@ def test_the_file_beside_nbgraders_configuration_says_what_mistakes_cost(tmp_pat
     assert mistake_costs.costs.__wrapped__() == Costs()
     (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
     assert mistake_costs.costs.__wrapped__().slip == 0.1
-    said = read('slip = 0.125\n[scaled_dot_product_attention]\nno_scale = "misconception"\nscale_d_k = 0.75\n')
-    assert said.of("softmax", "rounded", catalogue.MINOR) == 0.125
-    assert said.of("softmax", "no_shift", "") == Costs.misconception
-    monkeypatch.setattr(mistake_costs, "costs", lambda: said)
+    output = read('slip = 0.125\n[scaled_dot_product_attention]\nno_scale = "misconception"\nscale_d_k = 0.75\n')
+    assert output.of("softmax", "rounded", catalogue.MINOR) == 0.125
+    assert output.of("softmax", "no_shift", "") == Costs.misconception
+    monkeypatch.setattr(mistake_costs, "costs", lambda: output)
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.earned == 4.0
     assert "a misconception" in verdict.score_explanation
     assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
-    said = read("slip = 1.0\nmisconception = 1.0\n")  # costs that change nothing leave the lines alone
+    output = read("slip = 1.0\nmisconception = 1.0\n")  # costs that change nothing leave the lines alone
     known = fingerprint_store.of(SOFTMAX.name)
     for variant in range(len(known.variants)):
         assert points_of_variant(SOFTMAX, known, variant) == by_lines(SOFTMAX, known, variant)
-    said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
+    output = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.score_explanation == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         *((text, "a share of the points above 0") for text in ("slip = 0", "slip = true", "misconception = 1.5")),
         ("slip = ", "cannot be read"),
@@ -244,8 +246,8 @@ def test_the_file_beside_nbgraders_configuration_says_what_mistakes_cost(tmp_pat
         ('[softmax]\nno_shift = "grave"', "softmax.no_shift is 'grave'"),
     ],
 )
-def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
-    with pytest.raises(CostsError, match=re.escape(said)):
+def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, output):
+    with pytest.raises(CostsError, match=re.escape(output)):
         read(text, Path("costs.toml"))
 
 
@@ -253,14 +255,14 @@ def test_the_guides_table_and_file_are_what_the_program_says():
     guide = (ROOT / "docs" / "instructors.md").read_text("utf-8")
     assert markdown(course().commonest) in guide
     assert (span((0.5, 2)), span((2, 2))) == ("0.5 to 2", "2")
-    for names, said in (((), markdown(course().commonest)), (("softmax",), "no_shift")):
+    for names, output in (((), markdown(course().commonest)), (("softmax",), "no_shift")):
         done = CliRunner().invoke(app, ["mistakes", *names, "--costs"])
         assert done.exit_code == 0, done.output
-        assert said in done.output
+        assert output in done.output
         assert names or done.output.strip() in guide
     assert {cost_range.mistake for cost_range in costs_of("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
     assert CliRunner().invoke(app, ["mistakes"]).exit_code == 2
     [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
-    said = read(example)
-    assert (said.slip, said.misconception) == (Costs.slip, Costs.misconception)
-    assert said.single
+    output = read(example)
+    assert (output.slip, output.misconception) == (Costs.slip, Costs.misconception)
+    assert output.single

@@ -141,8 +141,8 @@ def there(name: str, folder: Path) -> bool:
     """Return True if the repository has such a file or folder: in itself, in a page's folder, or below a package."""
     pattern = PLACEHOLDER.sub("*", name).rstrip("/")
     below = [ROOT / package for package in (*PACKAGES, "tests")]
-    return any(any(place.glob(pattern)) for place in (ROOT, folder)) or any(
-        any(place.rglob(pattern)) for place in below if "/" not in pattern or name.endswith(".py")
+    return any(any(location.glob(pattern)) for location in (ROOT, folder)) or any(
+        any(location.rglob(pattern)) for location in below if "/" not in pattern or name.endswith(".py")
     )
 
 

@@ -43,8 +43,8 @@ OTHERWISE = {  # what lies in the folder in place of the notebook, made below
 } | {kind: (0, "only files themselves") for kind in KINDS if kind != "a socket"}
 DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()}
 DESERVED |= {student: points for student, (points, _) in OTHERWISE.items()}
-SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()}
-SAID |= {student: said for student, (_, said) in OTHERWISE.items()}
+SAID = {student: output for student, (_, _, output) in SUBMISSIONS.items()}
+SAID |= {student: output for student, (_, output) in OTHERWISE.items()}
 UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]
 
 
@@ -75,9 +75,9 @@ def course(tmp_path_factory):
     (submitted / "a file" / NAME).write_text("not a folder")
     for name in UNLISTED:
         put(classroom, name, notebook())
-    said = run(root, classroom, "nbgrader", "autograde", NAME, status=1)
-    assert "\n".join(said.strip().splitlines()[-4:]).count("has no mark") == len(UNLISTED), said
-    (root / "said.txt").write_text(said, encoding="utf8")
+    output = run(root, classroom, "nbgrader", "autograde", NAME, status=1)
+    assert "\n".join(output.strip().splitlines()[-4:]).count("has no mark") == len(UNLISTED), output
+    (root / "said.txt").write_text(output, encoding="utf8")
     for name in UNLISTED:
         shutil.rmtree(submitted / name)
     run(root, classroom, "nbgrader", "autograde", NAME)
@@ -110,9 +110,9 @@ def test_submissions_are_not_changed(course):
 
 
 def test_warnings_escape_control_characters(course):
-    said = (course / "said.txt").read_text("utf8")
-    assert "\x1b" not in said
-    warnings = [line for line in said.splitlines() if "WARNING" in line]
+    output = (course / "said.txt").read_text("utf8")
+    assert "\x1b" not in output
+    warnings = [line for line in output.splitlines() if "WARNING" in line]
     assert any(r"# \x1b[2K\x1b[1A\x1b[2K" in line for line in warnings)
     assert not [line for line in warnings if "has changed" in line or "/perfect/" in line or "/blank/" in line]
 

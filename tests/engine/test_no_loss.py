@@ -67,7 +67,7 @@ def course(released, tmp_path):
 
 
 @pytest.fixture
-def theirs():
+def expected():
     """Write a file that nobody may lose, and see at the end that nobody has."""
     written = []
 
@@ -108,10 +108,10 @@ def test_a_release_overwrites_somebodys_work_only_with_a_copy(course):
     notebook.cells.append(nbformat.v4.new_markdown_cell("Why is it divided by the root?"))
     nbformat.write(notebook, notebook_of(course))
     before = notebook_of(course).read_bytes()
-    said = generate(course, 1)
+    message = generate(course, 1)
     named = ("mine.txt", "attention_explorer.py", f"{NAME}.ipynb (softmax, cell {len(notebook.cells)})")
-    assert not missing(said, *named, f"autograder release {NAME} --overwrite")
-    assert "Traceback" not in said
+    assert not missing(message, *named, f"autograder release {NAME} --overwrite")
+    assert "Traceback" not in message
     assert notebook_of(course).read_bytes() == before
     assert own.read_text() == "what I understood"
     assert "what I tried" in changed.read_text()
@@ -171,27 +171,27 @@ def test_formgraders_button_overwrites_no_answer(course):
         assert [assignment.name for assignment in book.assignments] == [NAME]
 
 
-def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, theirs):
+def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, expected):
     answer(notebook_of(course))
-    theirs(notebook_of(course), notebook_of(course).read_text())
-    theirs(course / "course" / NAME / "mine.txt")
+    expected(notebook_of(course), notebook_of(course).read_text())
+    expected(course / "course" / NAME / "mine.txt")
     (course / "run_demo.py").write_text(DEMO)
-    place = course / "classroom" / "demo"
+    location = course / "classroom" / "demo"
     for _ in range(2):
         done = run(course, "run_demo")
         assert done.returncode == 0, done.stderr
-        notes = theirs(place / "notes.txt")
-    assert (place / "course" / NAME / f"{NAME}.ipynb").read_bytes() == notebook_of(ROOT).read_bytes()
-    assert (place / "submitted" / "perfect" / NAME / f"{NAME}.ipynb").is_file()
+        notes = expected(location / "notes.txt")
+    assert (location / "course" / NAME / f"{NAME}.ipynb").read_bytes() == notebook_of(ROOT).read_bytes()
+    assert (location / "submitted" / "perfect" / NAME / f"{NAME}.ipynb").is_file()
 
-    theirs(place / "submitted" / "me" / NAME / f"{NAME}.ipynb")
-    answer(place / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
+    expected(location / "submitted" / "me" / NAME / f"{NAME}.ipynb")
+    answer(location / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert not missing(done.stderr, f"submitted/me/{NAME}/{NAME}.ipynb", f"demo/course/{NAME}/{NAME}.ipynb (softmax)")
-    assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
+    assert "'tried'" in (location / "course" / NAME / f"{NAME}.ipynb").read_text()
     assert notes.exists()
-    (place / "made-by-demo.json").unlink()
+    (location / "made-by-demo.json").unlink()
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
@@ -201,44 +201,44 @@ def test_start_page_and_settings_are_replaced_only_where_nobody_wrote(tmp_path):
     root = tmp_path / "checkout"
     for name in ("solutions", "course"):
         shutil.copytree(ROOT / name, root / name)
-    mine = root / "course" / ".jupyter" / "my_config.json"
-    for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (mine, "{}")):
+    actual = root / "course" / ".jupyter" / "my_config.json"
+    for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (actual, "{}")):
         path.write_text(text)
     with pytest.raises(files.WouldOverwrite, match=r"START\.md, .*my_config\.json since the last release"):
         prepare_start(root, root)()
-    assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
+    assert (actual.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
     prepare_start(root, root, tmp_path / "replaced")()
     assert (root / "course" / "START.md").read_bytes() == (ROOT / "course" / "START.md").read_bytes()
     prepare_start(root, root)()  # over what it wrote itself
     assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
 
 
-def test_a_report_is_not_written_over_another_file(tmp_path, theirs):
+def test_a_report_is_not_written_over_another_file(tmp_path, expected):
     for option in ("--html", "--csv", "--parquet"):
-        done = CliRunner().invoke(app, ["report", option, str(theirs(tmp_path / "thesis.html"))])
+        done = CliRunner().invoke(app, ["report", option, str(expected(tmp_path / "thesis.html"))])
         assert done.exit_code == 2
         assert "no report of ours" in plain(done.output)
 
 
 def test_students_zip_is_not_written_over_another_file(tmp_path):
-    goal = tmp_path / "students.zip"
-    with zipfile.ZipFile(goal, "w") as archive:
+    destination = tmp_path / "students.zip"
+    with zipfile.ZipFile(destination, "w") as archive:
         archive.writestr("course/START.md", "Everybody's submissions of last year")
-    before = goal.read_bytes()
+    before = destination.read_bytes()
     with pytest.raises(NotReady, match=r"students\.zip is no zip of this course"):
-        write_zip(ROOT, goal)
-    assert goal.read_bytes() == before
-    goal.unlink()
-    assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
+        write_zip(ROOT, destination)
+    assert destination.read_bytes() == before
+    destination.unlink()
+    assert write_zip(ROOT, destination) == write_zip(ROOT, destination)
 
 
-def test_an_export_is_not_written_over_another_file(tmp_path, theirs):
+def test_an_export_is_not_written_over_another_file(tmp_path, expected):
     table = Table(["Student", "ID"], [["Ada", "1"]])
-    roster = theirs(tmp_path / "canvas.csv", "Student,ID\nAda,1\n")
-    other = theirs(tmp_path / "addresses.csv", "name,street\n")
+    roster = expected(tmp_path / "canvas.csv", "Student,ID\nAda,1\n")
+    other = expected(tmp_path / "addresses.csv", "name,street\n")
     export = CanvasExport(roster=str(roster))
-    for export.to, said in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
-        with pytest.raises(Unusable, match=said):
+    for export.to, message in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
+        with pytest.raises(Unusable, match=message):
             export._write(table)
     export.to = str(tmp_path / "grades.csv")
     for _ in range(2):
@@ -251,8 +251,8 @@ def plain(output: str) -> str:
 
 
 @pytest.mark.parametrize("program", ["translate", "grow", "stories_gpt2"])
-def test_a_model_is_not_kept_in_a_folder_of_other_files(program, tmp_path, theirs):
-    theirs(tmp_path / "README.md")
+def test_a_model_is_not_kept_in_a_folder_of_other_files(program, tmp_path, expected):
+    expected(tmp_path / "README.md")
     command = importlib.import_module(f"tools.training.{program}").app
     done = CliRunner().invoke(command, ["--out", str(tmp_path)])
     assert done.exit_code == 2
@@ -260,16 +260,16 @@ def test_a_model_is_not_kept_in_a_folder_of_other_files(program, tmp_path, their
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
-def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch, theirs):
+def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch, expected):
     monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
     build = importlib.import_module("tools.website.build").build
-    theirs(tmp_path / "html" / "thesis.html")
+    expected(tmp_path / "html" / "thesis.html")
     with pytest.raises(files.WouldOverwrite, match="name another folder"):
         build(tmp_path, None)
     for _ in range(2):
         with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew
             build(tmp_path / "site", None)
-        theirs(tmp_path / "site" / "notes.txt")
+        expected(tmp_path / "site" / "notes.txt")
 
 
 def test_what_a_native_reader_wrote_stays_in_the_table(tmp_path, monkeypatch):
@@ -310,13 +310,13 @@ def test_make_removes_a_classroom_only_after_confirmation(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text("a term's work")
 
-    def make(target: str, said: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(["make", target], cwd=tmp_path, input=said, capture_output=True, text=True)
+    def make(target: str, message: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", target], cwd=tmp_path, input=message, capture_output=True, text=True)
 
     assert make("clean").returncode == 0
     assert not (tmp_path / ".venv").exists()
-    for said in ("", "yes\n"):
-        done = make("empty-classroom", said)
+    for message in ("", "yes\n"):
+        done = make("empty-classroom", message)
         assert (done.returncode != 0, "Nothing was removed" in done.stdout, book.exists()) == (True,) * 3
     (tmp_path / "classroom" / "hub").mkdir()
     assert "make hub-clean" in make("empty-classroom", "remove\n").stdout

@@ -85,9 +85,9 @@ ANSWERS = {
 
 
 def hand_in(folder: Path, student: str, answers: dict[str, str], assignment: str = "ps1") -> None:
-    place = folder / "submitted" / student / assignment
-    shutil.copytree(folder / "release" / assignment, place)
-    for path in place.glob("*.ipynb"):
+    location = folder / "submitted" / student / assignment
+    shutil.copytree(folder / "release" / assignment, location)
+    for path in location.glob("*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             cell.source = answers.get(grade_id(cell), cell.source)
@@ -95,10 +95,10 @@ def hand_in(folder: Path, student: str, answers: dict[str, str], assignment: str
                 cell.metadata.nbgrader.grade_id = "another"
         nbformat.write(notebook, path)
     if student == "right":
-        (place / "timestamp.txt").write_text("2026-01-01 13:30:00 UTC")
+        (location / "timestamp.txt").write_text("2026-01-01 13:30:00 UTC")
     if student == "half":
         for name in ("problem2.ipynb", "kinds.ipynb"):
-            (place / name).unlink()
+            (location / name).unlink()
 
 
 def page(folder: Path, student: str, notebook: str = "problem1") -> str:
@@ -121,18 +121,18 @@ def marked(tmp_path_factory):
     ours = stock.parent / "ours"
     shutil.copytree(stock, ours)
     run(stock, "nbgrader", "autograde", "ps1", fails=True)  # two students whom it cannot mark
-    said = run(ours, "autograder", "grade", "--workers=1", "ps1")
-    assert f"{len(ANSWERS)} marked, 0 unchanged, 0 failed" in said
+    output = run(ours, "autograder", "grade", "--workers=1", "ps1")
+    assert f"{len(ANSWERS)} marked, 0 unchanged, 0 failed" in output
     return stock, ours
 
 
 def test_every_mark_is_stock_nbgraders(marked):
     stock, ours = marked
-    theirs, own = rows(stock, MARKS, 3), rows(ours, MARKS, 3)
-    assert set(theirs) == set(own)
-    differ = {key for key in own if theirs[key] != own[key]}
+    reference_result, own = rows(stock, MARKS, 3), rows(ours, MARKS, 3)
+    assert set(reference_result) == set(own)
+    differ = {key for key in own if reference_result[key] != own[key]}
     assert {student for student, _, _ in differ} == {"renamed", "too_much"}
-    assert {theirs[key][0] for key in differ} == {None}
+    assert {reference_result[key][0] for key in differ} == {None}
     assert own["renamed", "problem1", "correct_squares"][0] == 1
     assert own["too_much", "kinds", "integer"][0] == 0
     assert own["wrong", "kinds", "free"][0] == 0.5  # stock's rule: a negative number is no number of points
@@ -189,16 +189,16 @@ def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(ours):
 
 
 def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(ours):
-    said = run(ours, "autograder", "grade", "ps2", fails=True)
-    assert said == "there is no assignment 'ps2'. Did you mean ps1?\n"
+    output = run(ours, "autograder", "grade", "ps2", fails=True)
+    assert output == "there is no assignment 'ps2'. Did you mean ps1?\n"
     for folder in ("source", "release"):
         (ours / folder / "r").mkdir()
         other = new_notebook(metadata={"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}})
         nbformat.write(other, ours / folder / "r" / "sheet.ipynb")
     shutil.copytree(ours / "release" / "r", ours / "submitted" / "right" / "r")
-    said = run(ours, "autograder", "grade", "r", fails=True)
-    assert "r/sheet.ipynb is written in R, and autograder marks Python notebooks only" in said
-    assert "Traceback" not in said
+    output = run(ours, "autograder", "grade", "r", fails=True)
+    assert "r/sheet.ipynb is written in R, and autograder marks Python notebooks only" in output
+    assert "Traceback" not in output
     (ours / "nbgrader_config.py").write_text(f"{CONFIGURATION}\nc.ClearHiddenTests.begin_test_delimeter = 'SECRET'")
     assert "nbgrader's own marks of hidden tests only" in run(ours, "autograder", "grade", "ps1", fails=True)
 
@@ -274,15 +274,15 @@ def test_an_error_is_said_first_and_a_warning_after_it(template, stderr_fails):
     cells = [graded(f"test_{number}", test, 1) for number, test in enumerate(tests)]
     NotebookMarker(new_notebook(cells=cells), template, stderr_fails=stderr_fails).run()
     marks = [determine_grade(cell)[0] for cell in cells]
-    said = [[line.partition(": ")[0] for line in reasons(cell)] for cell in cells]
+    output = [[line.partition(": ")[0] for line in reasons(cell)] for cell in cells]
     error = ["KeyError", "in test_0, line 3"]
     if stderr_fails:
         assert marks == [0, 0, 0, 0]
-        assert said == [[*error, STDERR], [STDERR], [STDERR], [STDERR]]
+        assert output == [[*error, STDERR], [STDERR], [STDERR], [STDERR]]
         assert [one.output_type for one in cells[0].outputs] == ["error", "stream"]
     else:
         assert marks == [0, 1, 0.5, 0]
-        assert said == [error, [], [], ["ValueError"]]
+        assert output == [error, [], [], ["ValueError"]]
     assert all("old" in str(cell.outputs) for cell in cells), "what was written is shown"
 
 

@@ -60,14 +60,14 @@ OTHER_COURSE = notebook(
 
 
 @pytest.mark.parametrize(
-    ("answer", "mark", "said"),
+    ("answer", "mark", "output"),
     [
         (ENCODE, 4, ""),
         (WRONG, 0, "AssertionError: every letter is moved on by one"),
         ("def encode(text):\n    return [98, 99]", 0, "AssertionError"),  # the hidden test
     ],
 )
-def test_another_courses_test_cell_is_run_whatever_its_grade_id(template, answer, mark, said):
+def test_another_courses_test_cell_is_run_whatever_its_grade_id(template, answer, mark, output):
     marks, verdicts, done = marked(template, OTHER_COURSE, {"encode": answer})
     assert marks == {"test_encode": mark}
     assert not verdicts
@@ -75,7 +75,7 @@ def test_another_courses_test_cell_is_run_whatever_its_grade_id(template, answer
     assert not zero_everywhere(blank, "because")
     assert numbers(blank) == {"test_encode": 0}
     shown = str(done.cells[-1].outputs)
-    assert said in shown
+    assert output in shown
     assert 'encode(""' not in shown, "the hidden tests are shown"
 
 

@@ -37,7 +37,7 @@ def plugged_in():
 
 
 @pytest.fixture
-def said(plugged_in):
+def output(plugged_in):
     """Return what nbgrader's application logs, as its handler writes it."""
     app, stream = NbGraderApp(), io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -65,8 +65,8 @@ def test_loggers_escape_messages_and_tracebacks(plugged_in, caplog, log):
     assert no_command_in(caplog.text)
 
 
-def test_the_warning_of_a_sign_is_escaped(said):
-    app, stream = said
+def test_the_warning_of_a_sign_is_escaped(output):
+    app, stream = output
     judge = Judge(parent=app)
     judge._mark = lambda *_: None
     cells = [new_code_cell(f'z = eval("scores")  # {CLEAR}', metadata={"nbgrader": {"grade_id": f"a{CLEAR}"}})]
@@ -77,8 +77,8 @@ def test_the_warning_of_a_sign_is_escaped(said):
     assert no_command_in(stream.getvalue())
 
 
-def test_what_nbgrader_itself_says_is_escaped(said):
-    app, stream = said
+def test_what_nbgrader_itself_says_is_escaped(output):
+    app, stream = output
     try:
         Path(f"/nowhere/{CLEAR}").read_text()
     except OSError:

@@ -56,7 +56,7 @@ def test_a_course_may_be_named_by_the_users_own_configuration(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         ("1 / 0", r"nbgrader_config\.py, line 2 cannot be run: ZeroDivisionError"),
         ("from autograder import nothing_of_this_name", r"nbgrader_config\.py, line 2 cannot be run: ImportError"),
@@ -64,9 +64,9 @@ def test_a_course_may_be_named_by_the_users_own_configuration(tmp_path, monkeypa
         ("open('/etc/passwd/classroom')", r"/etc/passwd/classroom cannot be used: Not a directory"),
     ],
 )
-def test_a_configuration_that_fails_stops_marking_with_its_line(course, line, said):
+def test_a_configuration_that_fails_stops_marking_with_its_line(course, line, output):
     (course / "nbgrader_config.py").write_text(f"c = get_config()\n{line}\n")
-    with pytest.raises(NoCourse, match=said):
+    with pytest.raises(NoCourse, match=output):
         settings()
 
 
@@ -84,17 +84,17 @@ def test_a_scratch_folder_is_the_classroom_of_its_own_application_only(course, t
 
 
 @pytest.mark.parametrize(
-    ("wanted", "everything", "said"),
+    ("wanted", "everything", "output"),
     [
         (["sum"], False, "there is no assignment 'sum'. Did you mean sums?"),
         (["essay"], False, "there is no assignment 'essay'. There are sums."),  # though another course is installed
         ([], False, "name an assignment, or say --all; handed in: sums"),
     ],
 )
-def test_an_unknown_assignment_is_refused_with_the_close_one(course, wanted, everything, said):
+def test_an_unknown_assignment_is_refused_with_the_close_one(course, wanted, everything, output):
     with pytest.raises(preflight.NotReady) as caught:
         preflight.chosen_assignments(settings(), wanted, everything)
-    assert str(caught.value) == said
+    assert str(caught.value) == output
 
 
 def test_where_nothing_is_handed_in_the_folder_is_named(course):
@@ -118,20 +118,20 @@ def test_where_all_lies_in_wrong_places_these_are_named(course):
 
 def test_a_student_without_an_assignment_is_told_from_one_with_it(course):
     hand_in(course, "chidi/other")
-    place = settings().coursedir
-    found = [preflight.has_handed_in(place, *asked) for asked in (("sums", "amina"), ("sums", "chidi"), ("sums",))]
+    folder = settings().coursedir
+    found = [preflight.has_handed_in(folder, *asked) for asked in (("sums", "amina"), ("sums", "chidi"), ("sums",))]
     assert found == [True, False, True]
 
 
 def test_an_unknown_student_is_refused_with_the_close_one(course):
-    place = settings().coursedir
+    folder = settings().coursedir
     for known in ("*", "amina", "a*"):
-        preflight.require_student(place, course, known)
+        preflight.require_student(folder, course, known)
     with pytest.raises(preflight.NotReady, match=r"no student “amna” in submitted/\. Did you mean amina\?"):
-        preflight.require_student(place, course, "amna")
+        preflight.require_student(folder, course, "amna")
     (course / "students.csv").write_text("id,first_name\nchidi,Chidi\n")
     with pytest.raises(preflight.NotReady, match="chidi has handed in nothing"):
-        preflight.require_student(place, course, "chidi")
+        preflight.require_student(folder, course, "chidi")
 
 
 def test_a_disk_without_room_is_named_with_what_is_free(tmp_path, monkeypatch):
@@ -182,7 +182,7 @@ def test_without_a_sandbox_nbgrader_says_so_once_and_keeps_what_is_there(course,
 
 
 @pytest.mark.parametrize(
-    ("test", "costs", "said"),
+    ("test", "costs", "output"),
     [
         ("check('nothing_of_this_name')", "", "this course has no exercise or question of that name"),
         ("assert total == 6", "slip = 7", "slip is 7: a share of the points above 0 and up to 1 is asked for"),
@@ -190,7 +190,7 @@ def test_without_a_sandbox_nbgrader_says_so_once_and_keeps_what_is_there(course,
     ],
     ids=["test", "costs", "not UTF-8"],
 )
-def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, monkeypatch, test, costs, said):
+def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, monkeypatch, test, costs, output):
     path = course / "source" / "sums" / "sums.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[1].source = f"### BEGIN HIDDEN TESTS\n{test}\n### END HIDDEN TESTS"
@@ -203,10 +203,10 @@ def test_a_fault_of_the_instructors_is_said_once_and_costs_no_student(course, mo
     mistake_costs.costs.cache_clear()
     app = settings()
     app.coursedir.assignment_id = "sums"
-    with converters.logged(app) as log, pytest.raises(NbGraderException, match=re.escape(said)):
+    with converters.logged(app) as log, pytest.raises(NbGraderException, match=re.escape(output)):
         Autograde(coursedir=app.coursedir, parent=app).start()
     mistake_costs.costs.cache_clear()
-    assert log.getvalue().count(said) == 1
+    assert log.getvalue().count(output) == 1
     assert "raceback" not in log.getvalue()
     assert not list((course / "autograded").glob("*"))
 
@@ -241,10 +241,10 @@ def test_a_failure_is_told_by_its_exception_not_by_a_traceback_above(course):
 
 
 def test_the_cause_in_a_log_is_the_last_tracebacks_last_line():
-    place = '  File "a.py", line 1, in f\n    f()\n'
-    log = f"[ERROR] Traceback (most recent call last):\n{place}ValueError: one\n\nDuring handling …:\n\n"
-    said = "nbgrader.converters.base.NbGraderException: no sandbox: do this"
-    assert cause_in(f"{log}Traceback (most recent call last):\n{place}{said}\n") == "no sandbox: do this"
+    folder = '  File "a.py", line 1, in f\n    f()\n'
+    log = f"[ERROR] Traceback (most recent call last):\n{folder}ValueError: one\n\nDuring handling …:\n\n"
+    output = "nbgrader.converters.base.NbGraderException: no sandbox: do this"
+    assert cause_in(f"{log}Traceback (most recent call last):\n{folder}{output}\n") == "no sandbox: do this"
     assert cause_in(f"{log}[INFO] more") == "ValueError: one"
     assert cause_in("[INFO] all is well") == ""
 

@@ -90,18 +90,18 @@ def test_a_gradebook_and_its_lock_are_private_and_so_is_what_was_open(umask, tmp
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COURSE_CLASSROOM", str(tmp_path / "class"))
     monkeypatch.setattr(privacy, "_configured", [])  # other tests' classrooms stay their owner's
-    place = settings(str(tmp_path / "class")).coursedir
+    location = settings(str(tmp_path / "class")).coursedir
     privacy._configured[0].CourseDirectory.groupshared = group
     for name in ABOUT_STUDENTS[1:-1]:
         (tmp_path / "class" / name).mkdir(mode=0o777)
     (tmp_path / "class" / "students.csv").touch(mode=0o666)
-    with locked(place.db_url):
-        make_ready(place.db_url, place.course_id, ["ada"])
+    with locked(location.db_url):
+        make_ready(location.db_url, location.course_id, ["ada"])
     assert mode(tmp_path / "class" / "gradebook.db.turn") == (0o660 if group else 0o600)
     for name in ABOUT_STUDENTS:
         assert open_to_others(tmp_path / "class" / name, group) == {}
     (tmp_path / "class" / "gradebook.db").chmod(0o644)  # of an earlier version
-    make_ready(place.db_url, place.course_id)
+    make_ready(location.db_url, location.course_id)
     assert mode(tmp_path / "class" / "gradebook.db") == (0o660 if group else 0o600)
 
 

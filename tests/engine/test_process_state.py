@@ -175,10 +175,10 @@ def test_a_failure_behind_a_changed_folder_names_the_line(template, short, line,
     notebook = mended(submitted, short)
     marker = NotebookMarker(notebook, template, None, LIMITS)
     marker.run()
-    said = line if "cd" in line else "A cell of yours"
+    message = line if "cd" in line else "A cell of yours"
     [cell] = [cell for cell in notebook.cells if cell.source == failing]
-    assert any(said in str(output.get("text")) for output in cell.outputs)
-    assert said in marker.remarks[0]
+    assert any(message in str(output.get("text")) for output in cell.outputs)
+    assert message in marker.remarks[0]
     assert error in marker.remarks[0]
 
 

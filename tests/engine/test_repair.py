@@ -157,16 +157,16 @@ def essay(answered):
 
 @pytest.mark.parametrize("texts", [[WRITTEN], ["YOUR ANSWER HERE", "", WRITTEN, "A second thought."]])
 def test_a_written_answer_is_found_in_its_place(submitted, essay, texts):
-    notebook, place = essay
-    notebook.cells[place : place + 1] = map(nbformat.v4.new_markdown_cell, texts)
+    notebook, folder = essay
+    notebook.cells[folder : folder + 1] = map(nbformat.v4.new_markdown_cell, texts)
     mended = submitted(notebook)
     assert cell_of(mended, "written_scaling").source == WRITTEN
     assert mended.metadata[KEY]["notes"] == []
 
 
 def test_a_missing_written_answer_waits_only_if_another_text_may_be_it(submitted, essay):
-    notebook, place = essay
-    written = notebook.cells.pop(place)
+    notebook, folder = essay
+    written = notebook.cells.pop(folder)
     assert determine_grade(cell_of(submitted(notebook), "written_scaling")) == (0, 3)
     notebook.cells.insert(0, written)
     mended = submitted(notebook)

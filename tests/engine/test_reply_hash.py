@@ -26,8 +26,8 @@ def crossed(value: object) -> object:
     return decode(encode(value))
 
 
-def compared(mine: object, theirs: object) -> bool | None:
-    return compare(reply_hash(mine), reply_hash(theirs))
+def compared(actual: object, expected: object) -> bool | None:
+    return compare(reply_hash(actual), reply_hash(expected))
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def like(tensor: torch.Tensor, was_differentiable: bool = False) -> torch.Tensor
 def numbers(dtype: torch.dtype = torch.float32, **changed: float) -> torch.Tensor:
     """Return thirty numbers; `_3=1.0` changes the fourth."""
     tensor = (torch.arange(30, dtype=torch.float64) * 0.7 - 3).sin().to(dtype) * 4
-    for place, value in changed.items():
-        tensor[int(place[1:])] = value
+    for path, value in changed.items():
+        tensor[int(path[1:])] = value
     return like(tensor)
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "same"),
+    ("actual", "expected", "same"),
     [
         (numbers(), numbers(), True),
         (numbers(), like(numbers() * (1 + 1e-7)), True),
@@ -106,10 +106,10 @@ def numbers(dtype: torch.dtype = torch.float32, **changed: float) -> torch.Tenso
         (numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7), None),
     ],
 )
-def test_answers_that_differ_by_more_than_rounding_are_told_apart(mine, theirs, same):
-    assert compared(mine, theirs) is same
+def test_answers_that_differ_by_more_than_rounding_are_told_apart(actual, expected, same):
+    assert compared(actual, expected) is same
     if same is not None:
-        assert agree(mine, theirs) is same
+        assert agree(actual, expected) is same
 
 
 def test_a_verdict_never_contradicts_the_answers():
@@ -117,23 +117,23 @@ def test_a_verdict_never_contradicts_the_answers():
     seen = set()
     for dtype, sizes in ((torch.float32, range(-8, 0)), (torch.float64, range(-16, -2))):
         for power in 20 * list(sizes):
-            mine = like((torch.randn(40, generator=generator, dtype=torch.float64) * 3).to(dtype))
+            actual = like((torch.randn(40, generator=generator, dtype=torch.float64) * 3).to(dtype))
             noise = torch.randn(40, generator=generator, dtype=torch.float64).to(dtype)
-            theirs = like(mine * (1 + noise * 10.0**power))
-            found = compared(mine, theirs)
+            expected = like(actual * (1 + noise * 10.0**power))
+            found = compared(actual, expected)
             seen.add(found)
-            assert found is None or found == agree(mine, theirs)
+            assert found is None or found == agree(actual, expected)
     assert seen == {True, False, None}
     assert not agree(numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7)), "a ten millionth in float64"
 
 
-@pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, -1])
-def test_one_number_among_many_thousands_is_seen(place):
+@pytest.mark.parametrize("path", [0, BLOCK - 1, BLOCK, -1])
+def test_one_number_among_many_thousands_is_seen(path):
     many = torch.linspace(-1, 1, 2 * BLOCK + 5, dtype=torch.float64)
     assert compared(crossed(many), crossed(many.clone())) is True
     for other in (3.0, INF, NAN):
         changed = many.clone()
-        changed[place] = other
+        changed[path] = other
         assert compared(crossed(many), crossed(changed)) is False
 
 
@@ -278,7 +278,7 @@ def test_a_librarys_own_error_type_counts_as_its_built_in_base():
 
 @pytest.mark.parametrize(("text", "later"), REWORDED.items())
 def test_messages_of_python_are_known_whatever_its_version_words(text, later):
-    one, other = (ERROR | {"base": "ValueError", "text": said} for said in (text, later))
+    one, other = (ERROR | {"base": "ValueError", "text": output} for output in (text, later))
     assert error_hash(one | {"own": False}) == error_hash(other | {"own": False})
     assert error_hash(one | {"own": True}) != error_hash(other | {"own": True})
 

@@ -176,17 +176,17 @@ def listeners(tmp_path_factory):
     """Yield a port, an abstract socket and a socket file that anybody may visit."""
     folder = tmp_path_factory.mktemp("sockets")
     folder.chmod(0o777)
-    places = {"abstract": "\0" + TOKEN, "path": str(folder / "s")}
+    positions = {"abstract": "\0" + TOKEN, "path": str(folder / "s")}
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0)))]
-        for place in places.values():
+        for location in positions.values():
             servers.append(stack.enter_context(socket.socket(socket.AF_UNIX)))
-            servers[-1].bind(place)
+            servers[-1].bind(location)
             servers[-1].listen()
         for server in servers:
             server.setblocking(False)
-        os.chmod(places["path"], 0o777)
-        yield places | {"port": servers[0].getsockname()[1], "servers": servers}
+        os.chmod(positions["path"], 0o777)
+        yield positions | {"port": servers[0].getsockname()[1], "servers": servers}
 
 
 @pytest.mark.parametrize("source", REACHES.values(), ids=REACHES)
@@ -424,7 +424,7 @@ def pair(template):
         yield one, other
 
 
-def said(session, source):
+def message(session, source):
     done = session.run(f"try:\n    print(repr({source}))\nexcept Exception as error:\n    print(type(error).__name__)")
     assert done.ending == "ok"
     return text(done).strip()
@@ -433,14 +433,14 @@ def said(session, source):
 @pytest.mark.parametrize("name", CHANNELS)
 def test_one_notebook_cannot_tell_another_anything(pair, name):
     (speaker, listener), channel = pair, CHANNELS[name]
-    said(listener, channel.get("before", "None"))
-    said(speaker, channel.get("speak", "None"))
-    assert said(listener, channel["hear"]) != "True"
+    message(listener, channel.get("before", "None"))
+    message(speaker, channel.get("speak", "None"))
+    assert message(listener, channel["hear"]) != "True"
 
 
 def test_programs_that_lock_their_own_files_go_on(pair):
     session, _ = pair
-    assert said(session, "__import__('sqlite3').connect('own.db').execute('create table t (x)').fetchall()") == "[]"
+    assert message(session, "__import__('sqlite3').connect('own.db').execute('create table t (x)').fetchall()") == "[]"
     for call in ("fcntl.flock(open('own', 'w'), fcntl.LOCK_EX)", "fcntl.lockf(open('own', 'w'), fcntl.LOCK_EX)"):
-        assert said(session, call) == "None"
-    assert said(session, "open('/dev/null', 'w').write('x')") == "1"
+        assert message(session, call) == "None"
+    assert message(session, "open('/dev/null', 'w').write('x')") == "1"

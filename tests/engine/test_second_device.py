@@ -78,28 +78,28 @@ MODULES_WRONG = {
 }
 
 
-def ask(said):
-    if isinstance(said, str):
-        student, target = student_with(f"def f(x):\n    {said}\n"), "f"
+def ask(output):
+    if isinstance(output, str):
+        student, target = student_with(f"def f(x):\n    {output}\n"), "f"
     else:
         student = student_with(
             "class M(nn.Module):\n    def __init__(self):\n"
             "        super().__init__()\n        self.layer = nn.Linear(4, 4)\n"
-            f"        {said[0]}\n    def forward(self, x):\n        {said[1]}\n"
+            f"        {output[0]}\n    def forward(self, x):\n        {output[1]}\n"
         )
         target = student.build("M")
     device_is_kept(student, target, [torch.randn(3, 4)])
 
 
-@pytest.mark.parametrize("said", (RIGHT | MODULES_RIGHT).values(), ids=RIGHT | MODULES_RIGHT)
-def test_what_is_right_on_a_gpu_passes(said):
-    ask(said)
+@pytest.mark.parametrize("output", (RIGHT | MODULES_RIGHT).values(), ids=RIGHT | MODULES_RIGHT)
+def test_what_is_right_on_a_gpu_passes(output):
+    ask(output)
 
 
-@pytest.mark.parametrize("said", [*WRONG.values(), *MODULES_WRONG.values()], ids=[*WRONG, *MODULES_WRONG])
-def test_what_is_wrong_on_a_gpu_is_refused(said):
+@pytest.mark.parametrize("output", [*WRONG.values(), *MODULES_WRONG.values()], ids=[*WRONG, *MODULES_WRONG])
+def test_what_is_wrong_on_a_gpu_is_refused(output):
     with pytest.raises(Wrong) as wrong:
-        ask(said)
+        ask(output)
     assert wrong.value.symptom == "device_not_kept"
 
 
@@ -114,11 +114,11 @@ BOUGHT = {  # a case of its own for a GPU, which keeps the device or stops, and 
 }
 
 
-@pytest.mark.parametrize("said", BOUGHT.values(), ids=BOUGHT)
+@pytest.mark.parametrize("output", BOUGHT.values(), ids=BOUGHT)
 @pytest.mark.parametrize("as_module", [False, True], ids=["function", "module"])
-def test_a_case_for_the_gpu_that_computes_nothing_earns_nothing(said, as_module):
+def test_a_case_for_the_gpu_that_computes_nothing_earns_nothing(output, as_module):
     with pytest.raises(Wrong) as wrong:
-        ask(("pass", said.replace("\n", "\n    ")) if as_module else said)
+        ask(("pass", output.replace("\n", "\n    ")) if as_module else output)
     assert "GPU" in str(wrong.value) or isinstance(wrong.value, Unanswered)
 
 

@@ -143,8 +143,8 @@ def test_what_cannot_be_a_students_name_is_said_in_print(name):
 def test_reading_a_greedy_notebook_is_bounded(folder, name):
     path = folder / f"{NAME}.ipynb"
     path.write_bytes(GREEDY[name]())
-    said = python("-c", LOAD, str(path), str(ROOT / "course" / NAME / f"{NAME}.ipynb")).stdout
-    memory, problem = said.split(" ", 1)
+    output = python("-c", LOAD, str(path), str(ROOT / "course" / NAME / f"{NAME}.ipynb")).stdout
+    memory, problem = output.split(" ", 1)
     assert int(memory) < 700
     assert "than is read" in problem or "not a notebook" in problem or "None of the assignment" in problem
 

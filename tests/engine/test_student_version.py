@@ -75,8 +75,8 @@ def shown():
 
 
 def _text(cell):
-    said = ("\n".join(one.traceback) if one.output_type == "error" else one.text for one in cell.outputs)
-    return re.sub(r"\x1b\[[\d;]*m", "", "\n".join(said))  # without colours
+    output = ("\n".join(one.traceback) if one.output_type == "error" else one.text for one in cell.outputs)
+    return re.sub(r"\x1b\[[\d;]*m", "", "\n".join(output))  # without colours
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -128,13 +128,13 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(tools, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("files", "libraries", "said"),
+    ("files", "libraries", "output"),
     [
         (["here.txt", "gone.txt"], [], "✗ Not beside this notebook: gone.txt. Open it in its own folder"),
         (["here.txt"], ["torch", "nosuchlibrary"], "✗ Not installed here: nosuchlibrary. Run %pip install nosuch"),
     ],
 )
-def test_what_a_notebook_lacks_is_said_by_its_first_cell(tmp_path, monkeypatch, files, libraries, said):
+def test_what_a_notebook_lacks_is_said_by_its_first_cell(tmp_path, monkeypatch, files, libraries, output):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here.txt").touch()
     cell: dict = {}
@@ -142,4 +142,4 @@ def test_what_a_notebook_lacks_is_said_by_its_first_cell(tmp_path, monkeypatch, 
     cell["look_beside"](["here.txt"], ["torch"])
     with pytest.raises(Exception, match=r"^Not") as error:
         cell["look_beside"](files, libraries)
-    assert error.value._render_traceback_()[0].startswith(said)
+    assert error.value._render_traceback_()[0].startswith(output)

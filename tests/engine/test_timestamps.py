@@ -96,10 +96,10 @@ def test_every_text_says_the_same_moment_on_every_machine(machine):
 
 
 def test_what_is_unclear_is_said_and_never_guessed(machine):
-    for text, said in UNCLEAR.items():
+    for text, output in UNCLEAR.items():
         found = timestamps.read(text)
         assert found.moment is None, text
-        assert said in found.doubt, text
+        assert output in found.doubt, text
     for text in NONE:
         with pytest.raises(timestamps.NoTime):
             timestamps.read(text)
@@ -180,13 +180,13 @@ def course(released, tmp_path):
 
 
 def hand_in(folder, student, stamp, value=1):
-    place = folder / "submitted" / student / "ps1"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+    location = folder / "submitted" / student / "ps1"
+    shutil.rmtree(location, ignore_errors=True)
+    location.mkdir(parents=True)
     cells = [graded("value", f"value = {value}", answer=True), SHEET[1]]
-    nbformat.write(new_notebook(cells=cells), place / "ps1.ipynb")
+    nbformat.write(new_notebook(cells=cells), location / "ps1.ipynb")
     if stamp is not None:
-        (place / "timestamp.txt").write_text(stamp)
+        (location / "timestamp.txt").write_text(stamp)
 
 
 def penalties(folder):
@@ -204,19 +204,19 @@ def marked_at(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [NBGRADER, OURS], ids=["nbgrader", "autograder"])
 def test_nobody_is_late_by_a_guess_and_a_newer_submission_is_marked(course, command):
-    said = run(course, *command)
+    output = run(course, *command)
     assert penalties(course) == {student: hours for student, (_, hours) in STAMPS.items()}
-    assert "british (BST is +0100 in Britain, +0600 in Bangladesh)" in said
-    assert "garbage (it holds no point in time)" in said
-    assert "UTC is assumed: zoneless\n" in said
+    assert "british (BST is +0100 in Britain, +0600 in Bangladesh)" in output
+    assert "garbage (it holds no point in time)" in output
+    assert "UTC is assumed: zoneless\n" in output
     before = marked_at(course)
     (course / "submitted" / "british" / "ps1" / "timestamp.txt").write_text(f"{DAY} 05:00:00 +0100")  # decided
     hand_in(course, "first", f"{DAY} 03:00:00 UTC", value=2)
     hand_in(course, "second", None, value=2)
     hand_in(course, "pacific", f"{DAY} 09:00:00 IST", value=2)  # newer, whatever IST is
-    said = run(course, *command)
-    assert "pacific (IST is " in said
-    assert "british" not in said.partition("timestamp.txt does not say when")[2]
+    output = run(course, *command)
+    assert "pacific (IST is " in output
+    assert "british" not in output.partition("timestamp.txt does not say when")[2]
     changed = {"british": 4.0, "first": 0, "second": None, "pacific": None}
     assert penalties(course) == {student: hours for student, (_, hours) in STAMPS.items()} | changed
     assert marks(course) == {**dict.fromkeys(STAMPS, 20), "first": 0, "second": 0, "pacific": 0}

@@ -59,11 +59,11 @@ def test_a_private_name_exists_and_behaves_as_used(name):
 
 @pytest.mark.parametrize("name", internals.NAMES)
 def test_a_missing_name_is_refused_and_named_with_the_version(name, monkeypatch):
-    place = internals.NAMES[name] + "_of_another_version"
-    monkeypatch.setitem(internals.NAMES, name, place)
+    folder = internals.NAMES[name] + "_of_another_version"
+    monkeypatch.setitem(internals.NAMES, name, folder)
     for one in internals.NAMES:
         monkeypatch.delitem(vars(internals), one, raising=False)
-    message = re.escape(f"torch {torch.__version__} has no {place.replace(':', '.')}, which marking needs")
+    message = re.escape(f"torch {torch.__version__} has no {folder.replace(':', '.')}, which marking needs")
     with pytest.raises(internals.UnsupportedTorch, match=message):
         _ = internals.tree_map
 

@@ -75,9 +75,9 @@ def test_it_prints_the_rubric_and_what_was_repaired(template, tmp_path):
     notebook.cells = [cell for cell in notebook.cells if cell.id != "test_softmax"]
     path = tmp_path / "mine.ipynb"
     path.write_text(json.dumps(filled_in(notebook, ANSWERS)))
-    said = CliRunner().invoke(app, ["try", "softmax", str(path)])
-    assert said.exit_code == 0
-    assert said.output.startswith("softmax: 4 of 4 points\n")
-    assert "“test_softmax” was missing" in said.output
+    output = CliRunner().invoke(app, ["try", "softmax", str(path)])
+    assert output.exit_code == 0
+    assert output.output.startswith("softmax: 4 of 4 points\n")
+    assert "“test_softmax” was missing" in output.output
     path.write_text("this is my homework")
     assert "not a notebook" in CliRunner().invoke(app, ["try", "softmax", str(path)]).output

@@ -40,8 +40,8 @@ def test_an_edit_that_changes_nothing_is_refused_with_file_and_class(monkeypatch
     monkeypatch.setitem(declared.__dict__, "catalogue", Catalogue([near], []))
     done = CliRunner().invoke(app, ["try-mistakes", NAME])
     assert done.exit_code == 2
-    said = "".join(done.output.split()).replace("│", "")  # lines are broken within a frame
-    assert re.search(r"test_try_mistakes.py:\d+:near:'diagonal=7'isnotinwhatitedits", said)
+    output = "".join(done.output.split()).replace("│", "")  # lines are broken within a frame
+    assert re.search(r"test_try_mistakes.py:\d+:near:'diagonal=7'isnotinwhatitedits", output)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_right_answer_that_loses_marks_is_reported_with_its_line(tried, monkey
     assert fault.startswith("causal_mask: the right answer in bytes loses marks (True exactly above the diagonal: ")
 
 
-def test_the_working_version_may_use_what_is_banned():
+def test_the_library_equivalent_may_use_what_is_banned():
     assert exercise("softmax").ban
     assert {loss for _, loss in _right_answers(exercise("softmax"))} == {""}
 
@@ -115,18 +115,18 @@ def copy(tmp_path) -> Path:
 def test_a_mistake_that_answers_like_another_is_refused(copy):
     file = copy / "transformer_exercises" / "fingerprints" / f"{NAME}.npz"
     before = file.read_bytes()
-    status, said = tried_with(copy, AHEAD)
+    status, output = tried_with(copy, AHEAD)
     assert status == 1
-    assert "causal_mask, ahead: variant 1 of 1 answers every check as one_step_ahead does" in said
+    assert "causal_mask, ahead: variant 1 of 1 answers every check as one_step_ahead does" in output
     assert file.read_bytes() == before
 
 
 @pytest.mark.slow
 def test_a_mistake_is_added_by_one_class_and_one_command(copy):
     file = copy / "transformer_exercises" / "fingerprints" / f"{NAME}.npz"
-    status, said = tried_with(copy, NEAR)
-    assert status == 0, said
-    [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]
+    status, output = tried_with(copy, NEAR)
+    assert status == 0, output
+    [row] = [line.split() for line in output.splitlines() if line.split()[:1] == ["near_future_open"]]
     assert row == ["near_future_open", "1", "1", "1", "1", "1"]
     assert "near_future_open" in fingerprints.read(file, keys.semantic_hash(NAME)).names
 

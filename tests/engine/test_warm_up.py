@@ -51,8 +51,8 @@ print("nothing")
 def test_a_rehearsal_asks_without_a_problem_and_leaves_nothing_behind(tmp_path):
     """No shell, no thread (none would survive a fork), no variable, no file; and it can be done again."""
     surroundings = environment.of_template() | {"TMPDIR": str(tmp_path)}
-    told = subprocess.run([sys.executable, "-c", TOLD], env=surroundings, cwd=ROOT, capture_output=True, text=True)
-    assert told.stdout == "nothing\n", told.stderr
+    messages = subprocess.run([sys.executable, "-c", TOLD], env=surroundings, cwd=ROOT, capture_output=True, text=True)
+    assert messages.stdout == "nothing\n", messages.stderr
 
 
 def test_a_notebook_knows_nothing_of_it(template):

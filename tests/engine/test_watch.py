@@ -96,19 +96,19 @@ def inbound(monkeypatch, tmp_path):
     """Return an exchange's folder, a function that collects from it and tells what, and what the exchange says."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COURSE_CLASSROOM", str(tmp_path))
-    place = tmp_path / "exchange" / "transformers" / "inbound"
-    place.mkdir(parents=True)
-    place.parents[1].chmod(0o777)
+    location = tmp_path / "exchange" / "transformers" / "inbound"
+    location.mkdir(parents=True)
+    location.parents[1].chmod(0o777)
     monkeypatch.setattr(inbox, "SETTLED_AFTER", 0.0)
-    said = []
+    output = []
 
     def collect(exchange=None, times=2):
-        exchange = exchange or Exchange(str(tmp_path), [NAME], said.append)
+        exchange = exchange or Exchange(str(tmp_path), [NAME], output.append)
         found = [(student, when) for _ in range(times) for student, _, when in exchange.collect()]
         assert not [when for _, when in found if isinstance(when, str)]
         return [student for student, _ in found]
 
-    return place, collect, said
+    return location, collect, output
 
 
 def hand_in(inbound, student, day, secret="secret", content=b"{}", when="2026-01-{:02} 10:00:00.000000 UTC"):
@@ -126,69 +126,69 @@ def collected(inbound, student):
 
 
 def test_the_newest_of_each_student_is_collected_once(inbound):
-    place, collect, _ = inbound
+    location, collect, _ = inbound
     for day in (3, 5, 4):
-        hand_in(place, "ada", day, content=b"%d" % day)
-    hand_in(place, "bob", 1)
+        hand_in(location, "ada", day, content=b"%d" % day)
+    hand_in(location, "bob", 1)
     assert sorted(collect(times=4)) == ["ada", "bob"]
-    assert collected(place, "ada")[f"{NAME}.ipynb"] == "5"
+    assert collected(location, "ada")[f"{NAME}.ipynb"] == "5"
     assert collect() == []  # by the next watcher
-    (hand_in(place, "cleo", 1) / "timestamp.txt").write_text("garbage")
+    (hand_in(location, "cleo", 1) / "timestamp.txt").write_text("garbage")
     assert collect() == ["cleo"]
     for student in ("cleo", "ada"):
-        hand_in(place, student, 6, content=b"6")
+        hand_in(location, student, 6, content=b"6")
         assert collect() == [student]
-        assert collected(place, student)[f"{NAME}.ipynb"] == "6"
+        assert collected(location, student)[f"{NAME}.ipynb"] == "6"
 
 
 @pytest.mark.parametrize(("first", "last"), [("01:50:00 PDT", "01:10:00 PST"), ("01:10:00 BST", "01:50:00 BST")])
 def test_the_newest_is_known_by_its_zone_where_that_is_clear(inbound, first, last):
-    place, collect, _ = inbound
-    hand_in(place, "ada", 1, when=f"2026-11-{{:02}} {first}", content=b"1")
+    location, collect, _ = inbound
+    hand_in(location, "ada", 1, when=f"2026-11-{{:02}} {first}", content=b"1")
     assert collect() == ["ada"]
-    hand_in(place, "ada", 1, when=f"2026-11-{{:02}} {last}", content=b"2")
+    hand_in(location, "ada", 1, when=f"2026-11-{{:02}} {last}", content=b"2")
     assert collect() == ["ada"]
-    assert collected(place, "ada")[f"{NAME}.ipynb"] == "2"
+    assert collected(location, "ada")[f"{NAME}.ipynb"] == "2"
     assert collect() == []
 
 
 def test_an_incomplete_submission_is_not_collected(inbound):
-    place, collect, _ = inbound
-    folder = hand_in(place, "ada", 1, secret="")
+    location, collect, _ = inbound
+    folder = hand_in(location, "ada", 1, secret="")
     assert collect() == []
     (folder / "submission_secret.txt").write_text("secret")
     assert collect() == ["ada"]
 
 
 def test_a_submission_under_another_name_is_reported(inbound):
-    place, collect, said = inbound
-    hand_in(place, "somebody-else", 1)  # under another name
+    location, collect, output = inbound
+    hand_in(location, "somebody-else", 1)  # under another name
     collect()
-    assert [line for line in said if "claims to be submitted by somebody-else" in line]
+    assert [line for line in output if "claims to be submitted by somebody-else" in line]
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files to others")
 @pytest.mark.parametrize("command", ["watch", "collect", "collect, nothing of her own"])
 def test_what_another_account_puts_under_a_students_name_is_not_hers(inbound, tmp_path, command):
-    place, collect, said = inbound
+    location, collect, output = inbound
     if "nothing" not in command:
-        chown(hand_in(place, "nobody", 1, content=b"her own"), "nobody")
-    forged = hand_in(place, "nobody", 2, content=b"forged")
+        chown(hand_in(location, "nobody", 1, content=b"her own"), "nobody")
+    forged = hand_in(location, "nobody", 2, content=b"forged")
     chown(forged, "daemon")
-    hand_in(place, "ada", 1, content=b"by whom collects")
+    hand_in(location, "ada", 1, content=b"by whom collects")
     if command == "watch":
         assert sorted(collect(times=4)) == ["ada", "nobody"]
-        assert len([line for line in said if str(forged) in line and "owned by daemon" in line]) == 1
+        assert len([line for line in output if str(forged) in line and "owned by daemon" in line]) == 1
     else:
         app = settings(str(tmp_path))
         app.coursedir.assignment_id = NAME
         with pytest.raises(ExchangeError, match="others own them"):
             ExchangeFactory(parent=app).Collect(coursedir=app.coursedir, parent=app, authenticator=None).start()
-        assert collected(place, "ada")[f"{NAME}.ipynb"] == "by whom collects"
+        assert collected(location, "ada")[f"{NAME}.ipynb"] == "by whom collects"
     if "nothing" in command:
         assert not (tmp_path / "submitted" / "nobody" / NAME).exists()
     else:
-        assert collected(place, "nobody")[f"{NAME}.ipynb"] == "her own"
+        assert collected(location, "nobody")[f"{NAME}.ipynb"] == "her own"
 
 
 def chown(folder, account):
@@ -197,25 +197,25 @@ def chown(folder, account):
 
 
 def test_neither_linked_files_nor_folders_with_unsafe_names_are_collected(inbound, tmp_path):
-    place, collect, _ = inbound
+    location, collect, _ = inbound
     for name in ("..", ".hidden", ""):
-        hand_in(place, name, 1)
+        hand_in(location, name, 1)
     for name in ("no date", f"a+{NAME}+yesterday, perhaps+x"):
-        (place / name).mkdir()
+        (location / name).mkdir()
     (tmp_path / "solution.ipynb").write_text("the key")
-    folder = hand_in(place, "eve", 1)
+    folder = hand_in(location, "eve", 1)
     (folder / f"{NAME}.ipynb").unlink()
     (folder / f"{NAME}.ipynb").symlink_to(tmp_path / "solution.ipynb")
     (folder / "folder").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe")
     assert collect() == ["eve"]
-    assert sorted(collected(place, "eve")) == ["submission_secret.txt", "timestamp.txt"]
+    assert sorted(collected(location, "eve")) == ["submission_secret.txt", "timestamp.txt"]
     assert not (tmp_path / NAME).exists()
 
 
 def test_feedback_without_a_timestamp_is_refused_in_a_sentence(inbound, tmp_path):
-    place, _, said = inbound
-    exchange = Exchange(str(tmp_path), [NAME], said.append)
+    location, _, output = inbound
+    exchange = Exchange(str(tmp_path), [NAME], output.append)
     folder = tmp_path / "feedback" / "ada" / NAME
     folder.mkdir(parents=True)
     (folder / f"{NAME}.html").write_text("page")
@@ -226,7 +226,7 @@ def test_feedback_without_a_timestamp_is_refused_in_a_sentence(inbound, tmp_path
     assert not exchange.is_released("ada", NAME)
     exchange.release("ada", NAME)
     assert exchange.is_released("ada", NAME)
-    assert [path.read_text() for path in (place.parent / "feedback").iterdir()] == ["page"]
+    assert [path.read_text() for path in (location.parent / "feedback").iterdir()] == ["page"]
 
 
 class Watching:
@@ -244,7 +244,7 @@ class Watching:
             self.end(signal.SIGKILL)
             raise
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(encoding="utf8")
 
     def marked(self) -> list[str]:
@@ -349,14 +349,14 @@ def test_who_hands_in_through_the_exchange_can_fetch_feedback(watching, course, 
     (classroom / "exchange").mkdir(parents=True)
     (classroom / "exchange").chmod(0o777)
 
-    def nbgrader(*command, place=home):
+    def nbgrader(*command, location=home):
         exchange = ("--Exchange.root", str(classroom / "exchange"), "--course", "transformers")
         environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(course)}
         program = [sys.executable, "-m", "nbgrader", *command, NAME, *exchange]
-        subprocess.run(program, cwd=place, env=environment, check=True)
+        subprocess.run(program, cwd=location, env=environment, check=True)
 
-    nbgrader("generate_assignment", place=course)
-    nbgrader("release_assignment", place=course)
+    nbgrader("generate_assignment", location=course)
+    nbgrader("release_assignment", location=course)
     watcher = watching()
     for count, answers in enumerate((WRONG, BEST), start=1):
         (home / NAME / f"{NAME}.ipynb").write_text(nbformat.writes(handed_in(answers)))

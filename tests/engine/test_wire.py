@@ -84,27 +84,27 @@ VALUES = st.recursive(
 )
 
 
-def same(mine, theirs):
+def same(actual, expected):
     """Compare to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
-    if isinstance(mine, torch.Tensor):
+    if isinstance(actual, torch.Tensor):
         return (
-            type(theirs) is torch.Tensor
-            and (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
-            and theirs.was_differentiable == mine.requires_grad
-            and bits(mine) == bits(theirs)
-            and mine.is_contiguous() <= theirs.is_contiguous()
+            type(expected) is torch.Tensor
+            and (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+            and expected.was_differentiable == actual.requires_grad
+            and bits(actual) == bits(expected)
+            and actual.is_contiguous() <= expected.is_contiguous()
         )
-    if isinstance(mine, (set, frozenset)):
-        return isinstance(theirs, (set, frozenset)) and mine == theirs
-    if type(mine) is not type(theirs):
+    if isinstance(actual, (set, frozenset)):
+        return isinstance(expected, (set, frozenset)) and actual == expected
+    if type(actual) is not type(expected):
         return False
-    if isinstance(mine, float):
-        return struct.pack("d", mine) == struct.pack("d", theirs) or (math.isnan(mine) and math.isnan(theirs))
-    if isinstance(mine, (list, tuple)):
-        return len(mine) == len(theirs) and all(map(same, mine, theirs))
-    if isinstance(mine, dict):
-        return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
-    return mine == theirs
+    if isinstance(actual, float):
+        return struct.pack("d", actual) == struct.pack("d", expected) or (math.isnan(actual) and math.isnan(expected))
+    if isinstance(actual, (list, tuple)):
+        return len(actual) == len(expected) and all(map(same, actual, expected))
+    if isinstance(actual, dict):
+        return actual.keys() == expected.keys() and all(same(actual[key], expected[key]) for key in actual)
+    return actual == expected
 
 
 def bits(tensor):
@@ -113,16 +113,16 @@ def bits(tensor):
 
 @contextlib.contextmanager
 def sockets():
-    mine, theirs = socket.socketpair()
-    with mine, theirs:
-        yield mine, theirs
+    actual, expected = socket.socketpair()
+    with actual, expected:
+        yield actual, expected
 
 
 def crossed(value):
-    with sockets() as (mine, theirs):
+    with sockets() as (actual, expected):
         packet = encode(value)
-        Channel(mine).send(packet.tree, packet.blobs)
-        return decode(Channel(theirs).receive(time.monotonic() + 5))
+        Channel(actual).send(packet.tree, packet.blobs)
+        return decode(Channel(expected).receive(time.monotonic() + 5))
 
 
 @MANY
@@ -235,12 +235,12 @@ def test_nesting_without_end_is_refused(depth, kind):
 
 def received(data, limit=2**16, close=True):
     """Return what `receive` and `decode` make of these bytes, or the error that they are said to raise."""
-    with sockets() as (mine, theirs):
-        theirs.sendall(data)
+    with sockets() as (actual, expected):
+        expected.sendall(data)
         if close:
-            theirs.close()
+            expected.close()
         try:
-            return decode(Channel(mine, limit).receive(time.monotonic() + 0.02))
+            return decode(Channel(actual, limit).receive(time.monotonic() + 0.02))
         except (WireError, EOFError, TimeoutError) as error:
             return error
 
@@ -274,11 +274,11 @@ def test_an_incomplete_message_times_out_or_ends():
 
 
 def test_a_peer_that_leaves_without_reading_has_gone():
-    with sockets() as (mine, theirs):
-        mine.sendall(b"a question that nobody reads")
-        theirs.close()
+    with sockets() as (actual, expected):
+        actual.sendall(b"a question that nobody reads")
+        expected.close()
         with pytest.raises(EOFError):
-            Channel(mine).receive()
+            Channel(actual).receive()
 
 
 SAME_HASH = [{"int": str(number * (2**61 - 1))} for number in range(wire.MAX_SAME_HASH + 1)]
@@ -321,13 +321,13 @@ def test_what_one_message_holds_is_bounded_all_together(monkeypatch, bound, valu
 
 
 def test_a_message_with_too_many_lists_is_refused_unread(monkeypatch):
-    mine, theirs = socket.socketpair()
-    with mine, theirs:
+    actual, expected = socket.socketpair()
+    with actual, expected:
         monkeypatch.setattr(wire, "MAX_ITEMS", 10)
         monkeypatch.setattr(wire.json, "loads", None)
-        Channel(mine).send([[]] * 21)
+        Channel(actual).send([[]] * 21)
         with pytest.raises(WireError, match="too many lists"):
-            Channel(theirs).receive()
+            Channel(expected).receive()
 
 
 @pytest.mark.parametrize(

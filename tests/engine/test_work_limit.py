@@ -191,9 +191,9 @@ def test_the_garbage_collector_goes_on_whatever_interrupts_a_message(monkeypatch
 
     gc_disable = gc.disable
     monkeypatch.setattr(gc, "disable", interrupted)
-    mine, theirs = socket.socketpair()
-    with mine, theirs, pytest.raises(OverLimit):
-        ChildChannel(mine).receive()
+    actual, expected = socket.socketpair()
+    with actual, expected, pytest.raises(OverLimit):
+        ChildChannel(actual).receive()
     assert gc.isenabled()
 
 
@@ -224,14 +224,14 @@ def busy_course(tmp_path_factory):
 
     The secrets that marking uses are noted in the class's folder.
     """
-    place = tmp_path_factory.mktemp("busy")
-    root = copy_of_the_course(place / "course", "c.Judge.work_timeout = 3.0\n")
+    path = tmp_path_factory.mktemp("busy")
+    root = copy_of_the_course(path / "course", "c.Judge.work_timeout = 3.0\n")
     with (root / "nbgrader_config.py").open("a") as config:
-        config.write(BUSY + ENDLESS + NOTED.format(path=str(place / "class" / "secrets")))
-    put(place / "class", "ada", notebook())
-    put(place / "class", "bob", notebook(comment="read for ever"))
-    run(root, place / "class", "nbgrader", "generate_assignment", NAME)
-    return root, place / "class"
+        config.write(BUSY + ENDLESS + NOTED.format(path=str(path / "class" / "secrets")))
+    put(path / "class", "ada", notebook())
+    put(path / "class", "bob", notebook(comment="read for ever"))
+    run(root, path / "class", "nbgrader", "generate_assignment", NAME)
+    return root, path / "class"
 
 
 async def press_the_button(root):

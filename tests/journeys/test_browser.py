@@ -60,22 +60,22 @@ pytestmark = NEEDS_BROWSER
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """JupyterLab in a fresh copy of what students get. Its address."""
-    place = tmp_path_factory.mktemp("student") / "course"
-    shutil.copytree(ROOT / "course", place)
+    folder = tmp_path_factory.mktemp("student") / "course"
+    shutil.copytree(ROOT / "course", folder)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
     small = {"05-attention/typed": TYPED, "04-positional-encoding/touch": TOUCH}
     for name, source in small.items():  # the course's own wait for an hour's work
-        nbformat.write(new_notebook(cells=[new_code_cell(source)], metadata=kernel), place / f"{name}.ipynb")
-    with served(["jupyter", "lab"], place, tmp_path_factory.mktemp("home"), JUPYTER_CONFIG_PATH=".jupyter") as address:
+        nbformat.write(new_notebook(cells=[new_code_cell(source)], metadata=kernel), folder / f"{name}.ipynb")
+    with served(["jupyter", "lab"], folder, tmp_path_factory.mktemp("home"), JUPYTER_CONFIG_PATH=".jupyter") as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def learners(tmp_path_factory):
     """JupyterLab as `make learn` starts it, in a fresh copy of the course. Its address."""
-    place = tmp_path_factory.mktemp("alone")
-    command = [sys.executable, "-m", "autograder.cli", "learn", "--folder", str(place / "learn")]
-    with served(command, ROOT, place) as address:
+    folder = tmp_path_factory.mktemp("alone")
+    command = [sys.executable, "-m", "autograder.cli", "learn", "--folder", str(folder / "learn")]
+    with served(command, ROOT, folder) as address:
         yield address
 
 
@@ -105,13 +105,13 @@ def test_a_learner_alone_reads_the_mistake_by_its_name_and_what_comes_next(learn
     expect(cell(page, "Test of q5_1").locator(".jp-OutputArea")).to_contain_text("The order is no hindrance")
     shared = "    exps = torch.exp(scores - scores.max())\n    return exps / exps.sum(dim=dim, keepdim=True)"
     wrote(page, "def softmax(", f"def softmax(scores, dim=-1):\n{shared}")
-    said = cell(page, "Test of softmax").locator(".jp-OutputArea")
-    expect(said).to_contain_text("Choose Run → Run All Above Selected Cell")
+    message = cell(page, "Test of softmax").locator(".jp-OutputArea")
+    expect(message).to_contain_text("Choose Run → Run All Above Selected Cell")
     in_view(page, page.locator(".jp-NotebookPanel h1")).click()
     press(page, *["Shift+Enter"] * 4)
     wrote(page, "def softmax(", f"def softmax(scores, dim=-1):\n{shared}")
-    expect(said).to_contain_text("One maximum is subtracted from all")
-    expect(said).to_contain_text("Reread “2. A weighted sum”")
+    expect(message).to_contain_text("One maximum is subtracted from all")
+    expect(message).to_contain_text("Reread “2. A weighted sum”")
     without_findings(page, ".jp-OutputArea-output")  # the rest is JupyterLab's
     kept(page, "a_learner_alone_reads_the_mistake_by_its_name")
     page.locator(".lm-TabBar-tab", has_text="START.md").first.click()
@@ -175,10 +175,10 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
     assert page.locator(".explorer .still").count() == 0, "the picture for where no script runs gives way"
     keys = page.locator(".explorer .keys").all_inner_texts()
     assert [("another head" in each, "another layer" in each) for each in keys] == [(True, True), (False, False)]
-    first, said = page.locator(".explorer").first, page.locator(".explorer figcaption").first
-    expect(said).to_contain_text("layer 1, mean of the heads: the looks at the")
+    first, message = page.locator(".explorer").first, page.locator(".explorer figcaption").first
+    expect(message).to_contain_text("layer 1, mean of the heads: the looks at the")
     first.locator(".grid button").nth(1).click()
-    expect(said).to_contain_text("layer 0, head 1: the looks at the 0.88")
+    expect(message).to_contain_text("layer 0, head 1: the looks at the 0.88")
     first.locator(".head").focus()
     for key, words in (
         ("ArrowDown", "layer 0, head 1: dog looks at the 0.88"),
@@ -187,14 +187,14 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
         ("ArrowDown", "drinks looks at the 0.88"),
     ):
         page.keyboard.press(key)
-        expect(said).to_contain_text(words)
+        expect(message).to_contain_text(words)
     first.get_by_label("beside it").select_option(label="head 0")
-    expect(said).to_contain_text("drinks looks at drinks 0.88")
+    expect(message).to_contain_text("drinks looks at drinks 0.88")
     assert first.locator(".head").count() == 2
     first.locator(".map .token", has_text="water").first.hover()
-    expect(said).to_contain_text("head 2: water looks at dog 0.88")
+    expect(message).to_contain_text("head 2: water looks at dog 0.88")
     first.get_by_label("kind").select_option(label="cross")
-    expect(said).to_contain_text("cross: mmiri looks at the 0.25")
+    expect(message).to_contain_text("cross: mmiri looks at the 0.25")
     expect(page.locator(".explorer figcaption").last).to_contain_text("the looks at the 1.00")
     without_findings(page)
     assert not page.errors
@@ -204,17 +204,17 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     show(page, "interactive_figures", pictures.show_all, tmp_path / "interactive_figures.html")
     assert page.locator(".interactive-figure .still").count() == 0, "the table for where no script runs gives way"
     merges, clocks, _ = page.locator(".interactive-figure").all()
-    said = page.locator(".interactive-figure figcaption").all()
+    message = page.locator(".interactive-figure figcaption").all()
     merge, clock, _, key, both = page.locator(".interactive-figure").get_by_role("slider").all()
     score = f"Score, turned: {pictures.SCORES['turned'][6, 4]:+.2f}"
-    expect(said[0]).to_contain_text("No merge yet")
+    expect(message[0]).to_contain_text("No merge yet")
     for name, words in (
         ("next change", "Merge 1 joins “t” and “h”, 2 times in the text. Now “the” is th | e."),
         ("next change", "Merge 2 joins “th” and “e”, once in the text. Now “the” is the."),
         ("previous change", "Merge 1"),
     ):
         merges.get_by_role("button", name=name).click()
-        expect(said[0]).to_contain_text(words)
+        expect(message[0]).to_contain_text(words)
     for picture, slider, keys, words in (
         (0, merge, "End", "Merge 2 joins “th” and “e”"),
         (1, clock, "Home", "Position 0: (0.50, 0.50), (1.00, 0.00)."),
@@ -227,7 +227,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     ):
         slider.focus()
         press(page, *keys.split())
-        expect(said[picture]).to_contain_text(words)
+        expect(message[picture]).to_contain_text(words)
     assert merges.locator("rect").count() == 1 + 3
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus can be seen"
 
@@ -238,7 +238,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     page.mouse.down()
     page.mouse.move(x - 40, y - 40, steps=8)  # a quarter of a turn anticlockwise: π/2 words at one radian a word
     page.mouse.up()
-    expect(said[1]).to_contain_text("Position 2:")
+    expect(message[1]).to_contain_text("Position 2:")
 
     page.emulate_media(color_scheme="dark")
     page.add_style_tag(content="body { background: #111; color: #ddd }")
@@ -269,8 +269,8 @@ def test_a_figure_in_jupyterlab_handles_its_own_keys(lab, page, notebook, moves,
     page.locator(moves).scroll_into_view_if_needed()
     page.locator(moves).focus()
     active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
-    for key, said in presses.items():
+    for key, message in presses.items():
         page.keyboard.press(key)
-        expect(page.locator("figcaption")).to_contain_text(said)
+        expect(page.locator("figcaption")).to_contain_text(message)
     assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
     assert not ours(page.errors)

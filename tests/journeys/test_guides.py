@@ -48,12 +48,12 @@ def test_a_term_goes_by_the_guide(tmp_path):
     for name in set(NOTEBOOKS) - {NAME}:
         for folder in ("course", "solutions"):
             (term / folder / name).symlink_to(ROOT / folder / name)
-    book, said = term / "classroom", {}
+    book, output = term / "classroom", {}
     for words in commands(INSTRUCTORS):
         if words[0] == "cp":
             shutil.copy(ROOT / words[1], term / words[2])
         if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
-            said[" ".join(words)] = run(term, book, *words)
+            output[" ".join(words)] = run(term, book, *words)
         if words[:2] == ["nbgrader", "collect"]:
             put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
             no_shift = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source
@@ -64,13 +64,15 @@ def test_a_term_goes_by_the_guide(tmp_path):
                     grade = gradebook.find_grade("written_scaling", NAME, NAME, student)
                     grade.manual_score, grade.needs_manual_grade = 2.5, False
                 gradebook.db.commit()
-    assert [f"{NAME} (due: 2027-02-01 23:59:00)" in one for one in said.values()].count(True) == 1
-    assert "There are 0 students" in said["nbgrader db student list"]
-    assert all(len(text.splitlines()) > 10 for words, text in said.items() if words.split()[1] in ("plan", "mistakes"))
-    assert "2 marked" in said[f"autograder grade {NAME}"]
-    assert "2 marked" in said[f"autograder grade {NAME} --force"]
-    assert "1 marked" in said[f"autograder grade {NAME} --student amina --force"]
-    tried = [text.splitlines()[0] for words, text in said.items() if words.startswith("autograder try")]
+    assert [f"{NAME} (due: 2027-02-01 23:59:00)" in one for one in output.values()].count(True) == 1
+    assert "There are 0 students" in output["nbgrader db student list"]
+    assert all(
+        len(text.splitlines()) > 10 for words, text in output.items() if words.split()[1] in ("plan", "mistakes")
+    )
+    assert "2 marked" in output[f"autograder grade {NAME}"]
+    assert "2 marked" in output[f"autograder grade {NAME} --force"]
+    assert "1 marked" in output[f"autograder grade {NAME} --student amina --force"]
+    tried = [text.splitlines()[0] for words, text in output.items() if words.startswith("autograder try")]
     assert tried == ["softmax: 4 of 4 points", "q5_1: 1 of 1 points"]
     with (book / "grades.csv").open() as file:
         marks = {row["student_id"]: row for row in csv.DictReader(file)}
@@ -119,12 +121,12 @@ def test_the_minutes_in_the_guides_are_those_of_the_notebooks(page):
 
 
 def test_the_plan_lists_minutes_and_points_of_notebooks_and_answers():
-    said = CliRunner().invoke(app, ["plan"]).output.strip()
-    assert said == notebooks_table([notebook(name) for name in notebooks()])
+    output = CliRunner().invoke(app, ["plan"]).output.strip()
+    assert output == notebooks_table([notebook(name) for name in notebooks()])
     one = notebook("05-attention")
-    said = CliRunner().invoke(app, ["plan", "05-attention"]).output.strip()
-    assert said == f"{notebooks_table([one])}\n\n{answers_table(one)}"
-    assert "| `softmax` | 10 | 4 |" in said
+    output = CliRunner().invoke(app, ["plan", "05-attention"]).output.strip()
+    assert output == f"{notebooks_table([one])}\n\n{answers_table(one)}"
+    assert "| `softmax` | 10 | 4 |" in output
 
 
 def test_the_readme_is_read_in_two_minutes():
@@ -148,19 +150,19 @@ def test_a_notebooks_points_and_minutes_are_those_of_its_answers(name):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "output"),
     [
         ("· 4 points · easy · 10 minutes", "· 5 points · easy · 10 minutes", "says 5 points; it earns 4"),
         ("· 4 points · easy · 10 minutes", "· 4 points · easy", "No box above softmax"),
     ],
 )
-def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, said, tmp_path):
-    place = Path("solutions", "05-attention", "05-attention.ipynb")
-    text = (ROOT / place).read_text("utf-8")
+def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, output, tmp_path):
+    location = Path("solutions", "05-attention", "05-attention.ipynb")
+    text = (ROOT / location).read_text("utf-8")
     assert text.count(old) == 1
-    (tmp_path / place).parent.mkdir(parents=True)
-    (tmp_path / place).write_text(text.replace(old, new), "utf-8")
-    with pytest.raises(Unannounced, match=said):
+    (tmp_path / location).parent.mkdir(parents=True)
+    (tmp_path / location).write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(Unannounced, match=output):
         notebook("05-attention", tmp_path)
 
 
@@ -180,6 +182,6 @@ def test_every_link_leads_somewhere_and_the_readme_to_the_three_guides(page):
     )
     for target in (link for link in links if not link.startswith("https://")):
         path, _, anchor = target.partition("#")
-        goal = (page.parent / path).resolve() if path else page
-        assert goal.exists(), target
-        assert not anchor or anchor in anchors(goal), target
+        destination = (page.parent / path).resolve() if path else page
+        assert destination.exists(), target
+        assert not anchor or anchor in anchors(destination), target

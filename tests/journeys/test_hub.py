@@ -237,7 +237,7 @@ def test_an_installed_course_is_hidden_and_a_copy_of_it_is_not(monkeypatch, tmp_
     asked = [ROOT / "solutions", copy, *environment.glob("packages/*"), *(tmp_path / "link").glob("packages/*")]
     listed = subprocess.run([*enter, "/bin/ls", *asked], capture_output=True, text=True).stdout
     shown = {part.splitlines()[0].rstrip(":") for part in listed.split("\n\n") if "answers.py" in part}
-    assert shown == {str(place) for place in asked if place.name in ("course", "torch")}, listed
+    assert shown == {str(location) for location in asked if location.name in ("course", "torch")}, listed
 
 
 @pytest.fixture
@@ -282,14 +282,14 @@ def test_the_hub_keeps_what_a_teacher_changed_and_updates_the_rest(checkout):
 
 def test_the_hub_keeps_what_students_and_teachers_wrote(checkout):
     _, homes, start = checkout
-    mine, first = homes / TEACHER / "course" / "nbgrader_config.py", homes / AMINA / "START.md"
-    mine.parent.mkdir()
-    mine.write_text("# mine")
+    actual, first = homes / TEACHER / "course" / "nbgrader_config.py", homes / AMINA / "START.md"
+    actual.parent.mkdir()
+    actual.write_text("# mine")
     [said] = start()
     assert "nbgrader_config.py" in said
     first.write_text(first.read_text() + "\nDone: 1, 2\n")
     start()
-    assert mine.read_text() == "# mine"
+    assert actual.read_text() == "# mine"
     assert first.read_text().endswith("Done: 1, 2\n")
 
 
@@ -309,7 +309,7 @@ class TestHub:
         ours = psutil.Process(hub.process.pid).children(recursive=True)
         heard = {one.laddr for process in ours for one in process.net_connections("inet") if one.status == "LISTEN"}
         assert len(heard) >= 3
-        assert {place.ip for place in heard} <= {"127.0.0.1", "::1"}
+        assert {location.ip for location in heard} <= {"127.0.0.1", "::1"}
 
     def test_a_student_fetches_answers_submits_and_reads_feedback(self, hub, page):
         log_in(page, hub, AMINA)
@@ -367,9 +367,9 @@ class TestHub:
         }
         kernel = {"kernelspec": {"display_name": "Python 3", "name": "python3"}}
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(probe(asked))], metadata=kernel)
-        place = hub.home(AMINA) / "probe.ipynb"
-        nbformat.write(notebook, place)
-        os.chown(place, pwd.getpwnam(AMINA).pw_uid, -1)
+        location = hub.home(AMINA) / "probe.ipynb"
+        nbformat.write(notebook, location)
+        os.chown(location, pwd.getpwnam(AMINA).pw_uid, -1)
         log_in(page, hub, AMINA)
         opened(page, hub.at(AMINA, "lab/tree/probe.ipynb"))
         run(page, "Run All Cells")

@@ -218,14 +218,14 @@ def test_marking_leaves_no_connection_open(marked):
 
 
 def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
-    url, place = database("graded"), tmp_path / "class"
+    url, location = database("graded"), tmp_path / "class"
     root = class_copies.copy_of_the_course(tmp_path / "course", setting(url))
     for student, answers in CLASS.items():
-        class_copies.put(place, student, class_copies.notebook(answers))
-    assert "3 marked" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
+        class_copies.put(location, student, class_copies.notebook(answers))
+    assert "3 marked" in class_copies.run(root, location, "autograder", "grade", class_copies.NAME)
     full = class_copies.FULL
     assert scores(url, class_copies.NAME) == {"perfect": full, "José 张": full, "blank": 0.0}
-    assert "3 unchanged" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
-    said = class_copies.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
-    assert "José 张" in said
-    assert not list(place.glob("gradebook.db"))
+    assert "3 unchanged" in class_copies.run(root, location, "autograder", "grade", class_copies.NAME)
+    output = class_copies.run(root, location, "autograder", "report", "--classroom", str(location), "--db-url", url)
+    assert "José 张" in output
+    assert not list(location.glob("gradebook.db"))

@@ -58,8 +58,8 @@ def secrets() -> tuple[str, ...]:
     solved = "\n".join(cell.source for name in NOTEBOOKS for cell in read("solutions", name).cells)
     lines = {squeezed(line.split("  # ")[0]) for block in WITHHELD.findall(solved) for line in block.splitlines()}
     asked = [question for name in NOTEBOOKS for question in questions(name)]
-    told = [said for question in asked for said in question.explanations.values()]
-    lines |= {squeezed(sentence) for said in told for sentence in re.split(r"(?<=[.?!]) ", said)}
+    messages = [message for question in asked for message in question.explanations.values()]
+    lines |= {squeezed(sentence) for message in messages for sentence in re.split(r"(?<=[.?!]) ", message)}
     keys = {f'{question.name} = "{question.key}"' for question in asked}
     long = {line for line in lines if len(line) > 15 and not line.startswith('check("')}  # shorter ones stand anywhere
     return tuple(sorted(line for line in long | keys if line not in handed_out))
@@ -86,9 +86,9 @@ def readable(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    goal = tmp_path_factory.mktemp("sources")
-    sources.write(ROOT, goal, None)
-    return goal
+    target = tmp_path_factory.mktemp("sources")
+    sources.write(ROOT, target, None)
+    return target
 
 
 def cells_of(folder: Path, name: str) -> list[nbformat.NotebookNode]:
@@ -166,7 +166,9 @@ def test_what_is_no_repository_is_refused_with_a_sentence(wrong):
 def test_the_locks_agree_where_they_name_the_same():
     """Formulas are set by the version that sets those in feedback."""
     pins = re.compile(r"^([\w.-]+)==(\S+)$", re.MULTILINE)
-    ours, websites = (dict(pins.findall((ROOT / f"{place}constraints.txt").read_text())) for place in ("", WEBSITE))
+    ours, websites = (
+        dict(pins.findall((ROOT / f"{location}constraints.txt").read_text())) for location in ("", WEBSITE)
+    )
     assert ours["latex2mathml"] == websites["latex2mathml"]
     wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / f"{WEBSITE}requirements.txt").read_text(), re.MULTILINE)
     assert {name.lower() for name in wanted} <= {name.lower() for name in websites}
@@ -179,9 +181,9 @@ def test_the_locks_agree_where_they_name_the_same():
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     """What stands beside the pages on the branch that Colab and Binder are sent to."""
-    place = tmp_path_factory.mktemp("published")
-    colab_binder.write(ROOT, place, ADDRESS)
-    return place
+    location = tmp_path_factory.mktemp("published")
+    colab_binder.write(ROOT, location, ADDRESS)
+    return location
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -289,11 +291,11 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(environment, tmp_path_factory):
-    goal = tmp_path_factory.mktemp("site")
-    command = [PYTHON, "-m", "tools.website.build", "--repository", "somebody/course", "--goal", goal]
+    target = tmp_path_factory.mktemp("site")
+    command = [PYTHON, "-m", "tools.website.build", "--repository", "somebody/course", "--goal", target]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env={"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr[-3000:]
-    return goal / "html"
+    return target / "html"
 
 
 @functools.lru_cache(maxsize=2)
@@ -422,8 +424,8 @@ def test_the_search_works_without_a_server(opened, built):
 def test_explorers_are_alive(opened, name):
     page = opened(f"{name}.html")
     assert page.locator(".explorer .still").count() == 0
-    said = page.locator(".explorer figcaption").first
-    before = said.inner_text()
+    message = page.locator(".explorer figcaption").first
+    before = message.inner_text()
     page.locator(".explorer .head").first.focus()
     page.keyboard.press("ArrowDown")
-    assert said.inner_text() != before
+    assert message.inner_text() != before

@@ -134,7 +134,7 @@ OPEN = ("imports", "files by their path", "a search of the packages", "package d
 
 
 @pytest.fixture(scope="module")
-def place():
+def location():
     """A folder that is neither in the home folder nor in this checkout."""
     with tempfile.TemporaryDirectory(prefix="wheels-", dir="/var/tmp") as folder:
         path = Path(folder).resolve()
@@ -144,9 +144,9 @@ def place():
 
 
 @pytest.fixture(scope="module")
-def wheels(place):
+def wheels(location):
     """Both wheels, by the name of the distribution."""
-    return {path.name.split("-")[0]: path for path in dist.build(ROOT, place / "dist")}
+    return {path.name.split("-")[0]: path for path in dist.build(ROOT, location / "dist")}
 
 
 def about(wheel: Path) -> Message:
@@ -164,29 +164,29 @@ def in_environment(environment: Path, *command: str, cwd: Path, fails: bool = Fa
     return done.stdout
 
 
-def installed(place: Path, name: str, *wheels: Path) -> Path:
+def installed(location: Path, name: str, *wheels: Path) -> Path:
     """An environment with these wheels and what they need. Skips where pip cannot get the latter."""
-    environment = place / name
+    environment = location / name
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     needed = [line for wheel in wheels for line in about(wheel).get_all("Requires-Dist", [])]
     needed = [line for line in needed if "extra ==" not in line and not line.startswith("nbgrader-judge")]
     pip = [str(environment / "bin/python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     try:
-        in_environment(environment, *pip, "-c", str(ROOT / "constraints.txt"), *needed, cwd=place)
+        in_environment(environment, *pip, "-c", str(ROOT / "constraints.txt"), *needed, cwd=location)
     except AssertionError as error:
         pytest.skip(f"pip cannot install what the wheels need: {error}")
-    in_environment(environment, *pip, "--no-index", *map(str, wheels), cwd=place)
+    in_environment(environment, *pip, "--no-index", *map(str, wheels), cwd=location)
     return environment
 
 
 @pytest.fixture(scope="module")
-def both(place, wheels):
-    return installed(place, "both", *wheels.values())
+def both(location, wheels):
+    return installed(location, "both", *wheels.values())
 
 
 @pytest.fixture(scope="module")
-def engine_alone(place, wheels):
-    return installed(place, "alone", wheels[ENGINE])
+def engine_alone(location, wheels):
+    return installed(location, "alone", wheels[ENGINE])
 
 
 def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[str, ...] = ()) -> None:
@@ -194,10 +194,10 @@ def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[st
 
 
 @pytest.fixture(scope="module")
-def term(place, both):
+def term(location, both):
     """A folder to teach in, made by the installed command, in which three students have handed in and are marked."""
-    folder = place / "term"
-    in_environment(both, "autograder", "init", str(folder), cwd=place)
+    folder = location / "term"
+    in_environment(both, "autograder", "init", str(folder), cwd=location)
     hand_in(folder, "right", {})
     hand_in(folder, "wrong", WRONG)
     secret = [text for question in questions(NAME) for text in question.explanations.values()] + [MISTAKE.sentence]
@@ -207,9 +207,9 @@ def term(place, both):
     return folder
 
 
-def marks(environment: Path, folder: Path, place: str = "classroom") -> dict[str, float]:
+def marks(environment: Path, folder: Path, location: str = "classroom") -> dict[str, float]:
     in_environment(environment, "nbgrader", "export", cwd=folder)
-    with (folder / place / "grades.csv").open(newline="") as file:
+    with (folder / location / "grades.csv").open(newline="") as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 
 
@@ -288,9 +288,9 @@ def test_an_installed_course_lies_open_to_no_notebook(both, term, name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", OPEN)
-def test_without_the_wall_the_same_search_finds_it(place, both, name):
+def test_without_the_wall_the_same_search_finds_it(location, both, name):
     program = f"import sys; sys.path.append({str(both / SITE)!r})\n{PRELUDE}\n{SEEKS[name]}"
-    shown = in_environment(both, "python", "-c", program, cwd=place)
+    shown = in_environment(both, "python", "-c", program, cwd=location)
     assert [line for line in secrets() if line in shown or repr(line)[1:-1] in shown]
 
 
@@ -300,22 +300,22 @@ SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    retu
 
 
 @pytest.mark.long
-def test_the_engine_alone_marks_nbgraders_example_without_pytorch(place, engine_alone):
-    folder, run = place / "plain", functools.partial(in_environment, engine_alone, cwd=place / "plain")
-    in_environment(engine_alone, "python", "-c", "import torch", cwd=place, fails=True)
-    in_environment(engine_alone, "nbgrader", "quickstart", "plain", cwd=place)
+def test_the_engine_alone_marks_nbgraders_example_without_pytorch(location, engine_alone):
+    folder, run = location / "plain", functools.partial(in_environment, engine_alone, cwd=location / "plain")
+    in_environment(engine_alone, "python", "-c", "import torch", cwd=location, fails=True)
+    in_environment(engine_alone, "nbgrader", "quickstart", "plain", cwd=location)
     assert "grade" in run("autograder", "--help")
     run("nbgrader", "generate_assignment", "ps1")
     for student, answer in (("good", SQUARES), ("bad", "squares = None")):
-        goal = folder / "submitted" / student / "ps1"
-        shutil.copytree(folder / "release" / "ps1", goal)
-        notebook = nbformat.read(goal / "problem1.ipynb", as_version=4)
+        target = folder / "submitted" / student / "ps1"
+        shutil.copytree(folder / "release" / "ps1", target)
+        notebook = nbformat.read(target / "problem1.ipynb", as_version=4)
         [cell] = [cell for cell in notebook.cells if grade_id(cell) == "squares"]
         cell.source = answer
-        nbformat.write(notebook, goal / "problem1.ipynb")
+        nbformat.write(notebook, target / "problem1.ipynb")
     assert "2 marked, 0 unchanged, 0 failed" in run("autograder", "grade", "ps1")
     assert (folder / "feedback" / "bad" / "ps1" / "problem2.html").is_file()
     assert {student: mark for student, mark in marks(engine_alone, folder, ".").items() if mark} == {"good": 2.0}
-    said = run("autograder", "init", str(place / "nothing"), fails=True)
-    assert "No course is installed" in said
-    assert "Traceback" not in said
+    message = run("autograder", "init", str(location / "nothing"), fails=True)
+    assert "No course is installed" in message
+    assert "Traceback" not in message
