@@ -65,15 +65,6 @@ class no_mask(Fundamental):
     variants = [{", attn_mask=allowed": ""}, {"=allowed": "=allowed if cache is None else None"}]
 
 
-class scaled_keys_kept(Misconception):
-    """The keys that are kept are scaled already: keep what k_proj gives, and scale the scores."""
-
-    edits = {
-        "if cache is not None:": "k = k * k.shape[-1] ** -0.5\nif cache is not None:",
-        "=allowed": "=allowed, scale=1.0",
-    }
-
-
 class mask_from_the_top_left(Misconception):
     """The mask starts at the first key (as `is_causal=True` does): move its diagonal S to the right."""
 
@@ -91,15 +82,11 @@ class mask_of_a_fixed_size(Minor):
 
 
 class one_token_ahead(Minor):
-    """The mask leaves one token too many open: the diagonal is S places to the right."""
+    """The mask is one place off: a new token sees everything up to and including itself, and no further; the diagonal
+    is S places to the right.
+    """
 
-    edits = {"(S)": "(S + 1)"}
-
-
-class not_itself(Minor):
-    """A new token may not see itself: it sees everything up to and including itself."""
-
-    edits = {"(S)": "(S - 1)"}
+    edits = {"(S)": ["(S + 1)", "(S - 1)"]}
 
 
 class mask_inverted(Misconception):
@@ -109,12 +96,6 @@ class mask_inverted(Misconception):
         {"=allowed": "=~allowed"},
         {"tril": "triu", "=allowed": "=~allowed | torch.eye(T, S + T, dtype=torch.bool, device=x.device)"},
     ]
-
-
-class new_tokens_blind(Misconception):
-    """The new tokens see only the kept ones and themselves, not one another."""
-
-    edits = {"heads =": "allowed[:, S:] &= torch.eye(T, dtype=torch.bool, device=x.device); heads ="}
 
 
 class cache_ignored(Fundamental):
@@ -132,12 +113,6 @@ class new_ones_in_front(Minor):
     edits = {"cache[0], k], dim=2), torch.cat([cache[1], v": "k, cache[0]], dim=2), torch.cat([v, cache[1]"}
 
 
-class keys_only(Misconception):
-    """Only the keys are put together with kept ones: the values belong to them, and are needed as well."""
-
-    edits = {"torch.cat([cache[1], v]": "torch.cat([torch.zeros_like(cache[1]), v]"}
-
-
 class keys_and_values_swapped(Minor):
     """Keys and values change places on the way in or out of the cache: (keys, values)."""
 
@@ -145,48 +120,22 @@ class keys_and_values_swapped(Minor):
 
 
 class new_ones_returned(Misconception):
-    """Only the new keys and values are returned: the next call needs those of all tokens so far."""
+    """Only the new keys and values, or only the old ones, are returned: the next call needs those of all tokens so
+    far.
+    """
 
-    edits = {"(k, v)": "(k[:, :, S:], v[:, :, S:])"}
-
-
-class old_cache_returned(Misconception):
-    """The old cache is returned: the new tokens' keys and values belong in it."""
-
-    edits = {"(k, v)": "(cache or (k, v))"}
-
-
-class input_kept(Fundamental):
-    """The tokens' vectors are kept instead of keys and values, which would have to be computed again."""
-
-    edits = {"(k, v)": "(x, x)"}
+    edits = {"(k, v)": ["(k[:, :, S:], v[:, :, S:])", "(cache or (k, v))"]}
 
 
 class heads_not_split_in_the_cache(Minor):
-    """The cache is not [B, H, S, d_k]: keep keys and values with their heads split."""
+    """The cache has another form: a pair (keys, values), each [B, H, S, d_k], its heads split."""
 
     edits = {
         "(k, v)": [
             "(k.transpose(1, 2), v.transpose(1, 2))",
             "(k.transpose(1, 2).flatten(2), v.transpose(1, 2).flatten(2))",
+            "torch.stack([k, v])",
         ]
-    }
-
-
-class one_tensor(Minor):
-    """The cache is one tensor: the pair (keys, values) is asked for."""
-
-    edits = {"(k, v)": "torch.stack([k, v])"}
-
-
-class queries_cached(Misconception):
-    """Old tokens ask too: out has one row for each *new* token."""
-
-    edits = {
-        "heads =": """
-            q = torch.cat([k[:, :, :S], q], dim=2)
-            allowed = torch.ones(S + T, S + T, dtype=torch.bool, device=x.device).tril(); heads =
-        """
     }
 
 
@@ -197,15 +146,11 @@ class last_token_only(Misconception):
 
 
 class no_scale(Minor):
-    """The scores are not divided by the root of d_k."""
+    """The scores are not divided by the root of d_k, the width of a head (but not at all, or by the root of the whole
+    width).
+    """
 
-    edits = {"=allowed": "=allowed, scale=1.0"}
-
-
-class scale_of_the_width(Minor):
-    """The scores are divided by the root of the whole width: each head takes the root of d_k."""
-
-    edits = {"=allowed": "=allowed, scale=x.shape[-1] ** -0.5"}
+    edits = {"=allowed": ["=allowed, scale=1.0", "=allowed, scale=x.shape[-1] ** -0.5"]}
 
 
 class heads_cut_wrongly(Misconception):
@@ -219,12 +164,6 @@ class heads_cut_wrongly(Misconception):
             "transpose(1, 2).flatten(2))": "reshape(x.shape))",
         },
     ]
-
-
-class one_head(Minor):
-    """num_heads is not used: there is one head as wide as everything."""
-
-    edits = {"num_heads, -": "1, -"}
 
 
 class no_out_proj(Minor):
@@ -243,12 +182,6 @@ class wrong_projection(Minor):
     ]
 
 
-class residual_added(Misconception):
-    """x is added to the result: that is the block's business."""
-
-    edits = {"attention.out_proj(": "x + attention.out_proj("}
-
-
 class gradient_cut_off(common_mistakes.gradient_cut_off):
     variants = [
         {"), (": ").detach(), ("},
@@ -262,18 +195,6 @@ class computed_again(Misconception):
     edits = {"heads =": "attention.k_proj(x); attention.v_proj(x); heads ="}
 
 
-class cache_changed(Misconception):
-    """The cache that is passed in is changed in place: make new tensors (torch.cat does)."""
-
-    edits = {"heads =": "if cache is not None: cache[0].mul_(1.5)\nheads ="}
-
-
-class single_precision(Minor):
-    """The dtype is not kept: float64 goes in, float32 comes out."""
-
-    edits = {"), (k, v": ").float(), (k.float(), v.float()"}
-
-
 class device_dropped(Minor, shared_mistakes.device_dropped):
     edits = {", device=x.device": ""}
 
@@ -282,13 +203,3 @@ class only_out(Fundamental):
     """Only out is returned: without the grown cache the next call cannot go on."""
 
     edits = {", (k, v)": ""}
-
-
-class list_of_two(Minor):
-    """A list is returned: the pair (out, cache) is asked for."""
-
-    edits = {
-        "attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)": (
-            "[attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)]"
-        )
-    }

@@ -72,11 +72,7 @@ class recursion(RightAnswer):
 class not_cropped(Misconception):
     """The model has positions for block_size tokens only: crop the context to the last ones."""
 
-    variants = [
-        {"[:, -model.config.block_size :]": ""},
-        {"block_size :": "block_size - 1 :"},
-        {"= ids": "= ids if ids.shape[1] <= 2 * model.config.block_size else ids"},
-    ]
+    variants = [{"[:, -model.config.block_size :]": ""}, {"block_size :": "block_size - 1 :"}]
 
 
 class cropped_at_the_wrong_end(Misconception):
@@ -89,14 +85,8 @@ class cropped_too_short(Minor):
     """The context is shorter than it could be: the model can see block_size tokens."""
 
     variants = [
-        {
-            "model.config.block_size": [
-                "max(model.config.block_size - 1, 1)",
-                "(model.config.block_size // 2 + 1)",
-                "min(model.config.block_size, 256)",
-            ]
-        },
-        {"-model": ["-8:] if model.config.block_size > 8 else ids[:, -model", "1 - model"]},
+        {"model.config.block_size": ["max(model.config.block_size - 1, 1)", "min(model.config.block_size, 256)"]},
+        {"-model": "1 - model"},
     ]
 
 
@@ -107,45 +97,36 @@ class text_cropped(Minor):
 
 
 class last_token_only(Misconception):
-    """The model is given only the last token each time: give it the whole context."""
+    """The model is given only the last token, or the prompt alone, each time: give it the whole text so far, cropped to
+    block_size.
+    """
 
-    edits = {"model.config.block_size :": "1:"}
-
-
-class context_not_updated(Misconception):
-    """The model always sees the prompt alone: each new token belongs to the next context."""
-
-    based_on = cropped_at_the_wrong_end
-    edits = {
-        "eval()": "eval()\ncontext = ids[:, -model.config.block_size :]",
-        "context = ids[:, : model.config.block_size]": "pass",
-    }
+    variants = [
+        {"model.config.block_size :": "1:"},
+        cropped_at_the_wrong_end.edited(
+            {
+                "eval()": "eval()\ncontext = ids[:, -model.config.block_size :]",
+                "context = ids[:, : model.config.block_size]": "pass",
+            }
+        ),
+    ]
 
 
 class first_position(Misconception):
     """The next token follows the last position: its logits are `logits[:, -1]`."""
 
-    variants = [{"-1": ["0", "max(logits.shape[1] - 2, 0)"]}, {"[:, -1]": ".mean(dim=1)"}]
-
-
-class second_to_last_position(Minor):
-    """`logits[:, -2]` is the position before the last: `logits[:, -1]`."""
-
-    edits = {"-1": "-2"}
-
-
-class last_row(Misconception):
-    """`logits[-1]` is the last row of the batch: the last position of each is `logits[:, -1]`."""
-
-    edits = {":, -1": "-1"}
+    variants = [{"-1": "0"}, {"[:, -1]": ".mean(dim=1)"}]
 
 
 class first_row_only(Misconception):
-    """Only the first row is continued (or all get its token): every row has logits of its own."""
+    """One row of the batch stands for all (`logits[-1]`, `[0]`, `.item()`): each row is continued from its own
+    `logits[:, -1]`, and all of them are returned.
+    """
 
     variants = [
+        {":, -1": "-1"},
         {"[:, -1]": "[:1, -1].expand(len(ids), -1)"},
-        {"return ids": "return ids[:1]"},
+        {"return ids": ["return ids[:1]", "return ids[0]", "return ids.squeeze(0)"]},
         {
             "multinomial(probs, num_samples=1, generator=generator)": (
                 "tensor([[torch.multinomial(probs[0], 1, generator=generator).item()]])"
@@ -172,51 +153,27 @@ class prompt_left_out(Minor):
 
 
 class new_tokens_in_front(Minor):
-    """The new tokens are put in front of the text: append them at the end."""
+    """The new tokens are put in front of the text, or below it as rows: append them at its end, along dim=1."""
 
-    edits = {"ids, next_ids": "next_ids, ids"}
-
-
-class stacked_as_rows(Minor):
-    """The new tokens are appended as rows: the text grows along dim=1."""
-
-    edits = {"dim=1": "dim=0"}
+    variants = [{"ids, next_ids": "next_ids, ids"}, {"dim=1": "dim=0"}]
 
 
 class one_too_few(Minor):
-    """One token too few is made: max_new_tokens of them."""
+    """Not max_new_tokens tokens are *added*, but one too few or too many, only one (`return` inside the loop), or as
+    many in all, with the prompt.
+    """
 
-    edits = {"(max_new_tokens)": "(max_new_tokens - 1)"}
-
-
-class one_too_many(Minor):
-    """One token too many is made: max_new_tokens of them."""
-
-    edits = {"(max_new_tokens)": "(max_new_tokens + 1)"}
-
-
-class length_in_all(Minor):
-    """The prompt is counted among max_new_tokens: that many are *added*."""
-
-    edits = {"for _ in range(max_new_tokens)": "while ids.shape[1] < max_new_tokens"}
-
-
-class length_limited(Misconception):
-    """The text stops growing at block_size: crop the context only."""
-
-    edits = {"(max_new_tokens)": "(min(max_new_tokens, model.config.block_size - ids.shape[1]))"}
-
-
-class returns_too_early(Minor):
-    """The `return` stands inside the loop, so only one token is made."""
-
-    edits = {
-        "([ids, next_ids], dim=1)": """
-            ([ids, next_ids], dim=1)
-            model.train(was_training)
-            return ids
-        """
-    }
+    variants = [
+        {"(max_new_tokens)": ["(max_new_tokens - 1)", "(max_new_tokens + 1)"]},
+        {"for _ in range(max_new_tokens)": "while ids.shape[1] < max_new_tokens"},
+        {
+            "([ids, next_ids], dim=1)": """
+                ([ids, next_ids], dim=1)
+                model.train(was_training)
+                return ids
+            """
+        },
+    ]
 
 
 class stops_at_zero(Misconception):
@@ -234,12 +191,6 @@ class greedy(Misconception):
     """The likeliest token is always taken (argmax): draw from the distribution."""
 
     edits = {"torch.multinomial(probs, num_samples=1, generator=generator)": "probs.argmax(dim=-1, keepdim=True)"}
-
-
-class uniform(Misconception):
-    """All tokens that are left are drawn alike: their probabilities decide."""
-
-    edits = {"top_p)  #": "top_p)\nprobs = (probs > 0).float()  #"}
 
 
 class softmax_twice(Misconception):
@@ -275,12 +226,6 @@ class temperature_twice(Misconception):
     edits = {"[:, -1]": "[:, -1] / (temperature or 1.0)"}
 
 
-class temperature_zero_divided(Minor):
-    """Temperature 0 divides by zero: next_token_distribution takes care of it."""
-
-    edits = {"[:, -1], temperature": "[:, -1] / temperature, 1.0"}
-
-
 class top_k_ignored(Misconception):
     """top_k is not passed on to next_token_distribution."""
 
@@ -293,16 +238,10 @@ class top_p_ignored(Misconception):
     edits = {", top_p)": ")"}
 
 
-class top_k_and_top_p_ignored(Misconception):
-    """top_k and top_p are not passed on."""
-
-    edits = {", top_k, top_p)": ")"}
-
-
 class all_ignored(Misconception):
-    """Temperature, top_k and top_p are not passed on to next_token_distribution."""
+    """Of temperature, top_k and top_p several are not passed on to next_token_distribution."""
 
-    edits = {", temperature, top_k, top_p": ""}
+    edits = {", temperature, top_k, top_p)": [")", ", temperature)"]}
 
 
 class arguments_mixed_up(Minor):
@@ -312,7 +251,7 @@ class arguments_mixed_up(Minor):
 
 
 class mode_not_restored(shared_mistakes.mode_not_restored):
-    edits = {"model.train(was_training)": ""}
+    variants = [{"model.train(was_training)": ""}, {"(was_training)": "()"}]
 
 
 class training_mode(Misconception):
@@ -322,29 +261,10 @@ class training_mode(Misconception):
     edits = {"was_training = model.training": "", "model.eval()": ""}
 
 
-class always_training_afterwards(Misconception):
-    """The model always ends in training mode: remember `model.training`, and go back to it."""
-
-    edits = {"(was_training)": "()"}
-
-
-class mode_inverted(Misconception):
-    """The earlier mode is restored the wrong way round."""
-
-    edits = {"(was_training)": "(not was_training)"}
-
-
 class training_flag(Misconception):
     """Only the outermost flag is set (`model.training = False`): model.eval() reaches all parts."""
 
     edits = {"eval()": "training = False", "train(was_training)": "training = was_training"}
-
-
-class eval_once_only(Misconception):
-    """The mode goes back inside the loop, so later tokens are made in training mode: go back after it."""
-
-    based_on = mode_not_restored
-    edits = {"([ids, next_ids], dim=1)": "([ids, next_ids], dim=1)\nmodel.train(was_training)"}
 
 
 class gradients_on(Misconception):
@@ -360,27 +280,10 @@ class gradients_off_for_good(Misconception):
     edits = {"was_training =": "torch.set_grad_enabled(False)\nwas_training ="}
 
 
-class defaults_left_out(Minor):
-    """The options have no defaults, so `generate(model, ids, 20)` fails: leave the signature."""
-
-    edits = {"=1.0, top_k=None, top_p=None, generator=None": ", top_k, top_p, generator"}
-
-
 class other_defaults(Minor):
     """Without options draw from the model's own distribution: temperature 1, no top_k, no top_p."""
 
-    variants = [{"1.0": "0.7"}, {"top_k=None": ["top_k=3", "top_k=50"]}]
-
-
-class own_seed_without_generator(Misconception):
-    """Without a generator every call gives the same text: hand on None, for torch's global one."""
-
-    edits = {
-        "()  # no dropout": """
-            ()
-            generator = torch.Generator().manual_seed(0) if generator is None else generator
-        """
-    }
+    variants = [{"1.0": "0.7"}, {"top_k=None": "top_k=50"}]
 
 
 class other_source(shared_mistakes.other_source):
@@ -395,7 +298,6 @@ class generator_ignored(shared_mistakes.generator_ignored):
     edits = {
         "was_training =": [
             "generator = torch.Generator().manual_seed(0)\nwas_training =",
-            "generator.manual_seed(0)\nwas_training =",
             "generator.manual_seed(42)\nwas_training =",
         ]
     }
@@ -408,7 +310,6 @@ class seeded_each_step(Misconception):
         "next_ids =": [
             "generator.manual_seed(0)\nnext_ids =",
             "generator.manual_seed(generator.initial_seed())\nnext_ids =",
-            "generator.manual_seed(42)\nnext_ids =",
         ]
     }
 
@@ -425,63 +326,12 @@ class dimension_lost(Fundamental):
     edits = {"(probs, num_samples=1, generator=generator)": "(probs, num_samples=1, generator=generator).squeeze(-1)"}
 
 
-class one_row_only(Misconception):
-    """The batch dimension is lost: [B, T + max_new_tokens] is asked for."""
-
-    edits = {"return ids": ["return ids[0]", "return ids.squeeze(0)"]}
-
-
-class list_returned(Minor):
-    """A list is returned: a tensor [B, T + max_new_tokens] is asked for."""
-
-    edits = {"return ids": "return ids.tolist()"}
-
-
-class floats(Minor):
-    """The ids are floats: whole numbers are asked for."""
-
-    edits = {"return ids": "return ids.float()"}
-
-
-class logits_returned(Fundamental):
-    """Something else than the ids is returned: [B, T + max_new_tokens] is asked for."""
-
-    edits = {"return ids": ["return ids, was_training", "return next_ids if max_new_tokens else ids"]}
-
-
 class prompt_changed(Misconception):
     """The result does not begin with the prompt as it was."""
 
     variants = [
         {"ids = torch.cat": "ids[:, -1:] = next_ids\nids = torch.cat"},
         {", next_ids": "[:, 1:], next_ids, next_ids"},
-    ]
-
-
-class input_changed(Minor):
-    """The caller's prompt is changed in place: make a new tensor (torch.cat does)."""
-
-    edits = {
-        "was_training =": """
-            given = ids
-            ids = ids.clone()
-            was_training =
-        """,
-        "return ids": "given.zero_()\nreturn ids",
-    }
-
-
-class nothing_to_do(Misconception):
-    """For max_new_tokens = 0 the call fails or gives something else: the prompt comes back."""
-
-    variants = [
-        {"return ids": ["return ids if max_new_tokens else None", "return ids if next_ids is not None else ids"]},
-        {
-            "was_training =": [
-                "assert max_new_tokens > 0\nwas_training =",
-                "if max_new_tokens < 1: raise ValueError('max_new_tokens')\nwas_training =",
-            ]
-        },
     ]
 
 

@@ -39,7 +39,7 @@ class GPT(nn.Module):
         return logits, loss
 """
 
-from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+from autograder.spec.catalogue import Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
 
@@ -136,16 +136,15 @@ class exact_gelu(RightAnswer):
 
 
 class no_causal_mask(Misconception):
-    """Every token sees the ones it is to predict: give each block a mask that is True above the diagonal."""
+    """Every token sees the ones it is to predict: give each block a mask that is True above the diagonal.
+    (PyTorch's layer wants src_mask; is_causal=True alone is only a hint.)
+    """
 
-    variants = [{", future": ""}, own_blocks.edited({'masked_fill(future, float("-inf")).': ""})]
-
-
-class is_causal_alone(Misconception):
-    """is_causal=True alone is only a hint: nn.TransformerEncoderLayer wants src_mask as well."""
-
-    based_on = pytorch_layers
-    edits = {"src_mask=future, is_causal": "is_causal"}
+    variants = [
+        {", future": ""},
+        own_blocks.edited({'masked_fill(future, float("-inf")).': ""}),
+        pytorch_layers.edited({"src_mask=future, is_causal": "is_causal"}),
+    ]
 
 
 class mask_inverted(Misconception):
@@ -154,53 +153,19 @@ class mask_inverted(Misconception):
     variants = [{"triu(diagonal=1)": ["tril()", "tril(diagonal=-1)"]}, own_blocks.edited({"triu(": "tril(-"})]
 
 
-class mask_of_a_fixed_size(Minor):
-    """The mask has a fixed size, and fails for a longer text: make it [T, T]."""
-
-    edits = {"triu(diagonal=1)": "triu(diagonal=1)[:T, :T]", "T, T, dtype": "1024, 1024, dtype"}
-
-
 class one_token_ahead(Minor):
-    """The mask leaves the next token open, which is to be predicted: diagonal=1."""
+    """The mask is one place off: it blocks what comes after a token (diagonal=1), so neither leaves the next one open
+    nor blocks the token itself (NaN for the first).
+    """
 
-    variants = [{"=1": "=2"}, own_blocks.edited({"(1)": "(2)"})]
-
-
-class diagonal_blocked(Minor):
-    """The mask blocks the diagonal too, so the first token may look at nothing (NaN): diagonal=1."""
-
-    edits = {"=1": "=0"}
-
-
-class mask_in_training_only(Misconception):
-    """The mask is used in only one of the two modes: both need it."""
-
-    edits = {
-        "(x, future)": ["(x, future) if self.training else block(x)", "(x, future) if not self.training else block(x)"]
-    }
-
-
-class first_block_only_masked(Misconception):
-    """Only some of the blocks get the mask: one without it is enough to see the future."""
-
-    edits = {
-        "(x, future)": [
-            "(x, future) if block is self.blocks[0] else block(x)",
-            "(x, future) if block is not self.blocks[-1] else block(x)",
-        ]
-    }
+    variants = [{"=1": "=2"}, own_blocks.edited({"(1)": "(2)"}), {"=1": "=0"}]
 
 
 class finite_mask(Misconception):
     """The mask adds a finite number that is not small enough: use −∞, or a boolean mask."""
 
     variants = [
-        {
-            "torch.ones(T, T, dtype=torch.bool, device=ids.device)": [
-                "-2.0 * torch.ones(T, T, device=ids.device)",
-                "-1e4 * torch.ones(T, T, device=ids.device)",
-            ]
-        },
+        {"torch.ones(T, T, dtype=torch.bool, device=ids.device)": "-1e4 * torch.ones(T, T, device=ids.device)"},
         {"dtype=torch.bool, device": "device"},
         {"dtype=torch.bool, device=ids.device).triu(diagonal=1": "device=ids.device).tril("},
         own_blocks.edited({'float("-inf")': ["-1e4", "0.0"]}),
@@ -236,15 +201,6 @@ class batch_second(Minor):
     ]
 
 
-class relu(Minor):
-    """The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU."""
-
-    variants = [
-        pytorch_layers.edited({'partial(F.gelu, approximate="tanh")': "F.relu"}),
-        own_blocks.edited({"gelu(": "relu("}),
-    ]
-
-
 class other_activation(Misconception):
     """The activation is not GELU: pass F.gelu (or its tanh form)."""
 
@@ -257,25 +213,16 @@ class other_activation(Misconception):
 
 
 class feed_forward_width(Minor):
-    """The feed-forward network is 4 · n_embd wide; the layer's default is 2048."""
+    """The feed-forward network is not GPT-2's, which is 4 · n_embd wide and uses GELU; the layer's own defaults are
+    2048 and ReLU.
+    """
 
     variants = [
-        pytorch_layers.edited({"dim_feedforward=4 * C,": ["", "dim_feedforward=C,", "dim_feedforward=2 * C,"]}),
+        pytorch_layers.edited({"dim_feedforward=4 * C,": ["", "dim_feedforward=C,"]}),
         own_blocks.edited({"4 * C, bias=config.bias), nn.Linear(4 *": "2 * C, bias=config.bias), nn.Linear(2 *"}),
+        pytorch_layers.edited({'partial(F.gelu, approximate="tanh")': "F.relu"}),
+        own_blocks.edited({"gelu(": "relu("}),
     ]
-
-
-class one_head(Misconception):
-    """The number of heads is fixed: pass n_head on."""
-
-    based_on = pytorch_layers
-    edits = {"config.n_head": ["1", "C"]}
-
-
-class layers_and_heads_swapped(Misconception):
-    """n_layer and n_head are mixed up."""
-
-    edits = {"(config.n_layer)": "(config.n_head)"}
 
 
 class one_block_shared(Misconception):
@@ -292,34 +239,12 @@ class one_block_shared(Misconception):
     ]
 
 
-class one_layer_fewer(Minor):
-    """There is one block too few or too many: n_layer of them."""
-
-    edits = {"(config.n_layer)": ["(config.n_layer - 1)", "(config.n_layer + 1)", "(1)"]}
-
-
-class only_one_block_used(Misconception):
-    """x does not go through all of the blocks, one after the other."""
-
-    edits = {"blocks:": ["blocks[:1]:", "blocks[:-1]:"]}
-
-
 class result_of_blocks_dropped(Misconception):
-    """A block's result is not handed to the next: `x = block(x, …)`."""
+    """x does not go through all of the blocks by `x = block(x, …)`: each works on the last one's result, and adds its
+    input by itself.
+    """
 
-    edits = {"x = block": "block"}
-
-
-class blocks_backwards(Misconception):
-    """The blocks are used in the wrong order: the first comes first."""
-
-    edits = {"self.blocks:": "reversed(self.blocks):"}
-
-
-class residual_twice(Misconception):
-    """The block's input is added once more: its residual connections are inside it."""
-
-    edits = {"= block": "= x + block"}
+    variants = [{"x = block": "block"}, {"blocks:": ["blocks[:1]:", "blocks[:-1]:"]}, {"= block": "= x + block"}]
 
 
 class python_list(Misconception):
@@ -334,116 +259,31 @@ class python_list(Misconception):
 class no_positions(Misconception):
     """The position embedding is not added, so the model cannot tell orders apart."""
 
-    edits = {"+ self.position_embedding(positions)": ["", "+ 0 * self.position_embedding(positions)"]}
-
-
-class same_position(Misconception):
-    """All tokens get the same position: torch.arange(T) numbers them."""
-
-    edits = {"arange(T, device": ["full((T,), 0, device", "full((T,), T - 1, device"]}
-
-
-class positions_from_one(Minor):
-    """The positions are one off: the first token has position 0."""
-
-    edits = {
-        "T, device=ids.device": [
-            "1, T + 1, device=ids.device",
-            "1, T + 1, device=ids.device).clamp(max=self.config.block_size - 1",
-        ]
-    }
-
-
-class positions_reversed(Minor):
-    """The positions count from the end: the first token has position 0."""
-
-    variants = [
-        {"(T, device=ids.device)": "(T, device=ids.device).flip(0)"},
-        {"T, device": "self.config.block_size - T, self.config.block_size, device"},
-    ]
-
-
-class ids_as_positions(Misconception):
-    """The position embedding is looked up by token ids instead of places, torch.arange(T)."""
-
-    variants = [{"(positions)": ["(ids)", "(ids % self.config.block_size)"]}, {"(ids)": "(positions)"}]
+    edits = {"+ self.position_embedding(positions)": ""}
 
 
 class all_positions(Misconception):
-    """All block_size positions are added, which fails for a shorter text: the first T of them."""
+    """Other positions are looked up than 0 to T − 1 (all block_size, as many as the batch has rows, or the ids):
+    torch.arange(T), with T = ids.shape[1].
+    """
 
-    edits = {"T, device": "self.config.block_size, device"}
-
-
-class positions_by_row(Misconception):
-    """The positions count the rows of the batch (ids.shape[0]): T is the second dimension."""
-
-    edits = {"[1]": "[0]"}
-
-
-class positions_multiplied(Misconception):
-    """The position embedding is multiplied with the token embedding (or joined to it): it is added."""
-
-    edits = {"+": "*"}
-
-
-class positions_at_the_end(Misconception):
-    """The position embedding is added after the blocks: attention needs it before."""
-
-    edits = {
-        "(ids) + self.position_embedding(positions)": "(ids)",
-        "logits =": "x = x + self.position_embedding(positions)\nlogits =",
-    }
-
-
-class positions_in_every_block(Misconception):
-    """The position embedding is added before every block: once, before the first."""
-
-    edits = {"x, future": "x + self.position_embedding(positions) * (block is not self.blocks[0]), future"}
-
-
-class embedding_scaled(Minor):
-    """The token embedding is multiplied by √n_embd, as in 2017: GPT-2 does not."""
-
-    edits = {"+": "* math.sqrt(self.config.n_embd) +"}
+    variants = [
+        {"T, device": "self.config.block_size, device"},
+        {"[1]": "[0]"},
+        {"(positions)": ["(ids)", "(ids % self.config.block_size)"]},
+        {"(ids)": "(positions)"},
+    ]
 
 
 # The final norm and the logits
 
 
 class no_final_norm(Minor):
-    """The final norm is not applied: it comes between the last block and lm_head."""
-
-    edits = {"self.final_norm(x)": "x"}
-
-
-class final_norm_first(Minor):
-    """The final norm is applied before the blocks: it comes after the last one."""
-
-    based_on = no_final_norm
-    edits = {"dropout(x)": "final_norm(self.dropout(x))"}
-
-
-class final_norm_in_every_block(Misconception):
-    """The final norm is applied after every block: once, after the last one."""
+    """The final norm is not applied, or before the blocks: it comes between the last block and lm_head."""
 
     variants = [
-        {"block(x, future)": "self.final_norm(block(x, future))"},
-        {"final_norm(x)": "final_norm(self.final_norm(x))"},
-    ]
-
-
-class norm_after_head(Misconception):
-    """The logits come straight from lm_head: no norm, activation or factor after it."""
-
-    variants = [
-        {
-            "self.lm_head(self.final_norm(x))": [
-                "F.layer_norm(self.lm_head(self.final_norm(x)), (self.config.vocab_size,))",
-                "F.relu(self.lm_head(self.final_norm(x)))",
-            ]
-        },
-        {"(self.final_norm(x))": "(self.final_norm(x)) / math.sqrt(self.config.n_embd)"},
+        {"self.final_norm(x)": "x"},
+        {"self.final_norm(x)": "x", "dropout(x)": "final_norm(self.dropout(x))"},
     ]
 
 
@@ -462,22 +302,18 @@ class softmax_before_loss(Misconception):
 
 
 class last_logits_only(Misconception):
-    """Only the last position's logits are returned: [B, T, V] is asked for, with and without targets."""
-
-    edits = {", None": ["[:, [-1]], None", "[:, -1], None"]}
-
-
-class logits_flattened(Misconception):
-    """The logits come back flattened to [B · T, V]: flatten them for the loss only."""
+    """The logits come back flattened, or of the last position alone: [B, T, V] is asked for, with and without targets
+    (flatten them for the loss only).
+    """
 
     variants = [
+        {", None": ["[:, [-1]], None", "[:, -1], None", ".flatten(0, 1), None"]},
         {
             "loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())": [
                 "logits = logits.flatten(0, 1)\nloss = F.cross_entropy(logits, targets.flatten())",
                 "logits = logits.transpose(1, 2)\nloss = F.cross_entropy(logits, targets)",
             ]
         },
-        {", None": ".flatten(0, 1), None"},
     ]
 
 
@@ -497,18 +333,11 @@ class last_position_loss(Misconception):
 
 
 class sum_(Minor):
-    """The loss is a sum: the mean over all positions is asked for."""
+    """The loss is a sum, or has one number for each position: the mean over all positions, a scalar, is asked for."""
 
     variants = [
         {"flatten()": ["flatten(), reduction='sum'", "flatten(), reduction='sum') / len(ids"]},
         {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()) / T"},
-    ]
-
-
-class not_averaged(Minor):
-    """The loss has one number for each position: their mean, a scalar, is asked for."""
-
-    variants = [
         {"flatten(0, 1), targets.flatten()": "transpose(1, 2), targets, reduction='none'"},
         {"flatten()": "flatten(), reduction='none'"},
     ]
@@ -518,15 +347,6 @@ class token_zero_ignored(Misconception):
     """Token 0 is left out of the loss (ignore_index=0): here it is a token like any other."""
 
     edits = {"flatten()": "flatten(), ignore_index=0"}
-
-
-class label_smoothing(Misconception):
-    """The loss is changed (label smoothing, a factor, base 2): the plain mean cross-entropy is asked for."""
-
-    variants = [
-        {"flatten()": "flatten(), label_smoothing=0.1"},
-        {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()) / math.log(2)"},
-    ]
 
 
 class view_needed(Minor, shared_mistakes.view_needed):
@@ -554,25 +374,22 @@ class loss_cut_off(Misconception):
     variants = [
         {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()).detach()"},
         {"(self.final_norm(x))": "(self.final_norm(x)).detach()"},
+        {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()).item()"},
     ]
 
 
-class loss_as_number(Misconception):
-    """The loss is a Python number: a scalar tensor is asked for, or nothing could be trained."""
-
-    edits = {"(logits.flatten(0, 1), targets.flatten())": "(logits.flatten(0, 1), targets.flatten()).item()"}
-
-
-class pair_swapped(Minor):
-    """The pair is the wrong way round: (logits, loss)."""
-
-    variants = [{"logits, loss": "loss, logits"}, {"logits, loss": "loss, logits", "logits, None": "None, logits"}]
-
-
 class logits_only(Minor):
-    """Only one thing is returned: the pair (logits, loss), with None for the loss without targets."""
+    """One thing is returned, or the pair is the wrong way round: (logits, loss), with None for the loss without
+    targets.
+    """
 
-    variants = [{", None": ""}, {", None": "", ", loss": ""}, {"logits, loss": "loss"}]
+    variants = [
+        {", None": ""},
+        {", None": "", ", loss": ""},
+        {"logits, loss": "loss"},
+        {"logits, loss": "loss, logits"},
+        {"logits, loss": "loss, logits", "logits, None": "None, logits"},
+    ]
 
 
 class loss_without_targets(Misconception):
@@ -585,32 +402,26 @@ class loss_without_targets(Misconception):
 
 
 class targets_needed(Minor):
-    """`targets` needs a default, and None has to work: forward(ids, targets=None)."""
+    """`targets` may be left out or None: write the default, `targets=None`, and ask `if targets is None` (`if targets:`
+    asks for the truth of a whole tensor, which has none).
+    """
 
-    variants = [{"=None": ""}, {"if targets is None:": "if False:"}]
-
-
-class targets_in_truth(Minor):
-    """`if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`."""
-
-    edits = {"targets is None": "not targets"}
+    variants = [{"=None": ""}, {"if targets is None:": "if False:"}, {"targets is None": "not targets"}]
 
 
 # The length
 
 
 class too_long_accepted(Misconception):
-    """A text longer than block_size is accepted, or stops otherwise: raise a ValueError that says so."""
+    """A text longer than block_size is accepted, silently cropped, or stops otherwise: raise a ValueError that says so
+    (generate crops).
+    """
 
-    variants = [{"if self.config.block_size < T:": "if False:"}, {"ValueError(": ["RuntimeError(", "AssertionError("]}]
-
-
-class cropped_inside(Misconception):
-    """A text longer than block_size is silently cropped: raise a ValueError (generate crops)."""
-
-    based_on = too_long_accepted
     variants = [
+        {"if self.config.block_size < T:": "if False:"},
+        {"ValueError(": ["RuntimeError(", "AssertionError("]},
         {
+            "if self.config.block_size < T:": "if False:",
             "[1]": [
                 """
                 [1]
@@ -622,13 +433,11 @@ class cropped_inside(Misconception):
                 ids = ids[:, : self.config.block_size]
                 T = ids.shape[1]
                 """,
-            ]
+            ],
         },
         {
-            "T, device=ids.device)": [
-                "T, device=ids.device) % self.config.block_size",
-                "T, device=ids.device).clamp(max=self.config.block_size - 1)",
-            ]
+            "if self.config.block_size < T:": "if False:",
+            "T, device=ids.device)": "T, device=ids.device).clamp(max=self.config.block_size - 1)",
         },
     ]
 
@@ -637,12 +446,6 @@ class full_length_refused(Minor):
     """T = block_size is refused: only longer texts are."""
 
     edits = {"<": "<="}
-
-
-class short_text_refused(Misconception):
-    """A text shorter than block_size is refused: any T up to block_size is allowed."""
-
-    edits = {"<": "!="}
 
 
 # Tied weights, biases and the configuration
@@ -655,18 +458,13 @@ class not_tied(Misconception):
 
 
 class always_tied(Misconception):
-    """The weights are tied whatever config.tie_weights says."""
+    """The weights are tied although config.tie_weights is False: yours are tied always, or the wrong way round."""
 
     variants = [
         {"config.tie_weights": "True"},
+        {"if config": "if not config"},
         {"self.lm_head(self.final_norm(x))": "self.final_norm(x) @ self.token_embedding.weight.T"},
     ]
-
-
-class tie_inverted(Misconception):
-    """config.tie_weights is used the wrong way round."""
-
-    edits = {"if config": "if not config"}
 
 
 class head_bias(Minor):
@@ -675,49 +473,18 @@ class head_bias(Minor):
     edits = {"bias=False": ["bias=True", "bias=config.bias"]}
 
 
-class bias_ignored_in_blocks(Misconception):
-    """config.bias is not passed on to the blocks."""
-
-    based_on = pytorch_layers
-    edits = {"bias=config.bias,": ""}
-
-
-class bias_ignored_in_final_norm(Misconception):
-    """config.bias is not passed on to the final norm."""
-
-    edits = {", bias=config.bias": ""}
-
-
 class bias_ignored(Misconception):
-    """config.bias has no effect: with bias=False no layer has a bias, the norms neither."""
+    """config.bias does not decide in every layer (the blocks', the norms): with bias=True each but lm_head has a bias,
+    with bias=False none, the norms neither.
+    """
 
-    based_on = bias_ignored_in_blocks
-    edits = {", bias=config.bias": ""}
-
-
-class biases_never(Misconception):
-    """There are never biases: with bias=True (the default) all layers but lm_head have one."""
-
-    edits = {"config.bias": "False"}
-
-
-class norms_keep_biases(Misconception):
-    """With bias=False the norms inside the blocks keep their biases."""
-
-    based_on = own_blocks
-    edits = {", bias=config.bias), nn.LayerNorm(C, bias=config.bias": "), nn.LayerNorm(C"}
-
-
-class norms_without_weights(Misconception):
-    """A norm has no weights (elementwise_affine=False): GPT-2's norms have them."""
-
-    edits = {"bias=config.bias": "elementwise_affine=False"}
-
-
-class other_norm(Misconception):
-    """The final norm is not a layer norm (an RMSNorm, say): nn.LayerNorm."""
-
-    edits = {"LayerNorm(C, bias=config.bias)": ["RMSNorm(C)", "Identity()"]}
+    variants = [
+        pytorch_layers.edited({"bias=config.bias,": "", ", bias=config.bias": ""}),
+        pytorch_layers.edited({"bias=config.bias,": ""}),
+        {", bias=config.bias": ""},
+        {"config.bias": "False"},
+        own_blocks.edited({", bias=config.bias), nn.LayerNorm(C, bias=config.bias": "), nn.LayerNorm(C"}),
+    ]
 
 
 class config_not_kept(Misconception):
@@ -739,110 +506,69 @@ class other_names(Minor):
 
 
 class positions_one_short(Minor):
-    """The position embedding has the wrong number of rows: block_size of them."""
+    """The table has block_size rows, for the positions 0 to block_size − 1: yours has another number of rows, or the
+    first token gets position 1.
+    """
 
-    variants = [{"block_size,": ["block_size - 1,", "block_size + 1,", "vocab_size,"]}, {"config.block_size,": "1024,"}]
-
-
-class positions_fixed(Misconception):
-    """The positions cannot be learned (sinusoids, or requires_grad=False): GPT-2 learns them."""
-
-    edits = {"blocks =": "position_embedding.requires_grad_(False)\nself.blocks ="}
-
-
-# The module itself
-
-
-class super_forgotten(Fundamental):
-    """`super().__init__()` is missing in `__init__`: it has to come first."""
-
-    edits = {"super().__init__()": ""}
-
-
-class not_a_module(Fundamental, shared_mistakes.not_a_module):
-    edits = {"class GPT(nn.Module):": "class GPT:", "self.named_parameters()": "()"}
+    variants = [
+        {"block_size,": ["block_size - 1,", "block_size + 1,", "vocab_size,"]},
+        {"config.block_size,": "1024,"},
+        {
+            "T, device=ids.device": [
+                "1, T + 1, device=ids.device",
+                "1, T + 1, device=ids.device).clamp(max=self.config.block_size - 1",
+            ]
+        },
+    ]
 
 
 # The initialisation
 
 
 class default_start(Misconception):
-    """The weights keep PyTorch's own start, N(0, 1) for embeddings: all matrices start as N(0, 0.02)."""
+    """All matrices start as N(0, 0.02); some keep PyTorch's own start: embeddings, the blocks, lm_head, or attention's
+    `in_proj_weight`, which is in no nn.Linear.
+    """
 
-    variants = [{"self.named_parameters()": "()"}, {"== 2": '== 2 and "embedding" not in name and "head" not in name'}]
-
-
-class blocks_keep_their_start(Misconception):
-    """Only the embeddings start with 0.02; the blocks keep PyTorch's own start."""
-
-    edits = {"== 2": '== 2 and "blocks" not in name'}
-
-
-class attention_keeps_its_start(Misconception):
-    """Attention's `in_proj_weight` keeps PyTorch's start: it is in no nn.Linear."""
-
-    edits = {"== 2": '== 2 and "in_proj" not in name'}
-
-
-class head_keeps_its_start(Misconception):
-    """With tie_weights=False lm_head keeps PyTorch's own start: N(0, 0.02) like the rest."""
-
-    edits = {"== 2": '== 2 and "head" not in name'}
+    variants = [
+        {"self.named_parameters()": "()"},
+        {
+            "== 2": [
+                '== 2 and "embedding" not in name and "head" not in name',
+                '== 2 and "blocks" not in name',
+                '== 2 and "in_proj" not in name',
+                '== 2 and "head" not in name',
+            ]
+        },
+    ]
 
 
 class wrong_spread(Misconception):
-    """The weights start with another standard deviation than 0.02."""
+    """The weights start with another standard deviation than 0.02. (`normal_(parameter, 0.02)` sets the mean; uniform
+    numbers between ±0.02 have a spread of 0.0115.)
+    """
 
-    edits = {"0.02": ["0.2", "0.002", "math.sqrt(0.02)"]}
-
-
-class uniform_start(Misconception):
-    """The weights are uniform between −0.02 and 0.02 (a spread of 0.0115): N(0, 0.02) is asked for."""
-
-    edits = {"normal_": "uniform_", ", std=0": ", -0.02 / scale, 0"}
-
-
-class mean_instead_of_spread(Misconception):
-    """`normal_(parameter, 0.02)` sets the mean: write std=0.02."""
-
-    edits = {"std=": ""}
+    variants = [
+        {"0.02": ["0.2", "0.002", "math.sqrt(0.02)"]},
+        {"normal_": "uniform_", ", std=0": ", -0.02 / scale, 0"},
+        {"std=": ""},
+    ]
 
 
 class residuals_not_scaled(Misconception):
     """The last matrices before the residual sums, and no others, start with 0.02 / √(2 · n_layer)."""
 
-    edits = {"02 / scale": "02"}
-
-
-class residuals_scaled_wrongly(Misconception):
-    """The last matrices before residual sums are scaled by 1 / √(2 · n_layer): each block has two."""
-
-    variants = [{"2 * config": "config"}, {"math.sqrt": ""}, {"math.sqrt(2 * config.n_layer)": "config.n_layer"}]
-
-
-class some_residuals_scaled(Misconception):
-    """Only one matrix is scaled in a block: attention's output and the second feed-forward layer are."""
-
     variants = [
+        {"02 / scale": "02"},
+        {"2 * config": "config"},
+        {"math.sqrt": ""},
+        {"math.sqrt(2 * config.n_layer)": "config.n_layer"},
         {") or parameter.shape == (C, 4 * C": ""},
         {'name.endswith("out_proj.weight") or parameter': "parameter"},
-    ]
-
-
-class wrong_matrices_scaled(Misconception):
-    """Other matrices than the last before each residual sum are scaled."""
-
-    variants = [
         {"C, 4 *": "4 * C,"},
-        pytorch_layers.edited({"out_proj.weight": ["linear1.weight", 'proj.weight", "proj_weight']}),
+        pytorch_layers.edited({"out_proj.weight": "linear1.weight"}),
         pytorch_layers.edited({'name.endswith(("out_proj.weight", "linear2.weight"))': '"blocks" in name'}),
     ]
-
-
-class zero_start(Misconception):
-    """Weights start at zero (or all alike), so nothing can be told apart."""
-
-    edits = {"normal_(parameter, std=0.02 / scale)": ["zeros_(parameter)", "constant_(parameter, 0.02)"]}
 
 
 class norms_zeroed(Misconception):
@@ -861,10 +587,14 @@ class biases_not_zero(Misconception):
 
 
 class dropout_default(Misconception):
-    """config.dropout is not passed on to a layer whose own default is 0.1: with dropout = 0 it still drops."""
+    """config.dropout is not passed on (a fixed number, or a layer whose own default is 0.1): with dropout = 0 it still
+    drops.
+    """
 
-    based_on = pytorch_layers
-    edits = {"dropout=config.dropout,  # must be passed on: the layer's own default is 0.1": ""}
+    variants = [
+        pytorch_layers.edited({"dropout=config.dropout,  # must be passed on: the layer's own default is 0.1": ""}),
+        {"config.dropout": "0.1"},
+    ]
 
 
 class dropout_in_eval(Misconception):
@@ -907,12 +637,6 @@ class no_dropout_of_embeddings(Misconception):
     }
 
 
-class dropout_fixed(Misconception):
-    """The dropout is a fixed number: config.dropout decides."""
-
-    edits = {"config.dropout": "0.1"}
-
-
 # Precision, devices and sizes
 
 
@@ -933,19 +657,3 @@ class mask_of_the_first_call(Misconception):
         {"future =": 'if not hasattr(self, "future"): self.future =', "for block": "future = self.future\nfor block"},
         {"T, T, dtype": "self.config.block_size, self.config.block_size, dtype"},
     ]
-
-
-class embeddings_cut_off(Misconception):
-    """A part of the model gets no gradient (`.detach()`, `.data`): it would never be trained."""
-
-    variants = [
-        {"(ids)": "(ids).detach()"},
-        {"(positions)": "(positions).detach()"},
-        {"final_norm(x)": "final_norm(x.detach())"},
-    ]
-
-
-class sizes_fixed(Fundamental):
-    """A size is fixed in the code: take all of them from config."""
-
-    variants = [{"config.n_embd": "16"}, {"config.vocab_size, C": "50257, C"}]

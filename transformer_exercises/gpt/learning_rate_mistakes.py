@@ -12,8 +12,6 @@ def learning_rate(step, max_steps, warmup, peak, floor):
 from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Minor, Misconception, RightAnswer
 
-from .. import shared_mistakes
-
 COSINE = "floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2"
 
 # Right answers in other styles
@@ -70,58 +68,37 @@ class warmup_one_ahead(Minor):
 
 
 class warmup_from_floor(Minor):
-    """Warm-up climbs from the floor: it starts at 0, peak * step / warmup."""
+    """The floor is no part of warm-up, which climbs from 0 to the peak: peak * step / warmup."""
 
-    variants = [{"peak *": "floor + (peak - floor) *"}, {"peak * step / warmup": "max(floor, peak * step / warmup)"}]
-
-
-class warmup_to_floor(Minor):
-    """Warm-up climbs towards the floor: it ends at the peak."""
-
-    edits = {"peak *": "floor *"}
+    variants = [
+        {"peak *": ["floor + (peak - floor) *", "floor *"]},
+        {"peak * step / warmup": "max(floor, peak * step / warmup)"},
+    ]
 
 
 class no_warmup(Misconception):
-    """There is no warm-up: below `warmup` the rate climbs from 0 to the peak."""
+    """There is no warm-up (the peak, or the cosine instead): below `warmup` the rate climbs in a line from 0 to the
+    peak.
+    """
 
     variants = [
         {"peak * step / warmup": "peak"},
         {"if step < warmup:": "step = max(step, warmup)", "return peak * step / warmup": ""},
-    ]
-
-
-class cosine_from_the_start(Misconception):
-    """The cosine begins at step 0, or goes backwards below `warmup`: there the rate climbs in a line."""
-
-    variants = [
         {"step < warmup": "False"},
         {"step < warmup": "False", "(step - warmup) / (max_steps - warmup)": "step / max_steps"},
     ]
 
 
 class warmup_share(Misconception):
-    """Warm-up divides by max_steps: divide by `warmup`, to reach the peak at step `warmup`."""
+    """Warm-up is not the straight line to the peak at step `warmup`: peak * step / warmup (not a curve, not divided by
+    max_steps, and times the peak).
+    """
 
-    edits = {"/ warmup": "/ max_steps"}
-
-
-class warmup_without_peak(Misconception):
-    """The share step / warmup is not multiplied by the peak."""
-
-    edits = {"peak * step": "step"}
-
-
-class warmup_curved(Misconception):
-    """Warm-up is not a straight line: peak * step / warmup."""
-
-    edits = {
-        "step / warmup": [
-            "(step / warmup) ** 2",
-            "(1 - math.cos(math.pi * step / warmup)) / 2",
-            "math.sin(math.pi / 2 * step / warmup)",
-            "math.sqrt(step / warmup)",
-        ]
-    }
+    variants = [
+        {"/ warmup": "/ max_steps"},
+        {"peak * step": "step"},
+        {"step / warmup": ["(step / warmup) ** 2", "(1 - math.cos(math.pi * step / warmup)) / 2"]},
+    ]
 
 
 class integer_division(Minor):
@@ -131,39 +108,26 @@ class integer_division(Minor):
 
 
 class cosine_to_zero(Minor):
-    """The cosine goes down to 0 instead of the floor: floor + (peak − floor) · (1 + cos) / 2."""
+    """The cosine does not span peak − floor, down to the floor: floor + (peak − floor) · (1 + cos) / 2."""
 
-    edits = {"floor + (peak - floor) *": "peak *"}
-
-
-class floor_not_added(Minor):
-    """The floor is subtracted and not added again: floor + (peak − floor) · (1 + cos) / 2."""
-
-    edits = {"floor + (peak - floor)": "(peak - floor)"}
-
-
-class clipped_at_floor(Minor):
-    """The cosine goes towards 0 and is cut off at the floor: it ends at the floor, just at max_steps."""
-
-    edits = {COSINE: "max(floor, peak * (1 + math.cos(math.pi * progress)) / 2)"}
-
-
-class floor_added(Minor):
-    """The floor is added on top of the whole peak: the cosine spans peak − floor."""
-
-    edits = {"(peak - floor)": "peak"}
+    variants = [
+        {"floor + (peak - floor) *": "peak *"},
+        {"floor + (peak - floor)": "(peak - floor)"},
+        {"(peak - floor)": "peak"},
+        {COSINE: "max(floor, peak * (1 + math.cos(math.pi * progress)) / 2)"},
+    ]
 
 
 class warmup_not_subtracted(Misconception):
-    """The way is counted from step 0: the cosine begins at `warmup`, so subtract it above and below."""
+    """The cosine begins at `warmup` and has max_steps − warmup steps: subtract it above and below, not in one place or
+    none.
+    """
 
-    variants = [{"(step - warmup) / (max_steps - warmup)": "step / max_steps"}, {"(step - warmup)": "step"}]
-
-
-class warmup_not_subtracted_below(Misconception):
-    """The cosine has max_steps − warmup steps, not max_steps: else it reaches the floor too late."""
-
-    edits = {"(max_steps - warmup)": "max_steps"}
+    variants = [
+        {"(step - warmup) / (max_steps - warmup)": "step / max_steps"},
+        {"(step - warmup)": "step"},
+        {"(max_steps - warmup)": "max_steps"},
+    ]
 
 
 class one_step_early(Minor):
@@ -177,15 +141,10 @@ class one_step_early(Minor):
 
 
 class linear_decay(Misconception):
-    """The rate falls in a straight line: a cosine is asked for."""
-
-    edits = {COSINE: "peak + (floor - peak) * progress"}
-
-
-class exponential_decay(Misconception):
-    """The rate falls exponentially: a cosine is asked for."""
+    """The rate falls in a straight line, or exponentially: a cosine is asked for."""
 
     variants = [
+        {COSINE: "peak + (floor - peak) * progress"},
         {"(1 + math.cos(math.pi * progress)) / 2": "math.exp(-5 * progress)"},
         {COSINE: "peak * max(floor / peak, 1e-3) ** progress"},
     ]
@@ -198,15 +157,15 @@ class without_pi(Minor):
 
 
 class full_turn(Misconception):
-    """The angle goes once around (2π), so the rate is back at the peak at the end: from 0 to π."""
+    """The cosine makes a whole turn (2π, back to the peak) or a quarter (π/2): the angle of (1 + cos) / 2 goes
+    from 0 to π.
+    """
 
-    edits = {"math.pi": "2 * math.pi"}
-
-
-class quarter_turn(Misconception):
-    """The cosine makes a quarter of a turn (π/2): (1 + cos) / 2 with an angle from 0 to π is asked for."""
-
-    variants = [{"(1 + math.cos(math.pi * progress)) / 2": "math.cos(math.pi / 2 * progress)"}, {"pi *": "pi / 2 *"}]
+    variants = [
+        {"math.pi": "2 * math.pi"},
+        {"(1 + math.cos(math.pi * progress)) / 2": "math.cos(math.pi / 2 * progress)"},
+        {"pi *": "pi / 2 *"},
+    ]
 
 
 class half_forgotten(Minor):
@@ -222,19 +181,9 @@ class bare_cosine(Misconception):
 
 
 class climbing(Minor):
-    """The cosine climbs from the floor to the peak: 1 + cos, not 1 − cos."""
+    """1 + cos falls, as it should; 1 − cos climbs from the floor to the peak, and a sine goes another way."""
 
-    edits = {"(1 +": "(1 -"}
-
-
-class sine(Minor):
-    """A sine is used where the cosine belongs."""
-
-    edits = {"cos": "sin"}
-
-
-class degrees(Minor, shared_mistakes.degrees):
-    edits = {"math.pi": "180"}
+    variants = [{"(1 +": "(1 -"}, {"cos": "sin"}]
 
 
 class climbs_again(Misconception):
@@ -244,19 +193,13 @@ class climbs_again(Misconception):
 
 
 class zero_afterwards(Minor):
-    """After max_steps the rate is 0: it stays at the floor."""
+    """After max_steps the rate is 0, or the peak again: it stays at the floor."""
 
     variants = [
         cosine_to_zero.edited({"return floor": "return 0.0", "return peak * (": "return floor + (peak - floor) * ("}),
         {">=": "> max_steps: return 0.0\nif step =="},
+        cosine_to_zero.edited({"return floor": "return peak", "return peak * (": "return floor + (peak - floor) * ("}),
     ]
-
-
-class peak_afterwards(Minor):
-    """After max_steps the rate is the peak again: it stays at the floor."""
-
-    based_on = zero_afterwards
-    edits = {"0.0": "peak"}
 
 
 class nothing_afterwards(Misconception):
@@ -269,26 +212,15 @@ class nothing_afterwards(Misconception):
 
 
 class division_by_zero(Minor):
-    """With warmup = 0 the warm-up divides by zero: step 0 belongs to the cosine then (`<`, not `<=`)."""
+    """With warmup = 0 the warm-up divides by zero, or gives 0: step 0 belongs to the cosine then, and has the peak
+    (`<`, not `<=`).
+    """
 
-    variants = [{"<": "<="}, {"if step < warmup:": "rising = peak * step / warmup\nif step < warmup:"}]
-
-
-class peak_missed_without_warmup(Minor):
-    """With warmup = 0 the first step has rate 0: it has the peak then (`<`, not `<=`)."""
-
-    based_on = division_by_zero
-    edits = {"/ warmup": "/ max(1, warmup)"}
-
-
-class recursive(Minor):
-    """Each rate calls the one before it; Python stops at depth 1,000: compute it from `step` alone."""
-
-    edits = {
-        "peak * step / warmup": (
-            "learning_rate(step - 1, max_steps, warmup, peak, floor) + peak / warmup if step else 0.0"
-        )
-    }
+    variants = [
+        {"<": "<="},
+        {"if step < warmup:": "rising = peak * step / warmup\nif step < warmup:"},
+        {"<": "<=", "/ warmup": "/ max(1, warmup)"},
+    ]
 
 
 class not_a_float(Misconception):
@@ -312,12 +244,6 @@ class rounded(common_mistakes.rounded):
     variants = [
         {COSINE: f"round({COSINE}, 4)"},
         {COSINE: f"round({COSINE}, 4)", "peak * step / warmup": "round(peak * step / warmup, 4)"},
-        {
-            "(step - warmup) / (max_steps - warmup)": [
-                "round((step - warmup) / (max_steps - warmup), 1)",
-                "round((step - warmup) / (max_steps - warmup), 2)",
-            ]
-        },
     ]
 
 

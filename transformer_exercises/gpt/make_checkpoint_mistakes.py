@@ -49,23 +49,15 @@ class in_a_loop(RightAnswer):
 
 
 class no_copy(Misconception):
-    """The checkpoint holds the tensors that training changes: copy everything, at any depth (copy.deepcopy)."""
+    """The checkpoint holds tensors that training changes (the model's, the optimiser's, or both): copy everything, at
+    any depth (copy.deepcopy).
+    """
 
-    edits = {"copy.deepcopy(states)": "states"}
-
-
-class model_copied_alone(Misconception):
-    """The model's state is copied, the optimiser's is not, and training goes on to change it."""
-
-    based_on = no_copy
-    edits = {"model.state_dict()": "copy.deepcopy(model.state_dict())"}
-
-
-class optimizer_copied_alone(Misconception):
-    """The optimiser's state is copied, the model's is not, and training goes on to change it."""
-
-    based_on = no_copy
-    edits = {"optimizer.state_dict()": "copy.deepcopy(optimizer.state_dict())"}
+    variants = [
+        {"copy.deepcopy(states)": "states"},
+        {"copy.deepcopy(states)": "states", "model.state_dict()": "copy.deepcopy(model.state_dict())"},
+        {"copy.deepcopy(states)": "states", "optimizer.state_dict()": "copy.deepcopy(optimizer.state_dict())"},
+    ]
 
 
 class optimizer_left_out(Misconception):
@@ -107,17 +99,12 @@ class parameters_only(Misconception):
     edits = {"model.state_dict()": "dict(model.named_parameters())"}
 
 
-class groups_only(Misconception):
-    """Of the optimiser only the groups are kept (rates, decay), not its memory: state_dict() has both."""
-
-    edits = {"optimizer.state_dict()": '{"state": {}, "param_groups": optimizer.state_dict()["param_groups"]}'}
-
-
 class objects_kept(Misconception):
     """Whole objects are kept, not states: torch.load(…, weights_only=True) does not read them."""
 
     variants = [
         {"model.state_dict()": "model", ".state_dict()": ""},
+        {"model.state_dict()": "model"},
         {"scheduler.state_dict()": "scheduler.__dict__"},
         {
             ".get_state()": "",
@@ -128,49 +115,20 @@ class objects_kept(Misconception):
     ]
 
 
-class not_tensors(Misconception):
-    """Tensors become lists or arrays, and cannot be loaded: keep what state_dict() gives."""
-
-    edits = {
-        "model.state_dict()": [
-            "{name: tensor.tolist() for name, tensor in model.state_dict().items()}",
-            "{name: tensor.numpy().copy() for name, tensor in model.state_dict().items()}",
-        ]
-    }
-
-
-class swapped(Minor):
-    """The states stand under the wrong names."""
-
-    edits = {"optimizer.": "scheduler.", '"scheduler": scheduler': '"scheduler": optimizer'}
-
-
 class seed_kept(Misconception):
-    """The generator's seed is kept, not its state: the batches would begin from the first."""
+    """Not the state of the generator that is passed is kept, but its seed, or torch's global generator: other batches
+    would be drawn.
+    """
 
     variants = [
         {"get_state": "initial_seed"},
         {"generator.": "torch.Generator().manual_seed(generator.initial_seed())."},
-    ]
-
-
-class other_generator(Misconception):
-    """The state of torch's global generator is kept: the batches are drawn from the one that is passed."""
-
-    edits = {"generator.get_state": "torch.get_rng_state"}
-
-
-class generator_moved(Misconception):
-    """The generator is used or seeded anew, so training goes on with other batches."""
-
-    variants = [
-        {"step,": 'step, "next": torch.randint(9, (1,), generator=generator),'},
-        {"states = {": ["generator.manual_seed(0); states = {", "torch.rand(1, generator=generator); states = {"]},
+        {"generator.get_state": "torch.get_rng_state"},
     ]
 
 
 class training_disturbed(Misconception):
-    """Training is disturbed: a step is made, or a state is changed. A checkpoint only looks."""
+    """Training is disturbed: a step is made, a number drawn, a mode or state changed. A checkpoint only looks."""
 
     variants = [
         {
@@ -181,49 +139,20 @@ class training_disturbed(Misconception):
             """
         },
         {
-            "return copy.deepcopy(states)": """
-                kept = copy.deepcopy(states)
-                model.seen.zero_() if hasattr(model, "seen") else None
-                return kept
-            """
+            "states = {": [
+                "model.eval(); states = {",
+                "optimizer.step(); states = {",
+                "generator.manual_seed(0); states = {",
+            ]
         },
-        {"states = {": ["model.eval(); states = {", "optimizer.step(); states = {"]},
+        {"step,": 'step, "next": torch.randint(9, (1,), generator=generator),'},
     ]
 
 
-class half_precision(Minor):
-    """The numbers are rounded to save space: going on from them is another run."""
-
-    edits = {
-        "model.state_dict()": [
-            "{name: t.half().to(t.dtype) for name, t in model.state_dict().items()}",
-            "{name: t.half() for name, t in model.state_dict().items()}",
-        ]
-    }
-
-
-class rate_kept(Minor):
-    """Of the scheduler only the last rate is kept: its state also says how far it has come."""
-
-    edits = {"scheduler.state_dict()": '{"_last_lr": scheduler.get_last_lr()}'}
-
-
 class step_plus_one(Minor):
-    """The step is another number than the one that was passed."""
+    """The step is something else than the number that was passed."""
 
-    edits = {"step,": "step + 1,"}
-
-
-class step_as_tensor(Minor):
-    """The step is turned into something else than the number that was passed."""
-
-    edits = {"step,": ["torch.tensor(step),", "str(step),"]}
-
-
-class step_from_scheduler(Minor):
-    """The step is counted in another way: the number that is passed is asked for."""
-
-    edits = {"step,": "scheduler.last_epoch,"}
+    edits = {"step,": ["step + 1,", "torch.tensor(step),", "str(step),", "scheduler.last_epoch,"]}
 
 
 class other_keys(Minor):
@@ -246,9 +175,3 @@ class written_to_a_file(Fundamental):
     """A file is written and its name returned: return the dictionary."""
 
     edits = {"copy.deepcopy(states)": '"checkpoint.pt"'}
-
-
-class model_itself(Misconception):
-    """The model itself is kept, which its class is needed to read: keep its state, `model.state_dict()`."""
-
-    edits = {"model.state_dict()": "model"}

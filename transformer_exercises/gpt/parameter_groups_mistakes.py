@@ -61,35 +61,29 @@ class vectors_decay(Misconception):
     variants = [{"parameter.dim() >= 2 and id": "id"}, {">= 2": ">= 1"}]
 
 
-class weights_only(Misconception):
-    """Only parameters called `weight` decay: a module may call its matrices anything."""
-
-    edits = {
-        "parameter in model.parameters": "name, parameter in model.named_parameters",
-        "parameter.dim": 'name.endswith("weight") and parameter.dim',
-    }
-
-
-class only_biases_spared(Misconception):
-    """Names decide (`bias`, `norm`): they tell little. Go by the number of dimensions."""
-
-    edits = {
-        "parameter.dim() >= 2": ['not name.endswith("bias")', '"bias" not in name and "norm" not in name'],
-        "parameter in model.parameters": "name, parameter in model.named_parameters",
-    }
-
-
 class by_name(Misconception):
-    """Parts of names decide (`embedding`, `head`, `norm`): ask what kind of module it is."""
+    """Names decide (`weight`, `bias`, `norm`, `embedding`, `head`), and they tell little: go by the number of
+    dimensions, and ask what kind of module it is.
+    """
 
-    edits = {
-        "id(parameter) not in tables": [
-            '"embedding" not in name',
-            '"emb" not in name and "words" not in name',
-            'id(parameter) not in tables and "head" not in name',
-        ],
-        "parameter in model.parameters": "name, parameter in model.named_parameters",
-    }
+    variants = [
+        {
+            "id(parameter) not in tables": [
+                '"embedding" not in name',
+                '"emb" not in name and "words" not in name',
+                'id(parameter) not in tables and "head" not in name',
+            ],
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+        },
+        {
+            "parameter.dim() >= 2": ['not name.endswith("bias")', '"bias" not in name and "norm" not in name'],
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+        },
+        {
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+            "parameter.dim": 'name.endswith("weight") and parameter.dim',
+        },
+    ]
 
 
 class two_dimensions_only(Minor):
@@ -132,31 +126,15 @@ class tied_head_decays(Misconception):
 
 
 class top_level_only(Minor):
-    """Only layers at the top are looked at: model.children() does not reach inner ones, modules() does."""
+    """Some tables are not found: model.modules() gives the model itself and inner layers (children() does not), and
+    isinstance knows classes that inherit from nn.Embedding.
+    """
 
-    edits = {"modules": "children"}
-
-
-class by_shape(Minor):
-    """Matrices of a table's shape are spared: shapes can agree by chance. Ask which parameter it is, by id."""
-
-    edits = {
-        "id(parameter) not in tables": (
-            "parameter.shape not in [m.weight.shape for m in model.modules() if isinstance(m, nn.Embedding)]"
-        )
-    }
-
-
-class exact_type(Minor):
-    """`type(module) is nn.Embedding` passes over classes that inherit from it: ask with isinstance."""
-
-    edits = {"isinstance(module, nn.Embedding)": "type(module) is nn.Embedding"}
-
-
-class root_forgotten(Minor):
-    """The model itself is not looked at, and may be a table: model.modules() begins with it."""
-
-    edits = {"model.modules()": "list(model.modules())[1:]"}
+    variants = [
+        {"modules": "children"},
+        {"isinstance(module, nn.Embedding)": "type(module) is nn.Embedding"},
+        {"model.modules()": "list(model.modules())[1:]"},
+    ]
 
 
 class empty_group_dropped(Minor):
@@ -186,21 +164,14 @@ class counted_twice(Misconception):
 
 
 class rest_left_out(Misconception):
-    """What does not decay stands in no group, so it is never trained: decay 0 is not learning rate 0."""
+    """What does not decay (or the tables alone) stands in no group, so it is never trained: decay 0 is not learning
+    rate 0.
+    """
 
-    edits = {'{"params": rest': '{"params": []'}
-
-
-class tables_left_out(Misconception):
-    """The tables stand in no group, so they are never trained."""
-
-    edits = {"requires_grad": "requires_grad and id(parameter) not in tables"}
-
-
-class head_left_out(Minor):
-    """A parameter is lost: each that is trained stands in one of the groups."""
-
-    edits = {"model.parameters()": ["list(model.parameters())[:-1]", "list(model.parameters())[1:]"]}
+    variants = [
+        {'{"params": rest': '{"params": []'},
+        {"requires_grad": "requires_grad and id(parameter) not in tables"},
+    ]
 
 
 class groups_swapped(Minor):
@@ -224,7 +195,7 @@ class weight_decay_fixed(Minor):
 class both_decay(Misconception):
     """Both groups decay: the second has weight_decay 0.0."""
 
-    edits = {"0.0": ["weight_decay", "weight_decay / 10"]}
+    edits = {"0.0": "weight_decay"}
 
 
 class default_left(Minor):
@@ -252,12 +223,6 @@ class copies_returned(Fundamental):
     """Copies are returned, so the model's own parameters are never trained: put in those."""
 
     edits = {"append(parameter)": ["append(parameter.clone())", "append(nn.Parameter(parameter.detach().clone()))"]}
-
-
-class iterators_returned(Minor):
-    """A group holds an iterator, which is empty after one reading: make a list."""
-
-    edits = {'{"params": decay': '{"params": iter(decay)', '{"params": rest': '{"params": iter(rest)'}
 
 
 class other_form(Misconception):

@@ -86,9 +86,7 @@ class generator_left_out(Misconception):
 class generator_seeded(Misconception):
     """The generator is seeded instead of set to its state: its draws begin from the first."""
 
-    edits = {
-        'set_state(checkpoint["generator"])': ["manual_seed(0)", 'manual_seed(checkpoint["step"])', "manual_seed(5)"]
-    }
+    edits = {'set_state(checkpoint["generator"])': ["manual_seed(0)", 'manual_seed(checkpoint["step"])']}
 
 
 class parameters_only(Misconception):
@@ -101,32 +99,22 @@ class parameters_only(Misconception):
     }
 
 
-class groups_only(Misconception):
-    """Of the optimiser only the groups (rates, decay) are loaded, not its memory of the gradients."""
+class extra_step(Minor):
+    """A step is made, or a batch drawn, while loading: the run is then one step off."""
 
     edits = {
-        'copy.deepcopy(checkpoint["optimizer"])': (
-            '{"state": {}, "param_groups": checkpoint["optimizer"]["param_groups"]}'
-        )
+        "return": [
+            "scheduler.step()\nreturn",
+            "optimizer.step()\nreturn",
+            "torch.randint(7, (6,), generator=generator)\nreturn",
+        ]
     }
-
-
-class extra_step(Minor):
-    """The scheduler, or the optimiser, makes a step while loading: the run is then one step off."""
-
-    edits = {"return": ["scheduler.step()\nreturn", "optimizer.step()\nreturn"]}
 
 
 class mode_changed(Minor):
     """The model is put into another mode: the run goes on in the mode that it is in."""
 
     edits = {"return": "model.eval()\nreturn"}
-
-
-class generator_used(Minor):
-    """A batch is drawn while loading, so the run goes on with the one after it."""
-
-    edits = {"return": "torch.randint(7, (6,), generator=generator)\nreturn"}
 
 
 class checkpoint_emptied(Minor):
@@ -136,21 +124,12 @@ class checkpoint_emptied(Minor):
 
 
 class step_plus_one(Minor):
-    """The step is another number than the one in the checkpoint."""
+    """The step is another number than the one in the checkpoint, or of another kind: an int is asked for."""
 
-    edits = {'["step"]': ['["step"] + 1', '["step"] - 1']}
-
-
-class not_an_int(Minor):
-    """The step comes as another kind of number: an int is asked for."""
-
-    edits = {'checkpoint["step"]': ['float(checkpoint["step"])', 'torch.tensor(checkpoint["step"])']}
-
-
-class zero_returned(Fundamental):
-    """A fixed number is returned: the checkpoint's step is asked for."""
-
-    edits = {'checkpoint["step"]': ["0", "1"]}
+    variants = [
+        {'["step"]': ['["step"] + 1', '["step"] - 1']},
+        {'checkpoint["step"]': ['float(checkpoint["step"])', 'torch.tensor(checkpoint["step"])']},
+    ]
 
 
 class rate_returned(Misconception):

@@ -88,34 +88,24 @@ class clipped_by_value(Misconception):
 
 
 class clipped_one_by_one(Misconception):
-    """Each parameter is clipped on its own: the norm is that of all gradients together."""
+    """Parameters or groups are clipped each on their own, or only some are: the norm is that of all gradients
+    together.
+    """
 
-    edits = {CLIP: "for p in model.parameters(): nn.utils.clip_grad_norm_(p, max_norm)"}
-
-
-class some_clipped(Misconception):
-    """Only some parameters are clipped: the norm is that of all gradients of the model together."""
-
-    edits = {
-        "model.parameters()": [
-            "list(model.parameters())[0]",
-            "list(model.parameters())[-1]",
-            "optimizer.param_groups[0]['params']",
-        ]
-    }
+    variants = [
+        {CLIP: "for p in model.parameters(): nn.utils.clip_grad_norm_(p, max_norm)"},
+        {"nn": "for group in optimizer.param_groups:\n    nn", "model.parameters()": "group['params']"},
+        {"model.parameters()": ["list(model.parameters())[0]", "optimizer.param_groups[0]['params']"]},
+    ]
 
 
 class parameters_clipped(Misconception):
-    """The weights themselves are clipped, not their gradients."""
+    """The weights themselves, or the loss, are clipped, not the gradients."""
 
-    edits = {CLIP: "for p in model.parameters(): p.data.mul_(min(1.0, max_norm / p.data.norm().item()))"}
-
-
-class loss_clipped(Misconception):
-    """The loss is clipped instead of the gradients."""
-
-    based_on = not_clipped
-    edits = {"backward": "clamp(max=max_norm).backward"}
+    variants = [
+        {CLIP: "for p in model.parameters(): p.data.mul_(min(1.0, max_norm / p.data.norm().item()))"},
+        not_clipped.edited({"backward": "clamp(max=max_norm).backward"}),
+    ]
 
 
 class always_normalised(Misconception):
@@ -138,15 +128,9 @@ class always_normalised(Misconception):
 
 
 class max_norm_ignored(Minor):
-    """max_norm is ignored: pass it on instead of a fixed number."""
+    """max_norm does not decide: pass it on instead of a fixed number, and leave its default at 1."""
 
-    edits = {"(), max_norm": ["(), 1.0", "(), 0.5"]}
-
-
-class other_default(Minor):
-    """Without max_norm the gradients are not clipped to 1: that is its default."""
-
-    edits = {"1.0": ['float("inf")', "0.5"]}
+    variants = [{"(), max_norm": ["(), 1.0", "(), 0.5"]}, {"1.0": ['float("inf")', "0.5"]}]
 
 
 class other_norm(Minor):
@@ -155,22 +139,13 @@ class other_norm(Minor):
     variants = [
         {"(), max_norm": ["(), max_norm, norm_type=float('inf')", "(), max_norm, norm_type=1"]},
         {
-            CLIP: [
-                "norm = sum(p.grad.norm() for p in model.parameters())",
-                "norm = sum(p.grad.pow(2).sum() for p in model.parameters())",
-            ],
+            CLIP: "norm = sum(p.grad.norm() for p in model.parameters())",
             "optimizer.step()": """
                 for p in model.parameters(): p.grad.mul_((max_norm / norm).clamp(max=1.0))
                 optimizer.step()
             """,
         },
     ]
-
-
-class clipped_group_by_group(Misconception):
-    """Each of the optimiser's groups is clipped on its own: the norm is that of all together."""
-
-    edits = {"nn": "for group in optimizer.param_groups:\n    nn", "model.parameters()": "group['params']"}
 
 
 class eval_mode(Misconception):
@@ -186,9 +161,12 @@ class no_step(Fundamental):
 
 
 class two_steps(Minor):
-    """The optimiser makes two steps: one call of train_step is one update."""
+    """step() or backward() runs twice: one call of train_step is one backward pass and one update."""
 
-    edits = {"step()": "step()\noptimizer.step()"}
+    variants = [
+        {"step()": "step()\noptimizer.step()"},
+        {".backward()": ".backward(retain_graph=True)\nloss.backward()"},
+    ]
 
 
 class step_before_backward(Misconception):
@@ -204,12 +182,6 @@ class no_backward(Fundamental):
     edits = {"loss.backward()": ""}
 
 
-class backward_twice(Minor):
-    """The gradients are counted twice: backward() runs twice."""
-
-    edits = {".backward()": ".backward(retain_graph=True)\nloss.backward()"}
-
-
 class by_hand(Misconception):
     """The parameters are changed by hand, or with another optimiser: the step is optimizer.step()."""
 
@@ -222,17 +194,6 @@ class by_hand(Misconception):
         },
         {"optimizer.step": "torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step"},
     ]
-
-
-class own_rate(Misconception):
-    """The optimiser's learning rate is changed: train_step leaves it as it is set."""
-
-    edits = {
-        "optimizer.step": [
-            "for group in optimizer.param_groups: group['lr'] = 1e-3\noptimizer.step",
-            "for group in optimizer.param_groups: group['lr'] = 3e-4\noptimizer.step",
-        ]
-    }
 
 
 class targets_swapped(Minor):
@@ -259,23 +220,18 @@ class shifted_again(Misconception):
 
 
 class sum_(Misconception):
-    """The loss is not the model's own: take the mean cross-entropy that it returns, without another factor."""
-
-    edits = {
-        "loss.backward": [
-            "loss = loss * y.numel()\nloss.backward",
-            "loss = loss / len(x)\nloss.backward",
-            "loss = loss.exp()\nloss.backward",
-            "loss = loss / max_norm\nloss.backward",
-            "loss = -loss\nloss.backward",
-        ]
-    }
-
-
-class part_of_the_loss(Misconception):
-    """The loss is that of a part of the batch: all positions of all rows count."""
+    """The loss is not the model's own: take the mean cross-entropy that it returns, of all positions of all rows,
+    without another factor.
+    """
 
     variants = [
+        {
+            "loss.backward": [
+                "loss = loss * y.numel()\nloss.backward",
+                "loss = loss / len(x)\nloss.backward",
+                "loss = -loss\nloss.backward",
+            ]
+        },
         {
             "_, loss = model(x, y)": """
                 logits, _ = model(x)
@@ -315,28 +271,13 @@ class rounded(common_mistakes.rounded):
 
 
 class norm_returned(Misconception):
-    """The norm of the gradients is returned, as clip_grad_norm_ gives it: the loss is asked for."""
-
-    edits = {"nn": "norm = nn", "loss.item": "norm.item"}
-
-
-class perplexity(Misconception):
-    """The perplexity is returned: the loss itself is asked for."""
-
-    edits = {"loss.item()": "math.exp(loss.item())"}
-
-
-class pair_returned(Misconception):
-    """More than the loss is returned: one float is asked for."""
+    """Something else than the loss is returned, or more (the gradients' norm, the perplexity, a pair): one float is
+    asked for.
+    """
 
     variants = [
+        {"nn": "norm = nn", "loss.item": "norm.item"},
+        {"loss.item()": ["math.exp(loss.item())", "[loss.item()]"]},
         {"item()": "item(), model"},
-        {"loss.item()": "[loss.item()]"},
         {"_, loss": "logits, loss", "loss.item()": "logits, loss"},
     ]
-
-
-class input_changed(Minor):
-    """The batch is changed in place: x and y are different afterwards."""
-
-    edits = {"return": ["x += 1\nreturn", "y.zero_()\nreturn"]}
