@@ -104,43 +104,26 @@ class tokens_drawn(RightAnswer):
 
 
 class always_healthy(Fundamental):
-    """Every model is called healthy: the finding has to come from experiments with the model."""
+    """Every model gets the same finding: it has to come from experiments with the model."""
 
-    code = 'return "healthy"'
-
-
-class always_ill(Fundamental):
-    """Every model gets one finding: it has to come from experiments with the model."""
-
-    variants = ['return "leak"', 'return "noise"']
-
-
-class list_of_findings(Minor):
-    """The finding comes in a list: one of the eight words is asked for, as a string."""
-
-    edits = {
-        "(model, batch):": """
-            (model, batch): return [word for word in [found(model, batch)] if word != "healthy"]
-            def found(model, batch):
-        """
-    }
+    variants = ['return "healthy"', 'return "leak"', 'return "noise"']
 
 
 class other_words(Minor):
-    """The finding is called by another word: the eight words stand in the box, in small letters."""
+    """The finding comes in a list, or is called by another word: one of the eight words in the box is asked for, a
+    string in small letters.
+    """
 
-    variants = [{'return "': 'return "no_'}, {"healthy": "Healthy"}]
-
-
-class truth_returned(Fundamental):
-    """True or False is returned: what is wrong is asked for, and not only whether."""
-
-    edits = {
-        "(model, batch):": """
-            (model, batch): return found(model, batch) == "healthy"
-            def found(model, batch):
-        """
-    }
+    variants = [
+        {'return "': 'return "no_'},
+        {"healthy": "Healthy"},
+        {
+            "(model, batch):": """
+                (model, batch): return [word for word in [found(model, batch)] if word != "healthy"]
+                def found(model, batch):
+            """
+        },
+    ]
 
 
 class training_mode(Misconception):
@@ -225,22 +208,16 @@ class nan_only(Misconception):
     ]
 
 
-class noise_in_the_loss(Misconception):
-    """Losses are compared, not logits: noise in an answer that no loss counts does not get into them."""
-
-    edits = {"logits, patient(ids, real)[0]": "loss, patient(ids, real)[1]"}
-
-
 class loss_alone_finite(Misconception):
-    """Only the loss is asked whether it is finite: NaN at padding need not get into it, and counts."""
+    """Only the loss is asked whether it is finite, or the same twice: what happens at places that no loss counts (NaN,
+    noise) need not get into it. Ask the logits.
+    """
 
-    edits = {"logits.isfinite().all() and loss": "loss"}
-
-
-class half_of_the_loss_alone(Misconception):
-    """In float16 only the loss is asked whether it is finite: logits at padding count, too."""
-
-    edits = {"not all(part.isfinite().all() for part in copy": "not copy", "real))": "real)[1].isfinite()"}
+    variants = [
+        {"logits.isfinite().all() and loss": "loss"},
+        {"logits, patient(ids, real)[0]": "loss, patient(ids, real)[1]"},
+        {"not all(part.isfinite().all() for part in copy": "not copy", "real))": "real)[1].isfinite()"},
+    ]
 
 
 class half_not_found(Misconception):
@@ -277,9 +254,11 @@ class leak_not_looked_for(Misconception):
 
 
 class later_answers_compared(Misconception):
-    """Answers at the changed place or behind it are compared: a leak moves those *before* it."""
+    """The wrong answers are compared: a leak moves those *before* the changed place, perhaps only the last of them, and
+    the first may be padding. Look at all of them.
+    """
 
-    edits = {"(moved & real)[:, :s]": "moved[:, -1]"}
+    edits = {"(moved & real)[:, :s]": ["moved[:, -1]", "(moved & real)[:, :1]"]}
 
 
 class padding_places_compared(Misconception):
@@ -288,38 +267,23 @@ class padding_places_compared(Misconception):
     edits = {"(moved & real)": "moved"}
 
 
-class last_token_changed_only(Misconception):
-    """Only the last token is changed: a leak may reach the first only. Change each place in turn."""
-
-    edits = {"1, ids": "ids.shape[1] - 1, ids"}
-
-
 class one_place_changed_only(Misconception):
-    """Only one early token is changed: a leak may begin behind it. Change each place in turn."""
+    """Only one token is changed, an early one or the last: a leak may begin behind it, or reach the first only. Change
+    each place in turn.
+    """
 
-    edits = {"range(1, ids.shape[1])": ["(1,)", "(2,)"]}
-
-
-class first_answer_compared(Misconception):
-    """Only the first answer is compared: a leak may reach one place back, and the first may be padding."""
-
-    edits = {", :s": ", :1"}
+    edits = {"range(1, ids.shape[1])": ["(1,)", "(2,)", "range(ids.shape[1] - 1, ids.shape[1])"]}
 
 
 class too_fine(Misconception):
-    """Whatever is not equal to the last digit counts: what is less than 0.0001 is rounding."""
+    """Another limit than 0.0001 decides: what is less is rounding, what is more is a finding."""
 
     variants = [
         {"(-1) > 1e-4": "(-1) > 0"},
         {"] - loss).abs() > 1e-4:": "] - loss).abs() > 0:"},
         {"(expected - loss).abs() > 1e-4": "expected != loss"},
+        {"1e-4": "1.0"},
     ]
-
-
-class too_coarse(Misconception):
-    """Differences count only if they are large: what is more than 0.0001 is a finding."""
-
-    edits = {"1e-4": "1.0"}
 
 
 class padding_not_found(Misconception):
@@ -328,22 +292,12 @@ class padding_not_found(Misconception):
     edits = {"(patient(changed, real)[1] - loss).abs() > 1e-4": "False"}
 
 
-class real_tokens_changed(Misconception):
-    """Real tokens are changed instead of padding: the loss should depend on them."""
-
-    edits = {"ids, (ids + 1) % V": "(ids + 1) % V, ids"}
-
-
 class logits_at_padding(Misconception):
-    """Logits are compared, not the loss: those at padding depend on what stands there."""
+    """Logits are compared, not the loss: those at padding depend on what stands there, and those elsewhere do not show
+    that the loss counts padding.
+    """
 
-    edits = {"[1] - loss).abs(": "[0] - logits).abs().max("}
-
-
-class shift_before_padding(Misconception):
-    """A loss that counts padding passes for a shift: compare the *loss* when padding changes, and first."""
-
-    edits = {"[1] - loss).abs(": "[0] - logits)[real].abs().max("}
+    edits = {"[1] - loss).abs(": ["[0] - logits).abs().max(", "[0] - logits)[real].abs().max("]}
 
 
 class shift_not_looked_for(Misconception):
@@ -353,15 +307,11 @@ class shift_not_looked_for(Misconception):
 
 
 class expected_with_padding(Misconception):
-    """The loss that it should have is computed over padding too, so sound models seem to shift."""
+    """The loss that it should have counts other pairs, with padding or each text's first token: both places are to be
+    real.
+    """
 
-    edits = {"real[:, :-1]": "torch.ones_like(real[:, :-1])"}
-
-
-class first_tokens_counted(Misconception):
-    """The loss that it should have counts each text's first token: both places are to be real."""
-
-    edits = {"real[:, :-1]": "real[:, 1:]"}
+    edits = {"real[:, :-1]": ["torch.ones_like(real[:, :-1])", "real[:, 1:]"]}
 
 
 class mean_of_means(Misconception):
@@ -411,12 +361,6 @@ class copy_not_found(Misconception):
     ]
 
 
-class head_row_changed(Misconception):
-    """The output layer's own row is changed, which moves logits in every model. Change the table's."""
-
-    edits = {"token_embedding": "lm_head"}
-
-
 class parameters_looked_at(Misconception):
     """The two matrices are compared, not what the model does: the forward pass may use a third."""
 
@@ -428,15 +372,14 @@ class parameters_looked_at(Misconception):
 
 
 class all_logits_compared(Misconception):
-    """All logits are compared, and others' stay in every model: look at the token whose row was changed."""
+    """Change the *table's* row of a token and look at that token's logits: the output layer's own row moves them in
+    every model, and other tokens' logits stay in every model.
+    """
 
-    edits = {"unseen], logits[..., unseen": ":unseen], logits[..., :unseen"}
-
-
-class copy_inverted(Misconception):
-    """Tied and copied change places: in a tied model the logits of the changed row's token move."""
-
-    edits = {"if torch": "if not torch"}
+    variants = [
+        {"unseen], logits[..., unseen": ":unseen], logits[..., :unseen"},
+        {"token_embedding": "lm_head"},
+    ]
 
 
 class by_the_loss(Misconception):
