@@ -279,13 +279,12 @@ class short_text_limit(Misconception):
 
 
 class one_tensor(Minor):
-    """Something else than a pair of tensors comes back (one tensor, lists): `return x, y`."""
+    """One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`)."""
 
     variants = [
         {"[:, :-1], windows[:, 1:]": ""},
         {", windows[:, 1:]": ""},
-        {PAIR: [f"torch.stack([{PAIR}])", f"[{PAIR}]", "list(windows[:, :-1]), list(windows[:, 1:])"]},
-        {", windows[:, 1:]": ".tolist(), windows[:, 1:].tolist()"},
+        {PAIR: [f"torch.stack([{PAIR}])", f"[{PAIR}]"]},
     ]
 
 
