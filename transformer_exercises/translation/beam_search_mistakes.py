@@ -145,21 +145,12 @@ class each_beam_its_own_heir(Misconception):
 
 
 class beams_not_cut(Misconception):
-    """More beams than beam_size are kept: keep the likeliest beam_size."""
+    """More beams than beam_size are kept, or a fixed number: keep the likeliest beam_size."""
 
-    variants = [{"beam_size -": "2 * beam_size -"}, {"- len(finished)": ["* len(beams)", "+ 1 - len(finished)"]}]
-
-
-class one_beam_fewer(Minor):
-    """One beam fewer than beam_size is kept."""
-
-    edits = {"beam_size -": "max(beam_size - 1, 1) -"}
-
-
-class beams_fixed(Misconception):
-    """beam_size is not used: a fixed number of beams is kept."""
-
-    edits = {"beam_size -": ["5 -", "2 -", "3 -"]}
+    variants = [
+        {"beam_size -": ["2 * beam_size -", "5 -", "2 -", "3 -"]},
+        {"- len(finished)": ["* len(beams)", "+ 1 - len(finished)"]},
+    ]
 
 
 class last_step_only(Misconception):
@@ -175,19 +166,16 @@ class logits_added(Misconception):
 
 
 class probabilities_added(Misconception):
-    """Probabilities are added up: add their logarithms."""
+    """Probabilities are added up, or multiplied, to 0 for long sentences: add their logarithms."""
 
-    edits = {"log_softmax": "softmax"}
-
-
-class probabilities_multiplied(Misconception):
-    """Probabilities are multiplied, to 0 for long sentences: add logarithms."""
-
-    edits = {
-        ", 0": ", 1",
-        "+ torch.log_softmax": "* torch.softmax",
-        "log_prob / (": "math.log(max(log_prob, 1e-300)) / (",
-    }
+    variants = [
+        {"log_softmax": "softmax"},
+        {
+            ", 0": ", 1",
+            "+ torch.log_softmax": "* torch.softmax",
+            "log_prob / (": "math.log(max(log_prob, 1e-300)) / (",
+        },
+    ]
 
 
 class softmax_over_the_beams(Misconception):
@@ -217,23 +205,6 @@ class shared_list(Misconception):
     }
 
 
-class worst_kept(Misconception):
-    """The unlikeliest are kept, or win: the best log-probability is the largest."""
-
-    variants = [{"(places_left)": "(places_left, largest=False)"}, {"max(finished": "min(finished"}]
-
-
-class sampled(Misconception):
-    """Beams are drawn at random: the likeliest are kept."""
-
-    edits = {
-        "best = log_probs.flatten().topk(places_left)": """
-            drawn = torch.multinomial(log_probs.flatten().softmax(0), places_left)
-            best = torch.return_types.topk((log_probs.flatten()[drawn], drawn))
-        """
-    }
-
-
 class finished_dropped(Misconception):
     """Beams that have ended are lost: set them aside, one may be the best."""
 
@@ -241,15 +212,12 @@ class finished_dropped(Misconception):
 
 
 class first_to_end_wins(Misconception):
-    """The first beam that ends is returned: others may end later and be better."""
+    """The first or the last beam that ends is returned: take the best of all finished ones, at the end."""
 
-    edits = {"not": "finished or not"}
-
-
-class last_to_end_wins(Misconception):
-    """The last beam that ends wins: take the best of all finished ones."""
-
-    edits = {"max(finished or beams, key=score)": "finished[-1] if finished else max(beams, key=score)"}
+    variants = [
+        {"not": "finished or not"},
+        {"max(finished or beams, key=score)": "finished[-1] if finished else max(beams, key=score)"},
+    ]
 
 
 class continued_after_eos(Misconception):
@@ -276,18 +244,6 @@ class unfinished_wins(Misconception):
     ]
 
 
-class finished_too_early(Misconception):
-    """A beam counts as finished once eos_id is among its continuations, kept or not."""
-
-    edits = {
-        "beams =": """
-            finished += [([*tokens, eos_id], log_probs[i, eos_id].item()) for i, (tokens, _) in enumerate(beams)]
-            finished = sorted(finished, key=lambda c: -c[1])[:beam_size]
-            beams =
-        """
-    }
-
-
 class unfinished_lost(Misconception):
     """If no beam ends by max_len, nothing comes back: the best unfinished one is the result."""
 
@@ -312,33 +268,30 @@ class unfinished_lost(Misconception):
 
 
 class penalty_ignored(Misconception):
-    """length_penalty makes no difference: divide by ((5 + length) / 6) ** length_penalty, each beam's length."""
+    """length_penalty makes no difference (no penalty, a fixed one, or the mean): divide by
+    ((5 + length) / 6) ** length_penalty, with each beam's length.
+    """
 
-    edits = {"len(tokens) - 1": "max_len"}
-
-
-class penalty_multiplied(Minor):
-    """The log-probability is multiplied by the penalty: divide by it."""
-
-    edits = {"log_prob / (": "log_prob * ("}
+    variants = [
+        {"len(tokens) - 1": "max_len"},
+        {
+            "((5 + len(tokens) - 1) / 6) ** length_penalty": [
+                "max(len(tokens) - 1, 1)",
+                "len(tokens)",
+                "((5 + len(tokens) - 1) / 6)",
+            ]
+        },
+        {"** length_penalty": "** 0.6"},
+    ]
 
 
 class penalty_of_the_length_alone(Minor):
-    """The penalty is length ** length_penalty: its base is ((5 + length) / 6)."""
+    """The penalty is multiplied, or length ** length_penalty: divide by ((5 + length) / 6) ** length_penalty."""
 
-    edits = {"((5 + len(tokens) - 1) / 6)": ["max(len(tokens) - 1, 1)", "len(tokens)"]}
-
-
-class mean_log_probability(Misconception):
-    """The log-probability is divided by the length, whatever length_penalty says."""
-
-    edits = {
-        "((5 + len(tokens) - 1) / 6) ** length_penalty": [
-            "max(len(tokens) - 1, 1)",
-            "len(tokens)",
-            "((5 + len(tokens) - 1) / 6)",
-        ]
-    }
+    variants = [
+        {"((5 + len(tokens) - 1) / 6)": ["max(len(tokens) - 1, 1)", "len(tokens)"]},
+        {"log_prob / (": "log_prob * ("},
+    ]
 
 
 class penalty_subtracted(Misconception):
@@ -371,18 +324,6 @@ class penalty_at_every_step(Misconception):
     }
 
 
-class penalty_default(Minor):
-    """The default of length_penalty is not 0.6."""
-
-    variants = [{"0.6": ["1.0", "0.0"]}, {"=0.6": ""}]
-
-
-class penalty_fixed(Misconception):
-    """length_penalty is not used: a fixed 0.6 takes its place."""
-
-    edits = {"** length_penalty": "** 0.6"}
-
-
 class bos_kept(Minor):
     """bos_id is part of the result: leave it out."""
 
@@ -401,16 +342,10 @@ class last_token_cut(Minor):
     variants = [{WITHOUT_END: "tokens[1:-1]"}, {"[1:]": "[2:]"}]
 
 
-class one_too_few(Minor):
-    """The loop has one step too few: max_len counts the new tokens, without bos_id."""
-
-    edits = {"(max_len)": "(max_len - 1)"}
-
-
 class one_too_many(Minor):
-    """The loop has one step too many: at most max_len new tokens."""
+    """The loop has one step too many or too few: max_len counts the new tokens, without bos_id."""
 
-    edits = {"(max_len)": "(max_len + 1)"}
+    edits = {"(max_len)": ["(max_len + 1)", "(max_len - 1)"]}
 
 
 class max_len_ignored(Misconception):
@@ -419,25 +354,10 @@ class max_len_ignored(Misconception):
     edits = {"(max_len)": ["(50)", "(2 * source_ids.shape[1])", "(source_ids.shape[1])"]}
 
 
-class nothing_at_zero(Misconception):
-    """max_len = 0 fails: it gives an empty list."""
-
-    variants = [
-        {"tokens, _ =": "finished = finished + candidates[:0]\ntokens, _ ="},
-        {"beams, finished": "assert max_len > 0\nbeams, finished"},
-    ]
-
-
 class fixed_ids(Minor):
     """The ids of bos and eos stand in the code: use bos_id and eos_id."""
 
     variants = [{"== eos_id": "== 2", "!= eos_id": "!= 2"}, {"[bos_id]": ["[1]", "[0]"]}]
-
-
-class starts_with_eos(Minor):
-    """The beams begin with eos_id: they begin with bos_id."""
-
-    edits = {"[bos_id]": "[eos_id]"}
 
 
 class bos_not_given(Fundamental):
@@ -465,12 +385,6 @@ class source_not_repeated(Misconception):
     edits = {".expand(len(beams), -1),": [",", ".expand(beam_size, -1),"]}
 
 
-class model_arguments_swapped(Minor):
-    """The model's arguments are the wrong way round: model(source_ids, target_ids)."""
-
-    edits = {"source_ids.expand(len(beams), -1), target_ids": "target_ids, source_ids.expand(len(beams), -1)"}
-
-
 class too_many_asked_for(Misconception):
     """topk is asked for more than there is: a beam has V continuations (`min(beam_size, …)`)."""
 
@@ -483,50 +397,24 @@ class eval_mode(Minor):
     edits = {"beams, finished": "model.eval()\nbeams, finished"}
 
 
-class score_too(Minor):
-    """More than the ids is returned: return one list of ints."""
-
-    edits = {WITHOUT_END: [f"{WITHOUT_END}, _", f"_, {WITHOUT_END}"]}
-
-
 class all_beams(Minor):
-    """All beams are returned (or a list around the one): return one list of ints."""
+    """More than one list of ids is returned (all beams, a list around it, the score too), or tensors: return one
+    list of ints.
+    """
 
-    edits = {
-        "token for token in tokens[1:] if token != eos_id": [
-            "[token for token in tokens[1:] if token != eos_id]",
-            (
-                "[t for t in tokens[1:] if t != eos_id] for tokens, _ in sorted(finished or beams, key=score, "
-                "reverse=True)"
-            ),
-        ]
-    }
-
-
-class tensor(Minor):
-    """Tensors are returned: return a list of ints (`.tolist()`, `int(…)`)."""
-
-    variants = [{WITHOUT_END: f"torch.tensor({WITHOUT_END})"}, {"token for": "torch.tensor(token) for"}]
-
-
-class input_changed(Minor):
-    """source_ids are changed in place: the caller's tensor stays as it is."""
-
-    edits = {
-        "tokens, _ =": [
-            "source_ids.zero_()\ntokens, _ =",
-            """
-            source_ids.resize_(len(finished) + 1, source_ids.shape[1]).copy_(source_ids[:1].clone())
-            tokens, _ =
-            """,
-        ]
-    }
-
-
-class training_mode(Misconception):
-    """The model is put into training mode, so dropout is at work: leave its mode alone."""
-
-    edits = {"beams, finished": "model.train()\nbeams, finished"}
+    variants = [
+        {
+            "token for token in tokens[1:] if token != eos_id": [
+                "[token for token in tokens[1:] if token != eos_id]",
+                (
+                    "[t for t in tokens[1:] if t != eos_id] for tokens, _ in sorted(finished or beams, key=score, "
+                    "reverse=True)"
+                ),
+            ]
+        },
+        {WITHOUT_END: [f"{WITHOUT_END}, _", f"_, {WITHOUT_END}", f"torch.tensor({WITHOUT_END})"]},
+        {"token for": "torch.tensor(token) for"},
+    ]
 
 
 class device_not_kept(shared_mistakes.device_not_kept):

@@ -130,18 +130,6 @@ class unigrams_only(Fundamental):
     ]
 
 
-class four_grams_only(Misconception):
-    """Only the 4-grams are used: take the geometric mean of all four precisions."""
-
-    edits = {"sum(log_precisions) / 4": "log_precisions[3]"}
-
-
-class five_grams(Misconception):
-    """n-grams of five tokens are used too: 1 to 4."""
-
-    edits = {"4, [0] * 4": "5, [0] * 5", ", 5": ", 6", "/ 4)": "/ 5)"}
-
-
 class last_n_gram_missing(Minor):
     """The last n-gram of a sentence is left out: there are length - n + 1."""
 
@@ -158,21 +146,6 @@ class short_n_grams(Misconception):
     variants = [{"- n + 1": ""}, {"(hypothesis) - n + 1": "(hypothesis)"}]
 
 
-class n_grams_side_by_side(Misconception):
-    """n-grams are cut side by side: they overlap, one begins at each token."""
-
-    edits = {
-        "len(hypothesis) - n + 1": "0, len(hypothesis) - n + 1, n",
-        "len(reference) - n + 1": "0, len(reference) - n + 1, n",
-    }
-
-
-class order_ignored(Misconception):
-    """The order inside an n-gram does not count: it must."""
-
-    edits = {"tuple(": "tuple(sorted(", ": i + n]": ": i + n])"}
-
-
 class positions_compared(Misconception):
     """Tokens are compared place by place: an n-gram may stand anywhere."""
 
@@ -184,58 +157,12 @@ class positions_compared(Misconception):
     }
 
 
-class characters(Misconception):
-    """The n-grams are made of characters: they are made of tokens."""
-
-    edits = {
-        "matches, totals =": [
-            """
-            hypotheses, references = [["".join(s) for s in side] for side in (hypotheses, references)]
-            matches, totals =
-            """,
-            """
-            hypotheses, references = [[" ".join(s) for s in side] for side in (hypotheses, references)]
-            matches, totals =
-            """,
-        ]
-    }
-
-
 class across_sentences(Misconception):
     """n-grams cross from one sentence to the next: count within each pair."""
 
     edits = {
         "matches, totals =": """
             hypotheses, references = [sum(hypotheses, [])], [sum(references, [])]
-            matches, totals =
-        """
-    }
-
-
-class any_reference(Misconception):
-    """n-grams may match in any reference: each hypothesis has its own."""
-
-    edits = {
-        "reference[i : i + n]) for i in range(len(reference)": (
-            "other[i : i + n]) for other in references for i in range(len(other)"
-        )
-    }
-
-
-class lower_case(Misconception):
-    """Capital letters are changed: compare tokens as they are."""
-
-    based_on = characters
-    edits = {'"".join(s)': "[t.lower() for t in s]"}
-
-
-class duplicates_dropped(Misconception):
-    """Pairs that come more than once are counted once: each counts."""
-
-    edits = {
-        "matches, totals =": """
-            pairs = {str(pair): pair for pair in zip(hypotheses, references)}.values()
-            hypotheses, references = [[pair[i] for pair in pairs] for i in (0, 1)]
             matches, totals =
         """
     }
@@ -256,45 +183,43 @@ class last_sentence_only(Misconception):
 
 
 class mean_of_sentences(Misconception):
-    """Scores of sentences are averaged: corpus BLEU sums the counts first, and scores once."""
+    """Scores or precisions of sentences are averaged: sum matches and n-grams over the corpus first, and score once."""
 
-    edits = {
-        "matches, totals =": [
-            f"""
-            weights = [{weight} for h, r in zip(hypotheses, references)]
-            if len(weights) > 1:
-                scores = [bleu([h], [r]) for h, r in zip(hypotheses, references)]
-                return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
-            matches, totals =
-            """
-            for weight in ("1", "len(r)", "len(h)")
-        ]
-    }
-
-
-class mean_of_precisions(Misconception):
-    """Precisions of sentences are averaged: sum matches and n-grams over the corpus, then divide."""
-
-    edits = {
-        "ours.total()": """
-            ours.total()
-            shares[n - 1].append((ours & theirs).total() / max(ours.total(), 1))
-        """,
-        "totals = [0] * 4, [0] * 4": "totals, shares = [0] * 4, [0] * 4, [[], [], [], []]",
-        "return 100 * brevity * math.exp(sum(log_precisions) / 4)": """
-            means = [sum(s) / len(s) for s in shares]
-            return 100 * brevity * math.prod(means) ** 0.25
-        """,
-    }
+    variants = [
+        {
+            "matches, totals =": [
+                f"""
+                weights = [{weight} for h, r in zip(hypotheses, references)]
+                if len(weights) > 1:
+                    scores = [bleu([h], [r]) for h, r in zip(hypotheses, references)]
+                    return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
+                matches, totals =
+                """
+                for weight in ("1", "len(r)", "len(h)")
+            ]
+        },
+        {
+            "ours.total()": """
+                ours.total()
+                shares[n - 1].append((ours & theirs).total() / max(ours.total(), 1))
+            """,
+            "totals = [0] * 4, [0] * 4": "totals, shares = [0] * 4, [0] * 4, [[], [], [], []]",
+            "return 100 * brevity * math.exp(sum(log_precisions) / 4)": """
+                means = [sum(s) / len(s) for s in shares]
+                return 100 * brevity * math.prod(means) ** 0.25
+            """,
+        },
+    ]
 
 
 class arithmetic_mean(Misconception):
-    """The arithmetic mean of the precisions is taken: take the geometric one."""
+    """The arithmetic or harmonic mean of the precisions is taken: take the geometric one."""
 
     edits = {
         "math.exp(sum(log_precisions) / 4)": [
             "sum(math.exp(p) for p in log_precisions) / 4",
             "sum(m / t for m, t in zip(matches, totals)) / 4",
+            "4 / sum(math.exp(-p) for p in log_precisions)",
         ]
     }
 
@@ -303,18 +228,6 @@ class product(Minor):
     """The precisions are multiplied without the fourth root (or with another one)."""
 
     edits = {") / 4": [")", ") / 2"]}
-
-
-class harmonic_mean(Misconception):
-    """The harmonic mean is taken: take the geometric one."""
-
-    edits = {"math.exp(sum(log_precisions) / 4)": "4 / sum(math.exp(-p) for p in log_precisions)"}
-
-
-class log_base(Minor):
-    """Logarithm and exponential do not belong together (log2 or log10 with exp)."""
-
-    edits = {"math.log(": ["math.log2(", "math.log10("]}
 
 
 class scale_of_one(Minor):
@@ -368,47 +281,34 @@ class brevity_by_sentence(Misconception):
     }
 
 
-class sentences_for_tokens(Misconception):
-    """The brevity penalty compares other lengths than the numbers of tokens."""
-
-    edits = {"map(len, sentences)": ["len(' '.join(s)) for s in sentences", "len(set(s)) for s in sentences"]}
-
-
 class no_smoothing(Misconception):
-    """There is no smoothing: an order without a match counts as 1/2, 1/4, … of one."""
+    """There is no smoothing, so log(0) fails or the score is 0: an order without a match counts as 1/2, 1/4, … of
+    one.
+    """
 
-    edits = {"any(matches) or not all(totals": "all(matches"}
-
-
-class log_of_zero(Misconception):
-    """An order has no match, and log(0) is taken: smoothing sees to it."""
-
-    edits = {"(matched or 1 / penalty) / total": "matched / total"}
-
-
-class always_half(Minor):
-    """Each order without a match counts as 1/2: the second as 1/4, the third as 1/8."""
-
-    edits = {"penalty *= 2": "penalty = 2"}
+    variants = [
+        {"(matched or 1 / penalty) / total": "matched / total"},
+        {"any(matches) or not all(totals": "all(matches"},
+    ]
 
 
 class halved_by_order(Minor):
-    """The smoothing goes by n: the first order without a match, whichever it is, counts as 1/2."""
+    """Orders without a match are smoothed in other steps (by n, always by 1/2, from 1 on): the first, whichever it is,
+    counts as 1/2, the second as 1/4.
+    """
 
-    variants = [{"if matched == 0:": "if True:"}, {"penalty *= 2": "penalty = 2 ** len(log_precisions)"}]
-
-
-class smoothing_starts_at_one(Minor):
-    """The first order without a match counts as one: it counts as 1/2, the next as 1/4."""
-
-    edits = {"1 / penalty": "2 / penalty"}
+    variants = [
+        {"if matched == 0:": "if True:"},
+        {"penalty *= 2": ["penalty = 2 ** len(log_precisions)", "penalty = 2"]},
+        {"1 / penalty": "2 / penalty"},
+    ]
 
 
 class add_one(Misconception):
     """1 is added to all counts: only orders without a match are smoothed, by 1/2, 1/4 and so on."""
 
     variants = [
-        log_of_zero.edited({"matched / total": ["(matched + 1) / (total + 1)", "(matched or 1) / total"]}),
+        no_smoothing.edited({"matched / total": ["(matched + 1) / (total + 1)", "(matched or 1) / total"]}),
         halved_by_order.edited(
             {
                 "penalty *= 2": "one = 1 if log_precisions else 0",
@@ -421,7 +321,7 @@ class add_one(Misconception):
 class small_number(Misconception):
     """A small number takes the place of 0 matches: the first such order counts as 1/2, the next as 1/4."""
 
-    based_on = log_of_zero
+    based_on = no_smoothing
     edits = {"matched / total": ["max(matched, 0.1) / total", "max(matched, 1e-9) / total", "matched / total + 1e-9"]}
 
 
@@ -440,12 +340,6 @@ class orders_skipped(Misconception):
     ]
 
 
-class smoothed_by_sentence(Misconception):
-    """Orders are smoothed sentence by sentence: smooth those without a match in the whole corpus."""
-
-    edits = {"(ours & theirs).total()": "(ours & theirs).total() or (0.5 if ours else 0)"}
-
-
 class smoothing_without_any_match(Misconception):
     """Where nothing matches at all, smoothing gives points: the score is 0 then."""
 
@@ -459,12 +353,6 @@ class short_ones_divide_by_zero(Misconception):
         {"not any(matches) or not all(totals):": ["totals[0] and not any(matches):", "not any(matches) :", "False:"]},
         {"any(matches) or": "matches[0] / totals[0]: return 0.0\nif"},
     ]
-
-
-class not_zero(Misconception):
-    """Something else comes back for a score of 0: return 0.0."""
-
-    edits = {"return 0.0": "return None"}
 
 
 class short_ones_scored(Misconception):
@@ -486,12 +374,6 @@ class short_ones_scored(Misconception):
             """
         },
     ]
-
-
-class perfect_is_perfect(Misconception):
-    """Equal lists are given 100 unseen: without 4-grams the score is 0."""
-
-    edits = {"matches, totals =": "if hypotheses == references: return 100.0\nmatches, totals ="}
 
 
 class empty_skipped(Misconception):
@@ -519,49 +401,13 @@ class empty_skipped(Misconception):
 
 
 class not_a_float(Minor):
-    """The result is not a plain float."""
+    """The result is not one plain float (an int, a tensor, a text, more than the score): return the score alone."""
 
     edits = {
         "100 * brevity * math.exp(sum(log_precisions) / 4)": [
-            f"{part}(100 * brevity * math.exp(sum(log_precisions) / 4))" for part in ("int", "torch.tensor", "str")
-        ]
-    }
-
-
-class joined_tokens(Misconception):
-    """Tokens are joined, so `to day` and `today` look alike: compare tuples of tokens."""
-
-    edits = {
-        "tuple(hypothesis[i : i + n])": '(n > 1, "".join(hypothesis[i : i + n]))',
-        "tuple(reference[i : i + n])": '(n > 1, "".join(reference[i : i + n]))',
-    }
-
-
-class no_sentences(Minor):
-    """Without any sentence it fails: the score is 0 then."""
-
-    edits = {
-        "matches, totals =": [
-            "longest = max(map(len, hypotheses))\nmatches, totals =",
-            'if not hypotheses: raise ValueError("there are no sentences")\nmatches, totals =',
-        ]
-    }
-
-
-class size_limited(Misconception):
-    """Only some sentences or tokens count: all of them do."""
-
-    variants = [
-        {"zip(hypotheses, references, strict=True)": "list(zip(hypotheses, references, strict=True))[:100]"},
-        {"len(hypothesis)": "min(len(hypothesis), 25)"},
-    ]
-
-
-class details_too(Minor):
-    """More than the score is returned: return one float."""
-
-    edits = {
-        "100 * brevity * math.exp(sum(log_precisions) / 4)": [
+            "int(100 * brevity * math.exp(sum(log_precisions) / 4))",
+            "torch.tensor(100 * brevity * math.exp(sum(log_precisions) / 4))",
+            "str(100 * brevity * math.exp(sum(log_precisions) / 4))",
             "100 * brevity * math.exp(sum(log_precisions) / 4), log_precisions",
             "{'bleu': 100 * brevity * math.exp(sum(log_precisions) / 4)}",
         ]
@@ -592,17 +438,3 @@ class rounded(common_mistakes.rounded):
             "float(round(100 * brevity * math.exp(sum(log_precisions) / 4)))"
         )
     }
-
-
-class input_changed(common_mistakes.input_changed):
-    variants = [
-        {
-            "totals[": """
-                if n == 4:
-                    hypothesis.append('<eos>')
-                    hypothesis.pop(0)
-                totals[
-            """
-        },
-        {"brevity =": "hypotheses.clear()\nbrevity ="},
-    ]

@@ -74,23 +74,10 @@ class buffer(RightAnswer):
 # Mistakes
 
 
-class bos_kept(Minor):
-    """bos_id is part of the result: leave it out."""
-
-    edits = {"[:, 1:]": ""}
-
-
-class eos_kept(Minor):
-    """eos_id is part of the result: a row ends before its first eos_id."""
-
-    edits = {"(eos_id)": "(eos_id) + 1"}
-
-
 class bos_and_eos_kept(Minor):
-    """bos_id and eos_id are part of the result: leave both out."""
+    """bos_id, eos_id or both are part of the result: leave both out, a row ends before its first eos_id."""
 
-    based_on = bos_kept
-    edits = {"(eos_id)": "(eos_id) + 1"}
+    variants = [{"[:, 1:]": ""}, {"(eos_id)": "(eos_id) + 1"}, {"[:, 1:]": "", "(eos_id)": "(eos_id) + 1"}]
 
 
 class last_token_cut(Minor):
@@ -100,9 +87,12 @@ class last_token_cut(Minor):
 
 
 class eos_filtered(Minor):
-    """eos_id is taken out, but what follows it stays: a row ends at its first eos_id."""
+    """eos_id is taken out, or a row is cut at its last one, so what follows the first stays: the first ends the row."""
 
-    edits = {"row[: row.index(eos_id)] if eos_id in row else row": "[token for token in row if token != eos_id]"}
+    variants = [
+        {"row[: row.index(eos_id)] if eos_id in row else row": "[token for token in row if token != eos_id]"},
+        {"row.": "len(row) - 1 - row[::-1]."},
+    ]
 
 
 class not_cut(Misconception):
@@ -115,22 +105,10 @@ class not_cut(Misconception):
     ]
 
 
-class cut_at_the_last_eos(Minor):
-    """A row is cut at its last eos_id: the first one ends it."""
-
-    edits = {"row.": "len(row) - 1 - row[::-1]."}
-
-
 class first_row_to_end_stops_all(Misconception):
-    """Decoding stops for all rows when one ends: each has its own end (`.all()`)."""
+    """Decoding stops for all rows when one of them ends: go on until each has ended (`.all()`)."""
 
-    edits = {"all": "any"}
-
-
-class first_row_decides(Misconception):
-    """Only one row's eos_id is looked at: each row has its own end."""
-
-    edits = {".all()": ["[0]", "[-1]"]}
+    edits = {".all()": [".any()", "[0]", "[-1]"]}
 
 
 class all_at_the_same_time(Misconception):
@@ -154,7 +132,7 @@ class wrong_position(Fundamental):
 class new_tokens_do_not_fit(Fundamental):
     """The new tokens do not fit target_ids: one per row (B,), as a column (B, 1), along dim=1."""
 
-    variants = [{"=-1": "=0"}, {":, -": "-"}]
+    variants = [{"=-1": "=0"}, {":, -": "-"}, {"next_ids[:, None]], dim=1": "next_ids[:, None]], dim=0"}]
 
 
 class wrong_dimension(Misconception):
@@ -169,12 +147,6 @@ class first_row_for_all(Misconception):
     edits = {"[:, -1].argmax(dim=-1)": "[0, -1].argmax(dim=-1).expand(B)"}
 
 
-class least_likely(Minor):
-    """The least likely token is taken."""
-
-    edits = {"argmax": "argmin"}
-
-
 class sampled(Misconception):
     """The tokens are drawn at random: greedy takes the likeliest one."""
 
@@ -187,28 +159,10 @@ class last_token_only(Misconception):
     edits = {", target_ids": ", target_ids[:, -1:]"}
 
 
-class bos_left_out(Misconception):
-    """The model is not given bos_id once there are tokens: target_ids always begin with it."""
-
-    edits = {", target_ids": ", target_ids if target_ids.shape[1] == 1 else target_ids[:, 1:]"}
-
-
 class not_appended(Fundamental):
     """What is written does not get longer: append each new token."""
 
     edits = {"torch.cat([target_ids, next_ids[:, None]], dim=1)": "next_ids[:, None]"}
-
-
-class put_in_front(Minor):
-    """New tokens are put in front: append them at the end."""
-
-    edits = {"[target_ids, next_ids[:, None]]": "[next_ids[:, None], target_ids]"}
-
-
-class stacked_as_rows(Fundamental):
-    """New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1)."""
-
-    edits = {"next_ids[:, None]], dim=1": "next_ids[:, None]], dim=0"}
 
 
 class starts_with_eos(Minor):
@@ -223,7 +177,7 @@ class starts_with_eos(Minor):
 class empty_start(Fundamental):
     """target_ids are empty at the start: the model is given bos_id first."""
 
-    based_on = bos_kept
+    based_on = bos_and_eos_kept
     edits = {"full((B, 1), bos_id,": "zeros(B, 0, dtype=torch.long,"}
 
 
@@ -247,28 +201,21 @@ class model_arguments_swapped(Fundamental):
     edits = {"source_ids, target_ids": ["target_ids, source_ids", "target_ids", "target_ids, target_ids"]}
 
 
-class one_too_few(Minor):
-    """A row that never ends is one token short: max_len counts the new tokens."""
-
-    edits = {"] if eos_id in row else row": "] if eos_id in row else row[:-1]"}
-
-
 class one_too_many(Minor):
-    """One token too many is written: at most max_len new ones."""
+    """A row that never ends is one token too long or too short: max_len counts the new tokens, without bos_id."""
 
-    edits = {"(max_len)": "(max_len + 1)"}
+    variants = [{"(max_len)": "(max_len + 1)"}, {"] if eos_id in row else row": "] if eos_id in row else row[:-1]"}]
 
 
 class max_len_ignored(Misconception):
-    """max_len is not kept to: a row that never writes eos_id goes on."""
+    """Something else than max_len limits the rows (a fixed number, the source's length), or nothing does: at most
+    max_len new tokens are written.
+    """
 
-    edits = {"for _ in range(max_len)": ["for _ in range(100)", "while True"]}
-
-
-class source_length_as_limit(Misconception):
-    """The source's length limits the translation: max_len does."""
-
-    edits = {"(max_len)": "(min(max_len, source_ids.shape[1]))"}
+    variants = [
+        {"for _ in range(max_len)": ["for _ in range(100)", "while True"]},
+        {"(max_len)": "(min(max_len, source_ids.shape[1]))"},
+    ]
 
 
 class fixed_ids(Misconception):
@@ -285,37 +232,26 @@ class fixed_ids(Misconception):
     ]
 
 
-class rows_out_of_order(Minor):
-    """The rows come back in another order."""
-
-    edits = {CUT: f"sorted({CUT}, key=len)"}
-
-
-class empty_rows_dropped(Misconception):
-    """Rows that end at once are missing: they are empty lists."""
-
-    edits = {"in rows": "in rows if row[:1] != [eos_id]"}
-
-
 class first_row_only(Misconception):
-    """Only one row comes back: a list for each row of source_ids."""
+    """Only one row comes back, or all in one long list: a list for each row of source_ids is asked for."""
 
-    edits = {"rows]": ["rows][0]", "rows][:1]"]}
+    edits = {CUT: [f"{CUT}[0]", f"{CUT}[:1]", f"sum(({CUT}), [])"]}
 
 
 class tensors(Minor):
-    """Tensors are returned: return lists of ints (`.tolist()`)."""
+    """Tensors or tuples are returned: a list of lists of ints is asked for (`.tolist()`)."""
 
     variants = [
-        {CUT: ["target_ids[:, 1:]", f"[torch.tensor(x) for x in {CUT}]"]},
+        {
+            CUT: [
+                "target_ids[:, 1:]",
+                f"[torch.tensor(x) for x in {CUT}]",
+                f"[tuple(row) for row in {CUT}]",
+                f"tuple({CUT})",
+            ]
+        },
         {"target_ids[:, 1:].tolist()": "[list(row) for row in target_ids[:, 1:]]"},
     ]
-
-
-class tuples(Minor):
-    """The rows are tuples: a list of lists is asked for."""
-
-    edits = {CUT: [f"[tuple(row) for row in {CUT}]", f"tuple({CUT})"]}
 
 
 class shared_list(Minor):
@@ -344,14 +280,6 @@ class graphs_kept(Minor):
     edits = {"@torch.no_grad()  # nothing is trained here: keep no graph": ""}
 
 
-class size_limited(shared_mistakes.size_limited):
-    variants = [
-        {"(max_len)": "(min(max_len, 50))"},
-        {", -1": ", -1, :1000"},
-        {"B =": ["source_ids = source_ids[:32]\nB =", "source_ids = source_ids[:, :50]\nB ="]},
-    ]
-
-
 class padded_rows(Minor):
     """All rows come back equally long: each list ends where its row ends."""
 
@@ -365,18 +293,6 @@ class padded_rows(Minor):
             """,
         },
     ]
-
-
-class flattened(Misconception):
-    """One long list comes back: a list of lists is asked for."""
-
-    edits = {CUT: f"sum(({CUT}), [])"}
-
-
-class nothing_left_at_zero(Misconception):
-    """max_len = 0 fails: each row is then an empty list."""
-
-    variants = [{"rows =": "next_ids = next_ids + 0\nrows ="}, {"source_ids)": "source_ids)\nassert max_len > 0"}]
 
 
 class input_changed(Minor):

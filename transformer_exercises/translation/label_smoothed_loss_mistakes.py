@@ -158,19 +158,6 @@ class padding_counted(Misconception):
     edits = {"targets != pad_id": "torch.ones_like(targets, dtype=torch.bool)"}
 
 
-class padding_hidden_in_the_logits(Misconception):
-    """Padding is hidden by other logits, and still counts in the mean: leave it out."""
-
-    based_on = masked
-    edits = {
-        "(logits, dim=-1)": """
-            (logits, dim=-1)
-            log_probs = torch.log_softmax(logits * real[..., None], dim=-1)
-        """,
-        "(loss * real).sum() / real.sum": "loss.mean",
-    }
-
-
 class padding_in_one_part(Misconception):
     """Padding is left out of one part only: both are means over the other targets."""
 
@@ -199,18 +186,7 @@ class only_padding(Minor):
 class padding_is_zero(Misconception):
     """pad_id is taken to be 0: compare with the pad_id that is given."""
 
-    edits = {"!= pad_id": ["!= 0", "> 0", "> pad_id"]}
-
-
-class predicted_padding(Misconception):
-    """Positions are left out where the model *predicts* padding: the targets say what is padding."""
-
-    edits = {
-        "targets != pad_id": [
-            "logits.argmax(dim=-1) != pad_id",
-            "(targets != pad_id) & (logits.argmax(dim=-1) != pad_id)",
-        ]
-    }
+    edits = {"!= pad_id": ["!= 0", "> 0"]}
 
 
 class row_by_row(Minor):
@@ -232,21 +208,19 @@ class summed(Minor):
 
 
 class not_reduced(Minor):
-    """The losses of the positions are returned one by one: their mean is asked for."""
+    """The result has dimensions: the losses one by one, or shape (1,). A scalar is asked for, the mean of all."""
 
-    variants = [{".mean()": ""}, masked.edited({"(loss * real).sum() / real.sum()": "loss * real"})]
+    variants = [
+        {".mean()": ""},
+        masked.edited({"(loss * real).sum() / real.sum()": "loss * real"}),
+        {"mean()": "mean()[None]"},
+    ]
 
 
 class sign(Minor):
     """The sign is wrong: log-probabilities are negative, a loss is positive."""
 
     variants = [{"-(": "("}, {"smoothing *": "-smoothing *"}]
-
-
-class log_base(Minor):
-    """The logarithm is not the natural one."""
-
-    edits = {"mean()": ["mean() / math.log(2)", "mean() / math.log(10)"]}
 
 
 class softmax_of_another_dimension(Misconception):
@@ -266,18 +240,13 @@ class softmax_twice(Misconception):
 
 
 class log_of_softmax(Misconception):
-    """log(softmax(…)) gives −∞ or NaN for large logits: use torch.log_softmax."""
+    """log(softmax(…)) gives −∞ or NaN for large logits, and another loss if a small number or clipping prevents that:
+    use torch.log_softmax.
+    """
 
     variants = [
         {"log_softmax(logits[real], dim=-1)": "softmax(logits[real], dim=-1).log()"},
         {"torch.log_softmax(logits[real], dim=-1)": "logits[real] - logits[real].exp().sum(-1, keepdim=True).log()"},
-    ]
-
-
-class epsilon(Misconception):
-    """A small number inside the logarithm, or clipping, changes the loss: torch.log_softmax needs neither."""
-
-    variants = [
         {"torch.log_softmax(logits[real], dim=-1)": "(torch.softmax(logits[real], dim=-1) + 1e-9).log()"},
         {"log_softmax(logits[real], dim=-1)": "softmax(logits[real], dim=-1).clamp(min=1e-8).log()"},
     ]
@@ -286,26 +255,7 @@ class epsilon(Misconception):
 class fixed_shape(Misconception):
     """Only one number of dimensions works: logits [..., V] may have any, or none."""
 
-    edits = {
-        "real =": ["B, T, V = logits.shape\nreal =", "N, V = logits.shape\nreal =", "assert logits.dim() > 1\nreal ="]
-    }
-
-
-class size_limited(Misconception):
-    """Only some tokens or one size of vocabulary count: all do, and V may be ten thousand."""
-
-    variants = [
-        {
-            "targets != pad_id": (
-                "(targets != pad_id) & (torch.arange(targets.numel(), device=targets.device).view(targets.shape) < 512)"
-            )
-        },
-        {".mean(dim=-1)": "[:, :512].mean(dim=-1)"},
-    ]
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"real =": "logits = torch.as_strided(logits, logits.shape, logits.stride(), 0)\nreal ="}
+    edits = {"real =": ["B, T, V = logits.shape\nreal =", "N, V = logits.shape\nreal ="]}
 
 
 class padding_as_index(Misconception):
@@ -325,18 +275,8 @@ class a_number(Minor):
     edits = {"mean()": "mean().item()"}
 
 
-class dimension_kept(Minor):
-    """The result has a dimension (shape (1,)): a scalar is asked for."""
-
-    edits = {"mean()": "mean()[None]"}
-
-
 class input_changed(common_mistakes.input_changed):
     edits = {"targets != pad_id": ["targets != pad_id\ntargets[~real] = 0", "targets != pad_id\nlogits.data.sub_(1.0)"]}
-
-
-class single_precision(common_mistakes.single_precision):
-    edits = {"mean()": "mean().double()"}
 
 
 class device_not_kept(shared_mistakes.device_not_kept):

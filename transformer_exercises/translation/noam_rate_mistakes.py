@@ -7,7 +7,7 @@ def noam_rate(step, d_model, warmup):
 """
 
 from autograder.spec import common_mistakes
-from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+from autograder.spec.catalogue import Minor, Misconception, RightAnswer
 
 SCHEDULE = "min(step**-0.5, step * warmup**-1.5)"
 
@@ -104,16 +104,12 @@ class no_warmup(Misconception):
     edits = {SCHEDULE: "step**-0.5"}
 
 
-class no_decay(Misconception):
-    """The rate does not fall as step^-0.5 after the warm-up."""
-
-    variants = [{SCHEDULE: "step * warmup**-1.5"}, {"step**": "warmup**"}]
-
-
 class another_decay(Misconception):
-    """After the warm-up the rate falls along another curve (a line, a cosine): here it falls as step^-0.5."""
+    """After the warm-up the rate does not fall, or falls along another curve (a line, a cosine): here as step^-0.5."""
 
     variants = [
+        {SCHEDULE: "step * warmup**-1.5"},
+        {"step**": "warmup**"},
         {
             "d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)": (
                 "(d_model * warmup) ** -0.5 * min(warmup / step, step / warmup)"
@@ -166,19 +162,6 @@ class fixed_numbers(Misconception):
                 return d_model**
                 """,
             ]
-        },
-    ]
-
-
-class whole_division(Fundamental):
-    """A division is rounded down (`//`, int): the rate comes out as 0, or in stairs."""
-
-    variants = [
-        {"step * warmup**-1": "(step // warmup) * warmup**-0"},
-        {
-            "d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)": (
-                "int(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))"
-            )
         },
     ]
 
