@@ -124,7 +124,7 @@ class joined_along_the_heads(Minor):
 
 
 class heads_averaged(Misconception):
-    """The heads are averaged: each head has a map of its own."""
+    """The heads or the layers are averaged: each head of each layer has a map of its own."""
 
     edits = {
         "(attentions)": [
@@ -132,18 +132,16 @@ class heads_averaged(Misconception):
             "(attentions).mean(dim=1, keepdim=True)",
             "(attentions).mean(dim=1, keepdim=True).expand_as(torch.cat(attentions)).clone()",
             "(attentions).amax(dim=1)",
+            "(attentions).mean(dim=0)",
+            "(attentions).mean(dim=0, keepdim=True)",
         ]
     }
 
 
-class layers_averaged(Misconception):
-    """The layers are averaged: each layer has its own maps."""
-
-    edits = {"(attentions)": ["(attentions).mean(dim=0)", "(attentions).mean(dim=0, keepdim=True)"]}
-
-
 class one_layer(Misconception):
-    """Only one layer is returned: outputs.attentions has one tensor for each, and all of them are asked for."""
+    """Not all maps are returned, but one layer's or one head's: outputs.attentions has one tensor for each layer, with
+    all heads, and all of them are asked for.
+    """
 
     variants = [
         {"torch.cat(attentions)": ["attentions[0]", "attentions[0][0]", "attentions[-1][0]", "attentions[-1]"]},
@@ -152,21 +150,11 @@ class one_layer(Misconception):
                 "(attentions[:1] * len(attentions))",
                 "(attentions[-1:] * len(attentions))",
                 "(attentions[:-1]) if len(attentions) > 1 else attentions[0]",
+                "(attentions)[:, 0]",
+                "(attentions)[:, :1]",
             ]
         },
     ]
-
-
-class layers_reversed(Minor):
-    """The layers are in the wrong order: layer 0 is the one next to the embeddings."""
-
-    edits = {"(attentions)": "(attentions[::-1])"}
-
-
-class one_head(Misconception):
-    """Only one head of each layer is returned."""
-
-    edits = {"(attentions)": ["(attentions)[:, 0]", "(attentions)[:, :1]"]}
 
 
 class transposed(Minor):
@@ -175,45 +163,10 @@ class transposed(Minor):
     edits = {"(attentions)": "(attentions).mT"}
 
 
-class last_position(Misconception):
-    """Only what the last position looks at is returned: every position has its row."""
-
-    edits = {"(attentions)": ["(attentions)[:, :, -1]", "(attentions)[:, :, -1:]"]}
-
-
-class first_token_dropped(Misconception):
-    """The first token is left out or set to 0: that much weight falls on it is worth seeing."""
-
-    edits = {
-        "(attentions)": [
-            "(attentions)[..., 1:, 1:]",
-            "(attentions)\nweights[..., 0] = 0",
-            "(attentions)\nweights[..., 1:, 0] = 0",
-            """
-            (attentions)
-            weights[..., 1:, 0] = 0
-            weights = weights / weights.sum(-1, keepdim=True)
-            """,
-        ]
-    }
-
-
-class scaled_by_the_largest(Misconception):
-    """The weights are divided by the largest, for the picture: leave them, so that rows sum to 1."""
-
-    edits = {"(attentions)": "(attentions)\nweights = weights / weights.amax(dim=-1, keepdim=True)"}
-
-
 class softmax_twice(Misconception):
     """A softmax is taken of the weights: the model has taken it already."""
 
     edits = {"(attentions)": "(attentions).softmax(dim=-1)"}
-
-
-class logarithms(Misconception):
-    """These are logarithms of the weights: rows of weights sum to 1."""
-
-    edits = {"(attentions)": "(attentions).log()"}
 
 
 class scores(Misconception):
@@ -243,38 +196,18 @@ class not_scaled(Minor):
     variants = [{"/ math.sqrt(q.shape[-1])": ""}, {"(q.": "(x."}]
 
 
-class no_norm(Misconception):
-    """Queries and keys come from the residual stream itself: each block normalises it first (ln_1)."""
-
-    based_on = by_hand
-    edits = {"block.ln_1(x)": "x"}
-
-
-class heads_split_wrongly(Misconception):
-    """Heads are cut wrongly out of queries and keys: split the last dimension into (H, d_k), transpose."""
-
-    based_on = by_hand
-    variants = [
-        {"unflatten(-1, (H, -1)).transpose(1, 2": "reshape(1, H, T, -1"},
-        {"H, -1)).transpose(": "-1, H)).permute(0, 3,"},
-    ]
-
-
 class hidden_states(Fundamental):
-    """These are the hidden states, not the attention weights: ask for `output_attentions=True`."""
+    """These are the hidden states or the logits: ask for `output_attentions=True`, and take `.attentions`."""
 
-    edits = {
-        "(ids, output_attentions=True).attentions": [
-            "(ids, output_hidden_states=True).hidden_states",
-            "(ids, output_hidden_states=True).hidden_states[1:]",
-        ]
-    }
-
-
-class logits(Fundamental):
-    """These are the logits of the next token: ask for `output_attentions=True`, and take `.attentions`."""
-
-    edits = {"model(ids, output_attentions=True).attentions": "[model(ids, output_attentions=True).logits]"}
+    variants = [
+        {
+            "(ids, output_attentions=True).attentions": [
+                "(ids, output_hidden_states=True).hidden_states",
+                "(ids, output_hidden_states=True).hidden_states[1:]",
+            ]
+        },
+        {"model(ids, output_attentions=True).attentions": "[model(ids, output_attentions=True).logits]"},
+    ]
 
 
 class not_a_tensor(Minor):
@@ -291,15 +224,9 @@ class not_a_tensor(Minor):
 
 
 class float32_forced(Minor):
-    """The weights should keep the model's dtype."""
+    """The weights change their dtype or lose precision (`.float()`, `.half()`): keep the model's dtype."""
 
-    edits = {"(attentions)": ["(attentions).float()", "(attentions).half().float()"]}
-
-
-class half(Minor):
-    """The weights lose precision: keep the model's dtype."""
-
-    edits = {"(attentions)": "(attentions).half()"}
+    edits = {"(attentions)": ["(attentions).float()", "(attentions).half().float()", "(attentions).half()"]}
 
 
 class ids_for_tokens(Misconception):
@@ -330,9 +257,15 @@ class words_for_tokens(Misconception):
 
 
 class only_the_weights(Minor):
-    """Only the weights are returned: (tokens, weights) is asked for."""
+    """The weights alone, a dict or a list are returned: the tuple (tokens, weights) is asked for."""
 
-    edits = {"[tokenizer.decode([i]) for i in ids[0].tolist()], weights": "weights"}
+    edits = {
+        "[tokenizer.decode([i]) for i in ids[0].tolist()], weights": [
+            "weights",
+            '{"tokens": [tokenizer.decode([i]) for i in ids[0].tolist()], "weights": weights}',
+            "[[tokenizer.decode([i]) for i in ids[0].tolist()], weights]",
+        ]
+    }
 
 
 class pair_swapped(Minor):
@@ -340,17 +273,6 @@ class pair_swapped(Minor):
 
     based_on = only_the_weights
     edits = {"return weights": "return weights, [tokenizer.decode([i]) for i in ids[0].tolist()]"}
-
-
-class a_dict(Minor):
-    """The tuple (tokens, weights) is asked for."""
-
-    edits = {
-        "[tokenizer.decode([i]) for i in ids[0].tolist()], weights": [
-            '{"tokens": [tokenizer.decode([i]) for i in ids[0].tolist()], "weights": weights}',
-            "[[tokenizer.decode([i]) for i in ids[0].tolist()], weights]",
-        ]
-    }
 
 
 class dropout_left_on(shared_mistakes.dropout_left_on):

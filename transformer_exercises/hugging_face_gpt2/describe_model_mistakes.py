@@ -15,8 +15,6 @@ def describe_model(model):
 
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
-from .. import shared_mistakes
-
 COUNT = "sum(p.numel() for p in model.parameters())"
 
 # Right answers in other styles
@@ -92,12 +90,16 @@ class buffers_counted(Minor):
 
 
 class embeddings_left_out(Misconception):
-    """The embeddings are left out of the count: they are parameters like any other."""
+    """Some parameters are left out of the count: embeddings, biases and the norms' weights are parameters like any
+    other.
+    """
 
     variants = [
         {"in model.": "in model.transformer.h."},
         {"p in model.parameters()": 'n, p in model.named_parameters() if "wte" not in n and "wpe" not in n'},
         {")),": [")) - model.transformer.wpe.weight.numel(),", ")) - model.transformer.wte.weight.numel(),"]},
+        {"parameters()": "parameters() if p.dim() == 2"},
+        {"p in model.parameters()": 'n, p in model.named_parameters() if "bias" not in n'},
     ]
 
 
@@ -107,25 +109,16 @@ class tensors_counted(Misconception):
     variants = [{COUNT: ["len(list(model.parameters()))", "len(model.state_dict())"]}, {"p.numel()": "len(p)"}]
 
 
-class biases_left_out(Misconception):
-    """Only the matrices are counted: biases and the norms' weights are parameters too."""
+class millions(Minor):
+    """The count is in another unit, rounded to millions or as memory in bytes: the exact number of parameters is asked
+    for.
+    """
 
     variants = [
-        {"parameters()": "parameters() if p.dim() == 2"},
-        {"p in model.parameters()": 'n, p in model.named_parameters() if "bias" not in n'},
+        {COUNT: [f"round({COUNT} / 1e6)", f"{COUNT} / 1e6"]},
+        {"for": "* p.element_size() for"},
+        {COUNT: "model.get_memory_footprint()"},
     ]
-
-
-class bytes_(Minor):
-    """You give the memory, not the number of parameters: each takes four bytes in float32."""
-
-    variants = [{"for": "* p.element_size() for"}, {COUNT: "model.get_memory_footprint()"}]
-
-
-class millions(Minor):
-    """The count is rounded to millions: the exact number is asked for."""
-
-    edits = {COUNT: [f"round({COUNT} / 1e6)", f"{COUNT} / 1e6"]}
 
 
 class formula_of_four_c(Misconception):
@@ -186,12 +179,17 @@ class modules_counted(Misconception):
 
 
 class key_missing(Minor):
-    """One of the keys is missing: parameters, vocab_size, context, layers, heads, d_model, head_dim."""
+    """A key is missing or has another name: parameters, vocab_size, context, layers, heads, d_model, head_dim."""
 
     variants = [
         {'"head_dim": config.n_embd // config.n_head,': ""},
         {'"layers": config.n_layer,': ""},
         {'"context": config.n_positions,': ""},
+        {"context": "context_length"},
+        {'"parameters"': '"params"'},
+        {"layers": "num_layers"},
+        {'"vocab_size"': '"vocab"'},
+        "return model.config.to_dict() | {'parameters': sum(p.numel() for p in model.parameters())}",
     ]
 
 
@@ -235,43 +233,20 @@ class published_numbers(Fundamental):
     ]
 
 
-class keys_of_the_config(Minor):
-    """The keys are Hugging Face's own names: use those that the task gives."""
+class not_an_int(Minor):
+    """A number is a float, a tensor or a string: each value is an int, and commas are put in when it is printed."""
 
     variants = [
-        {"context": "context_length"},
-        {'"parameters"': '"params"'},
-        {"layers": "num_layers"},
-        {'"vocab_size"': '"vocab"'},
-        "return model.config.to_dict() | {'parameters': sum(p.numel() for p in model.parameters())}",
+        {COUNT: [f"float({COUNT})", "torch.tensor([p.numel() for p in model.parameters()]).sum()"]},
+        {COUNT: f'f"{{{COUNT}:,}}"'},
+        {COUNT: f"str({COUNT})", "config.vocab_size": "str(config.vocab_size)"},
     ]
-
-
-class not_an_int(Minor):
-    """A number is a float or a tensor: each value is an int, as sizes are whole."""
-
-    edits = {COUNT: [f"float({COUNT})", "torch.tensor([p.numel() for p in model.parameters()]).sum()"]}
-
-
-class numbers_as_text(Minor):
-    """The numbers are strings: return ints, and put in the commas when you print."""
-
-    variants = [{COUNT: f'f"{{{COUNT}:,}}"'}, {COUNT: f"str({COUNT})", "config.vocab_size": "str(config.vocab_size)"}]
 
 
 class not_a_dict(Misconception):
     """A dict is asked for, with the sizes under their names."""
 
     variants = [{"return {": "return tuple({", "}": "}.values())"}, "return model.config"]
-
-
-class model_frozen(shared_mistakes.model_frozen):
-    edits = {
-        "numel() for p in model": [
-            "requires_grad_(False).numel() for p in model",
-            "numel() for p in model.eval().requires_grad_(False)",
-        ]
-    }
 
 
 class always_tied(Misconception):

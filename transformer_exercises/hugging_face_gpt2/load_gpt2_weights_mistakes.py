@@ -222,28 +222,6 @@ class split_wrongly(Misconception):
     ]
 
 
-class scale_applied_twice(Misconception):
-    """The queries' weights are divided by √d_k on the way: attention divides the scores itself."""
-
-    based_on = by_clones
-    edits = {
-        "model.eval()": [
-            """
-            for part in ("weight", "bias"):
-                for block in model.blocks:
-                    queries = getattr(block.self_attn, f"in_proj_{part}").data[: model.config.n_embd]
-                    queries /= math.sqrt(model.config.n_embd // model.config.n_head)
-            """,
-            """
-            for part in ("weight",):
-                for block in model.blocks:
-                    queries = getattr(block.self_attn, f"in_proj_{part}").data[: model.config.n_embd]
-                    queries /= math.sqrt(model.config.n_embd // model.config.n_head)
-            """,
-        ]
-    }
-
-
 class layers_of_the_published_model(Fundamental):
     """The published model's 12 layers stand in your code: count the model's own."""
 
@@ -255,33 +233,30 @@ class layers_of_the_published_model(Fundamental):
     }
 
 
-class attention_biases_forgotten(Minor):
-    """Biases of attention are not copied: c_attn and c_proj have one each."""
+class biases_forgotten(Minor):
+    """Biases are not copied: attention's c_attn and c_proj, the feed-forward network's layers and the norms have one
+    each.
+    """
 
     variants = [
+        {
+            "source.ln_1.bias": "block.norm1.bias",
+            "source.ln_2.bias": "block.norm2.bias",
+            "theirs.ln_f.bias": "model.final_norm.bias",
+            "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
+            "source.attn.c_proj.bias": "block.self_attn.out_proj.bias",
+            "source.mlp.c_fc.bias": "block.linear1.bias",
+            "source.mlp.c_proj.bias": "block.linear2.bias",
+        },
         {
             "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
             "source.attn.c_proj.bias": "block.self_attn.out_proj.bias",
         },
         {"source.attn.c_attn.bias": "block.self_attn.in_proj_bias"},
         {"source.attn.c_proj.bias": "block.self_attn.out_proj.bias"},
-    ]
-
-
-class feed_forward_biases_forgotten(Minor):
-    """Biases of the feed-forward network are not copied."""
-
-    variants = [
         {"source.mlp.c_fc.bias": "block.linear1.bias", "source.mlp.c_proj.bias": "block.linear2.bias"},
         {"source.mlp.c_fc.bias": "block.linear1.bias"},
         {"source.mlp.c_proj.bias": "block.linear2.bias"},
-    ]
-
-
-class norm_biases_forgotten(Minor):
-    """The norms' biases are not copied: a LayerNorm has a weight and a bias."""
-
-    variants = [
         {
             "source.ln_1.bias": "block.norm1.bias",
             "source.ln_2.bias": "block.norm2.bias",
@@ -291,20 +266,10 @@ class norm_biases_forgotten(Minor):
     ]
 
 
-class biases_forgotten(Minor):
-    """No bias is copied: every layer but the embeddings and the output layer has one."""
-
-    based_on = norm_biases_forgotten
-    edits = {
-        "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
-        "source.attn.c_proj.bias": "block.self_attn.out_proj.bias",
-        "source.mlp.c_fc.bias": "block.linear1.bias",
-        "source.mlp.c_proj.bias": "block.linear2.bias",
-    }
-
-
 class attention_forgotten(Misconception):
-    """A weight of attention is not copied: in_proj_weight and out_proj.weight belong to it."""
+    """A layer of each block is not copied: attention's in_proj and out_proj, linear1 and linear2, from c_attn, c_proj,
+    mlp.c_fc and mlp.c_proj.
+    """
 
     variants = [
         {"source.attn.c_proj.weight.T": "block.self_attn.out_proj.weight"},
@@ -313,26 +278,22 @@ class attention_forgotten(Misconception):
             "source.attn.c_proj": "block.self_attn.out_proj",
         },
         {"source.attn.c_attn.weight.T": "block.self_attn.in_proj_weight"},
-        attention_biases_forgotten.edited(
-            {
-                "source.attn.c_attn.weight.T": "block.self_attn.in_proj_weight",
-                "source.attn.c_proj.weight.T": "block.self_attn.out_proj.weight",
-            }
-        ),
+        {
+            "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
+            "source.attn.c_proj.bias": "block.self_attn.out_proj.bias",
+            "source.attn.c_attn.weight.T": "block.self_attn.in_proj_weight",
+            "source.attn.c_proj.weight.T": "block.self_attn.out_proj.weight",
+        },
         {
             "source.attn.c_attn.weight.T": "block.self_attn.in_proj_weight",
             "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
         },
-    ]
-
-
-class feed_forward_forgotten(Misconception):
-    """A feed-forward layer is not copied: linear1 and linear2, from mlp.c_fc and mlp.c_proj."""
-
-    variants = [
-        feed_forward_biases_forgotten.edited(
-            {"source.mlp.c_fc.weight.T": "block.linear1.weight", "source.mlp.c_proj.weight.T": "block.linear2.weight"}
-        ),
+        {
+            "source.mlp.c_fc.bias": "block.linear1.bias",
+            "source.mlp.c_proj.bias": "block.linear2.bias",
+            "source.mlp.c_fc.weight.T": "block.linear1.weight",
+            "source.mlp.c_proj.weight.T": "block.linear2.weight",
+        },
         {"source.mlp.c_fc.weight.T": "block.linear1.weight", "source.mlp.c_fc": "block.linear1"},
         {"source.mlp.c_proj.weight.T": "block.linear2.weight", "source.mlp.c_proj": "block.linear2"},
     ]
@@ -364,12 +325,6 @@ class final_norm_forgotten(Minor):
     ]
 
 
-class positions_forgotten(Minor):
-    """The position embedding (wpe) is not copied: it is learned in GPT-2."""
-
-    edits = {"theirs.wpe": "model.position_embedding"}
-
-
 class head_forgotten(Minor):
     """The output layer is not copied: with tie_word_embeddings=False it has a matrix of its own."""
 
@@ -377,30 +332,26 @@ class head_forgotten(Minor):
 
 
 class tokens_forgotten(Minor):
-    """The token embedding (wte) is not copied: without tying, lm_head's is another matrix."""
+    """An embedding is not copied, of tokens (wte) or positions (wpe): both are learned, and without tying, lm_head's is
+    another matrix.
+    """
 
     variants = [
         {"theirs.wte": ["model.token_embedding", "hf_model.lm_head"]},
         head_forgotten.edited({"theirs.wte": "model.token_embedding"}),
+        {"theirs.wpe": "model.position_embedding"},
     ]
 
 
 class one_layer_for_all(Misconception):
-    """All blocks get the weights of one layer: the i-th block belongs to the i-th layer."""
+    """Some blocks do not get the weights of their own layer, but of another or none: the i-th block belongs to the i-th
+    layer, for all n_layer of them.
+    """
 
     edits = {
         "zip(model.blocks, theirs.h, strict=True)": [
             "((block, theirs.h[0]) for block in model.blocks)",
             "((block, theirs.h[-1]) for block in model.blocks)",
-        ]
-    }
-
-
-class some_blocks_only(Misconception):
-    """Not every block is loaded: all n_layer of them have weights to copy."""
-
-    edits = {
-        "zip(model.blocks, theirs.h, strict=True)": [
             "[(model.blocks[0], theirs.h[0])]",
             "list(zip(model.blocks, theirs.h))[:-1]",
             "list(zip(model.blocks, theirs.h))[1:]",
@@ -420,19 +371,16 @@ class order_of_layers(Minor):
     }
 
 
-class feed_forward_swapped(Misconception):
-    """The feed-forward layers are swapped: c_fc widens (linear1), c_proj comes back (linear2)."""
-
-    edits = {"c_fc.weight.T": "c_proj.weight", "mlp.c_proj.weight.T": "mlp.c_fc.weight"}
-
-
 class projections_mixed_up(Misconception):
-    """A block has two layers named c_proj, attn.c_proj and mlp.c_proj: one is taken for the other."""
+    """A block's layers are mixed up: attn.c_proj is out_proj, mlp.c_fc widens (linear1), and mlp.c_proj, a layer of the
+    same name, comes back (linear2).
+    """
 
     variants = [
         {"attn.c_proj.bias": "mlp.c_proj.bias"},
         {"mlp.c_proj.bias": "attn.c_proj.bias"},
         {"attn.c_proj.bias": "mlp.c_proj.bias", "linear2.bias, source.mlp": "linear2.bias, source.attn"},
+        {"c_fc.weight.T": "c_proj.weight", "mlp.c_proj.weight.T": "mlp.c_fc.weight"},
     ]
 
 
@@ -535,23 +483,26 @@ class always_tied(Misconception):
 
 
 class memory_shared(Misconception):
-    """The parameters share their memory with hf_model's: training one would change the other. Copy values."""
+    """The parameters share their memory with hf_model's, or its layers are put into the model: training one would
+    change the other. Copy values.
+    """
 
-    edits = {"copy_(other)": "data = other.data"}
-
-
-class modules_shared(Misconception):
-    """Layers of hf_model are put into the model: training one would change the other. Copy values."""
-
-    based_on = by_clones
-    edits = {
-        "model.eval()": [
-            "model.token_embedding = theirs.wte\nmodel.lm_head = hf_model.lm_head",
-            "model.final_norm = theirs.ln_f",
-            "model.position_embedding = theirs.wpe",
-            "for block, source in zip(model.blocks, theirs.h): block.norm1, block.norm2 = source.ln_1, source.ln_2",
-        ]
-    }
+    variants = [
+        {"copy_(other)": "data = other.data"},
+        by_clones.edited(
+            {
+                "model.eval()": [
+                    "model.token_embedding = theirs.wte\nmodel.lm_head = hf_model.lm_head",
+                    "model.final_norm = theirs.ln_f",
+                    "model.position_embedding = theirs.wpe",
+                    (
+                        "for block, source in zip(model.blocks, theirs.h): "
+                        "block.norm1, block.norm2 = source.ln_1, source.ln_2"
+                    ),
+                ]
+            }
+        ),
+    ]
 
 
 class requires_grad_lost(Misconception):
@@ -577,49 +528,27 @@ class hf_model_changed(Misconception):
     }
 
 
-class forward_replaced(Fundamental):
-    """The model asks hf_model for the logits instead of having its weights: copy them."""
-
-    code = "model.forward = lambda ids, targets=None: (hf_model(ids).logits, None)"
-
-
 class hf_model_inside(Fundamental):
-    """hf_model is put into the model: the weights belong into the model's own parameters."""
+    """hf_model is put into the model, or answers in its place: the weights belong into the model's own parameters."""
 
     variants = [
         """
         model.hf_model = hf_model
         model.forward = lambda ids, targets=None: (model.hf_model(ids).logits, None)
         """,
+        "model.forward = lambda ids, targets=None: (hf_model(ids).logits, None)",
         "model.transformer = hf_model.transformer",
     ]
 
 
-class hf_model_kept(Misconception):
-    """hf_model is kept inside the model, which now has all parameters twice: only their values are wanted."""
-
-    based_on = by_clones
-    edits = {"eval()": ["hf_model = hf_model", "source = hf_model.transformer"]}
-
-
 class activation_overwritten(Misconception):
-    """The activation is set to one GELU for all: the model has its configuration's already."""
+    """The activation or the norms' epsilon is set to one value for all: the model has its configuration's already."""
 
     based_on = by_clones
     edits = {
         "model.eval()": [
             'for block in model.blocks: block.activation = partial(F.gelu, approximate="tanh")',
             "for block in model.blocks: block.activation = F.gelu",
-        ]
-    }
-
-
-class epsilon_overwritten(Misconception):
-    """The norms' epsilon is overwritten: the model has its configuration's already."""
-
-    based_on = by_clones
-    edits = {
-        "model.eval()": [
             "model.final_norm.eps = 1e-5",
             """
             for module in model.modules():
@@ -630,28 +559,14 @@ class epsilon_overwritten(Misconception):
 
 
 class precision_lost(Misconception):
-    """The numbers are rounded on the way (`.half()`, `.float()`, NumPy): float64 should arrive in float64."""
+    """The numbers are rounded on the way (`.half()`, `.float()`, NumPy), or the model's dtype is changed: float64
+    should arrive in float64.
+    """
 
-    edits = {"other)": "other.float())"}
-
-
-class half_precision(Misconception):
-    """The numbers are rounded to half precision on the way."""
-
-    edits = {"other)": ["other.half())", "other.bfloat16())"]}
-
-
-class dtype_forced(Misconception):
-    """The model's dtype is changed: float64 should stay float64."""
-
-    based_on = by_clones
-    edits = {"eval(": "float("}
-
-
-class added(Minor):
-    """The weights are added to those that are there: replace them."""
-
-    edits = {"copy_": "add_"}
+    variants = [
+        {"other)": ["other.float())", "other.half())", "other.bfloat16())"]},
+        by_clones.edited({"eval(": "float("}),
+    ]
 
 
 class spread_by_broadcasting(Minor):

@@ -73,18 +73,11 @@ class norm_without_weights(Misconception):
     edits = {"norm.weight, norm.bias, eps": ["eps=1e-5", "eps=eps"]}
 
 
-class norm_without_bias(Minor):
-    """The norm's bias is left out: call `ln_f`, which has it."""
-
-    based_on = from_the_config
-    edits = {"norm.bias": "None"}
-
-
 class norm_with_another_eps(Minor):
-    """The norm has another eps than the model's: `ln_f` and `config.layer_norm_epsilon` know it."""
+    """The norm lacks its bias, or has another eps than the model's: call `ln_f`, which has both."""
 
     based_on = from_the_config
-    edits = {"norm.bias, eps": ["norm.bias", "norm.bias, 1e-8"]}
+    edits = {"norm.bias, eps": ["norm.bias", "norm.bias, 1e-8", "None, eps"]}
 
 
 class norm_of_everything(Misconception):
@@ -92,13 +85,6 @@ class norm_of_everything(Misconception):
 
     based_on = by_hand
     edits = {"(hidden - mean) / torch.sqrt(variance + norm.eps)": "(hidden - hidden.mean()) / hidden.std()"}
-
-
-class rms_norm(Misconception):
-    """The stream is divided by its root mean square without its mean being taken off: GPT-2 has a layer norm."""
-
-    based_on = from_the_config
-    edits = {"norm.bias, eps": "eps", "F.layer_norm": "norm.bias + F.rms_norm"}
 
 
 class unbiased_variance(Minor):
@@ -115,17 +101,10 @@ class embedding_for_the_head(Misconception):
 
 
 class probabilities(Minor):
-    """These are probabilities: logits are asked for, before any softmax."""
+    """These are probabilities or their logarithms: logits are asked for, before any softmax."""
 
     based_on = one_line
-    edits = {"model.lm_head(normed)": "model.lm_head(normed).softmax(-1)"}
-
-
-class log_probabilities(Minor):
-    """These are log-probabilities: logits are asked for, before any softmax."""
-
-    based_on = one_line
-    edits = {"model.lm_head(normed)": "model.lm_head(normed).log_softmax(-1)"}
+    edits = {"model.lm_head(normed)": ["model.lm_head(normed).softmax(-1)", "model.lm_head(normed).log_softmax(-1)"]}
 
 
 class tokens(Fundamental):
@@ -169,13 +148,6 @@ class flattened(Minor):
     edits = {"model.lm_head(normed)": "model.lm_head(normed).flatten(0, -2)"}
 
 
-class divided_by_the_root_of_C(Misconception):
-    """The logits are divided by √C: that belongs to attention scores."""
-
-    based_on = one_line
-    edits = {"model.lm_head(normed)": "model.lm_head(normed) / math.sqrt(hidden.shape[-1])"}
-
-
 class view_needed(Minor, shared_mistakes.view_needed):
     edits = {
         "normed =": "shape, hidden = hidden.shape, hidden.view(-1, hidden.shape[-1])\nnormed =",
@@ -194,15 +166,3 @@ class both_returned(Misconception):
 
     based_on = one_line
     edits = {"model.lm_head(normed)": "normed, model.lm_head(normed)"}
-
-
-class model_frozen(shared_mistakes.model_frozen):
-    based_on = one_line
-    edits = {"model.lm_head(normed)": "model.requires_grad_(False).lm_head(normed)"}
-
-
-class mode_changed(Misconception):
-    """The model is in another mode afterwards: neither the norm nor the matrix minds which, so leave it alone."""
-
-    based_on = one_line
-    edits = {"model.lm_head(normed)": "model.train(not model.training).lm_head(normed)"}

@@ -16,7 +16,7 @@ def text_perplexity(model, tokenizer, text):
     return F.cross_entropy(predicted, targets).exp().item()
 """
 
-from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+from autograder.spec.catalogue import Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
 
@@ -155,25 +155,22 @@ class rolled(Misconception):
 
 
 class first_token_predicted(Misconception):
-    """The first token is predicted too, from one put before the text: asked for are tokens 2..N."""
+    """A token is put before or after the text, so one more is predicted: asked for are the text's tokens 2..N."""
 
-    edits = {
-        "N, context": """
-            ids = torch.cat([torch.full_like(ids[:, :1], len(tokenizer) - 1), ids], dim=1)
-            N, context
-        """
-    }
-
-
-class end_predicted(Misconception):
-    """An end token is put after the text and predicted too: asked for are the tokens of the text."""
-
-    edits = {
-        "N, context": """
-            ids = torch.cat([ids, torch.full_like(ids[:, :1], len(tokenizer) - 1)], dim=1)
-            N, context
-        """
-    }
+    variants = [
+        {
+            "N, context": """
+                ids = torch.cat([torch.full_like(ids[:, :1], len(tokenizer) - 1), ids], dim=1)
+                N, context
+            """
+        },
+        {
+            "N, context": """
+                ids = torch.cat([ids, torch.full_like(ids[:, :1], len(tokenizer) - 1)], dim=1)
+                N, context
+            """
+        },
+    ]
 
 
 class last_token_only(Misconception):
@@ -186,7 +183,7 @@ class mean_of_exponentials(Misconception):
     """The mean is taken after the exponential: it is the mean of the logarithms that is exponentiated."""
 
     based_on = by_losses
-    variants = [{"losses.mean().exp": ["losses.exp().mean", "1 / (-losses).exp().mean"]}, {"mean": "median"}]
+    edits = {"losses.mean().exp": ["losses.exp().mean", "1 / (-losses).exp().mean"]}
 
 
 class softmax_before_loss(Misconception):
@@ -201,30 +198,14 @@ class softmax_over_positions(Misconception):
     edits = {"cross_entropy(predicted, targets)": "nll_loss(predicted.log_softmax(dim=0), targets)"}
 
 
-class entropy_of_the_model(Fundamental):
-    """This is how uncertain the model is: take the probability of the token that does come."""
-
-    edits = {
-        "F.cross_entropy(predicted, targets)": [
-            "(-(predicted.softmax(-1) * predicted.log_softmax(-1)).sum(-1)).mean()",
-            "(-predicted.log_softmax(-1).amax(-1).mean())",
-        ]
-    }
-
-
 class unstable(Misconception):
-    """The logarithm is taken of a probability that has become 0: use log_softmax or F.cross_entropy on the logits."""
-
-    edits = {
-        "F.cross_entropy(predicted, targets)": "(-predicted.softmax(-1).gather(-1, targets[:, None]).log().mean())"
-    }
-
-
-class epsilon_added(Misconception):
-    """Something is added to the probabilities before the logarithm: unlikely tokens look cheaper than they are."""
+    """The logarithm is taken of a probability that has become 0, or of one to which something was added against that:
+    use log_softmax or F.cross_entropy on the logits.
+    """
 
     edits = {
         "F.cross_entropy(predicted, targets)": [
+            "(-predicted.softmax(-1).gather(-1, targets[:, None]).log().mean())",
             "(-(predicted.softmax(-1).gather(-1, targets[:, None]) + 1e-10).log().mean())",
             "(-(predicted.softmax(-1).gather(-1, targets[:, None]) + 1e-9).log().mean())",
         ]
@@ -259,9 +240,19 @@ class not_a_float(Misconception):
 
 
 class too_short_accepted(Misconception):
-    """Fewer than two tokens should be a ValueError: nothing is predicted then, and has no mean."""
+    """Fewer than two tokens should be a ValueError, not a result or NaN: nothing is predicted then, and has no mean."""
 
-    edits = {"not 2 <= N <=": ["N >", "not 1 <= N <="]}
+    variants = [
+        {"not 2 <= N <=": ["N >", "not 1 <= N <="]},
+        {
+            "if not 2 <= N": [
+                'if N < 2: return float("inf")\nif not 2 <= N',
+                "if N < 2: return 1.0\nif not 2 <= N",
+                'if N < 2: return float("nan")\nif not 2 <= N',
+                "if N < 2: return None\nif not 2 <= N",
+            ]
+        },
+    ]
 
 
 class shortness_by_words(Misconception):
@@ -274,19 +265,6 @@ class two_tokens_refused(Minor):
     """Two tokens are enough: the second is predicted from the first."""
 
     edits = {"2 <=": "2 <"}
-
-
-class not_an_error(Misconception):
-    """A text that is too short should raise a ValueError, not return something that looks like a result."""
-
-    edits = {
-        "if not 2 <= N": [
-            'if N < 2: return float("inf")\nif not 2 <= N',
-            "if N < 2: return 1.0\nif not 2 <= N",
-            'if N < 2: return float("nan")\nif not 2 <= N',
-            "if N < 2: return None\nif not 2 <= N",
-        ]
-    }
 
 
 class too_long_crashes(Misconception):
@@ -323,12 +301,6 @@ class long_text_read_in_pieces(Minor):
     }
 
 
-class one_token_too_long(Minor):
-    """A text of one token more than the context has positions is not refused: all N have to fit."""
-
-    edits = {"context:": "context + 1:", "(ids).logits  # (1, N, V)": "(ids[:, :-1]).logits", "0, :-1": "0"}
-
-
 class just_fitting_refused(Misconception):
     """A text of exactly as many tokens as the context has positions fits."""
 
@@ -353,17 +325,3 @@ class device_not_kept(Misconception):
 
 class model_frozen(shared_mistakes.model_frozen):
     edits = {"()  # no dropout": "().requires_grad_(False)"}
-
-
-class gradients_left(Misconception):
-    """You call backward: gradients are left in the parameters, and spoil the next training step."""
-
-    edits = {
-        "with torch.no_grad():": "if True:",
-        "return F": "loss = F",
-        "targets).exp": """
-            targets)
-            loss.backward()
-            return loss.exp
-        """,
-    }

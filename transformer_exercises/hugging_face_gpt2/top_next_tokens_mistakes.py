@@ -63,15 +63,11 @@ class zipped(RightAnswer):
 
 
 class first_position(Misconception):
-    """You read the prediction after the first token: the next token's stands last, at `logits[0, -1]`."""
+    """You read the prediction after the first token, or after the last but one: the next token's stands last, at
+    `logits[0, -1]`.
+    """
 
-    edits = {", -1": ", 0"}
-
-
-class one_position_early(Misconception):
-    """You read the prediction after the last token but one: that predicts the prompt's own last token."""
-
-    edits = {", -1": [", max(0, logits.shape[1] - 2)", ", -2"]}
+    edits = {", -1": [", 0", ", max(0, logits.shape[1] - 2)", ", -2"]}
 
 
 class all_positions(Misconception):
@@ -91,15 +87,9 @@ class last_position_forgotten(Misconception):
 
 
 class softmax_over_positions(Misconception):
-    """The softmax runs over the positions: over the vocabulary, the last dimension, it has to."""
+    """The softmax runs over the positions or the batch: over the vocabulary, the last dimension, it has to be."""
 
-    edits = {"(logits[0, -1], dim=-1)": "(logits[0], dim=0)[-1]"}
-
-
-class softmax_over_the_batch(Misconception):
-    """The softmax runs over the batch dimension, which has one entry, so everything becomes 1."""
-
-    edits = {"(logits[0, -1], dim=-1)": "(logits[:, -1], dim=0)[0]"}
+    edits = {"(logits[0, -1], dim=-1)": ["(logits[0], dim=0)[-1]", "(logits[:, -1], dim=0)[0]"]}
 
 
 class log_probabilities(Minor):
@@ -121,12 +111,6 @@ class softmax_of_the_best(Misconception):
     edits = {"values.": "values.softmax(-1)."}
 
 
-class sigmoid(Misconception):
-    """A sigmoid treats each token on its own: the tokens compete, so take the softmax."""
-
-    edits = {"softmax(logits[0, -1], dim=-1)": "sigmoid(logits[0, -1])"}
-
-
 class softmax_twice(Misconception):
     """The softmax is taken twice, which makes everything nearly equal: the model's logits need it once."""
 
@@ -139,46 +123,24 @@ class percent(Minor):
     edits = {"best.values": "(100 * best.values)"}
 
 
-class cumulative(Misconception):
-    """The probabilities are added up from one token to the next: each token has its own."""
-
-    edits = {"values.": "values.cumsum(0)."}
-
-
-class temperature(Misconception):
-    """The logits are divided by a temperature: the model's own probabilities are asked for."""
-
-    edits = {"[0, -1]": ["[0, -1] / 0.7", "[0, -1] / 0.8"]}
-
-
-class text_for_numbers(Minor):
-    """The probabilities are strings: return numbers, and format them when you print."""
-
-    edits = {"([i]), p": ['([i]), f"{p:.3f}"', '([i]), f"{p:.1%}"']}
-
-
-class quoted(Minor):
-    """The tokens are in quotation marks of their own (repr): return the strings themselves."""
-
-    edits = {"tokenizer.decode([i])": "repr(tokenizer.decode([i]))"}
-
-
 class rounded(Minor):
-    """The probabilities are rounded: return them as they are, and round when you print."""
+    """The probabilities are rounded, or strings: return the numbers as they are, and format them when you print."""
 
-    edits = {"([i]), p": ["([i]), round(p, 4)", "([i]), round(p, 3)", "([i]), round(p, 2)"]}
+    edits = {
+        "([i]), p": [
+            "([i]), round(p, 4)",
+            "([i]), round(p, 3)",
+            "([i]), round(p, 2)",
+            '([i]), f"{p:.3f}"',
+            '([i]), f"{p:.1%}"',
+        ]
+    }
 
 
 class not_sorted(Minor):
     """The list is not in order: the likeliest token comes first."""
 
     variants = [{"True)]": "True)][::-1]"}, zipped.edited({"list(zip": "sorted(zip"})]
-
-
-class the_least_likely(Minor):
-    """These are the least likely tokens: sort in descending order (as topk does by itself)."""
-
-    edits = {"(k)": "(k, largest=False)"}
 
 
 class by_id(Misconception):
@@ -206,12 +168,6 @@ class k_ignored(Misconception):
     variants = [{"(k)": ["(10)", "(5)", "(1)"]}, {"topk(k)": "sort(descending=True)"}]
 
 
-class default_of_k(Minor):
-    """Without k the list should have 10 entries: the default in the signature was changed."""
-
-    edits = {"10": ["5", "3"]}
-
-
 class one_too_few(Minor):
     """The list is one entry too short or too long: k pairs are asked for."""
 
@@ -222,16 +178,10 @@ class sampled(Fundamental):
     """You draw the tokens at random instead of taking the likeliest."""
 
     edits = {
-        "best = probs.topk(k)": [
-            """
+        "best = probs.topk(k)": """
             drawn = torch.multinomial(probs, k)
             best = torch.return_types.topk((probs[drawn], drawn))
-            """,
-            """
-            drawn = torch.multinomial(probs, k).sort().values
-            best = torch.return_types.topk((probs[drawn], drawn))
-            """,
-        ]
+        """
     }
 
 
@@ -271,18 +221,13 @@ class space_lost(Misconception):
     edits = {"([i])": ["([i]).strip()", '([i]).replace(" ", "")']}
 
 
-class a_dict(Minor):
-    """A list of pairs is asked for, not a dict (in which equal strings would overwrite each other)."""
-
-    based_on = zipped
-    edits = {"list(zip": "dict(zip"}
-
-
 class two_lists(Minor):
-    """Two lists are returned: pair them up, `list(zip(tokens, probabilities))`."""
+    """Two lists, or a dict (in which equal strings would overwrite each other), are returned: a list of pairs is asked
+    for, `list(zip(tokens, probabilities))`.
+    """
 
     based_on = zipped
-    edits = {"list(zip(tokens, values))": ["tokens, values", "values, tokens"]}
+    edits = {"list(zip(tokens, values))": ["tokens, values", "values, tokens", "dict(zip(tokens, values))"]}
 
 
 class pair_swapped(Minor):
@@ -304,15 +249,12 @@ class not_a_float(Misconception):
 
 
 class not_tuples(Misconception):
-    """The entries are lists: tuples (token, probability) are asked for."""
-
-    edits = {"(tokenizer.decode([i]), p)": "[tokenizer.decode([i]), p]"}
-
-
-class still_a_zip(Misconception):
-    """The result is an iterator, which is empty after it was read once: make a list of it."""
+    """The entries are lists, or the result is an iterator (`zip`), empty once it was read: a list of tuples
+    (token, probability) is asked for.
+    """
 
     variants = [
+        {"(tokenizer.decode([i]), p)": "[tokenizer.decode([i]), p]"},
         zipped.edited({"list(zip(tokens, values))": "zip(tokens, values)"}),
         {"return [(": "return ((", "True)]": "True))"},
     ]
