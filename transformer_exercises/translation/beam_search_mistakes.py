@@ -417,6 +417,12 @@ class all_beams(Minor):
     ]
 
 
+class training_mode(Misconception):
+    """The model is put into training mode, so dropout is at work: leave its mode alone."""
+
+    edits = {"beams, finished": "model.train()\nbeams, finished"}
+
+
 class device_not_kept(shared_mistakes.device_not_kept):
     edits = {", device=source_ids.device": ""}
 

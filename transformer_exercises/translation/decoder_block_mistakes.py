@@ -423,24 +423,6 @@ class no_activation(Misconception):
     ]
 
 
-class norm_of_another_kind(Minor):
-    """A norm is of another kind or eps: nn.LayerNorm(embed_dim), with its default eps."""
-
-    variants = [
-        {
-            "norm2 = nn.LayerNorm(embed_dim": [
-                "norm2 = nn.LayerNorm(embed_dim, eps=0.1",
-                "norm2 = nn.BatchNorm1d(embed_dim",
-            ]
-        },
-        {
-            "return self.norm3": (
-                "return (lambda y: F.layer_norm(y, y.shape[-2:]) * self.norm3.weight + self.norm3.bias)"
-            )
-        },
-    ]
-
-
 class no_dropout(Misconception):
     """Dropout is missing after a part: it acts on what each part gives, before the sum."""
 
@@ -469,14 +451,8 @@ class dropout_fixed(Minor):
     variants = [{"(dropout)": ["(0.1)", "()"]}, {"0.0": "0.1"}]
 
 
-class arguments_reordered(Minor):
-    """The parameters of `__init__` are to be (embed_dim, num_heads, ff_dim, dropout=0.0)."""
-
-    variants = [
-        {"num_heads, ff_dim": "ff_dim, num_heads"},
-        {"=0.0": ""},
-        {"embed_dim, num_heads,": "d_model, nhead,", "__init__()": "__init__()\nembed_dim, num_heads = d_model, nhead"},
-    ]
+class device_not_kept(shared_mistakes.device_not_kept):
+    edits = {"x = self.norm1": "x = x + torch.zeros(x.shape[1:], dtype=x.dtype)\nx = self.norm1"}
 
 
 class no_super(Fundamental, shared_mistakes.no_super):

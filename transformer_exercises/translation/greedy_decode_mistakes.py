@@ -74,10 +74,16 @@ class buffer(RightAnswer):
 # Mistakes
 
 
-class bos_and_eos_kept(Minor):
-    """bos_id, eos_id or both are part of the result: leave both out, a row ends before its first eos_id."""
+class bos_kept(Minor):
+    """bos_id is part of the result: leave it out."""
 
-    variants = [{"[:, 1:]": ""}, {"(eos_id)": "(eos_id) + 1"}, {"[:, 1:]": "", "(eos_id)": "(eos_id) + 1"}]
+    edits = {"[:, 1:]": ""}
+
+
+class eos_kept(Minor):
+    """eos_id is part of the result: a row ends before its first eos_id."""
+
+    edits = {"(eos_id)": "(eos_id) + 1"}
 
 
 class last_token_cut(Minor):
@@ -177,7 +183,7 @@ class starts_with_eos(Minor):
 class empty_start(Fundamental):
     """target_ids are empty at the start: the model is given bos_id first."""
 
-    based_on = bos_and_eos_kept
+    based_on = bos_kept
     edits = {"full((B, 1), bos_id,": "zeros(B, 0, dtype=torch.long,"}
 
 
