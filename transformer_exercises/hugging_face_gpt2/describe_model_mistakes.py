@@ -15,6 +15,8 @@ def describe_model(model):
 
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
+from .. import shared_mistakes
+
 COUNT = "sum(p.numel() for p in model.parameters())"
 
 # Right answers in other styles
@@ -247,6 +249,15 @@ class not_a_dict(Misconception):
     """A dict is asked for, with the sizes under their names."""
 
     variants = [{"return {": "return tuple({", "}": "}.values())"}, "return model.config"]
+
+
+class model_frozen(shared_mistakes.model_frozen):
+    edits = {
+        "numel() for p in model": [
+            "requires_grad_(False).numel() for p in model",
+            "numel() for p in model.eval().requires_grad_(False)",
+        ]
+    }
 
 
 class always_tied(Misconception):

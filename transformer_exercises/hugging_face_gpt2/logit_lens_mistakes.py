@@ -166,3 +166,8 @@ class both_returned(Misconception):
 
     based_on = one_line
     edits = {"model.lm_head(normed)": "normed, model.lm_head(normed)"}
+
+
+class model_frozen(shared_mistakes.model_frozen):
+    based_on = one_line
+    edits = {"model.lm_head(normed)": "model.requires_grad_(False).lm_head(normed)"}

@@ -325,3 +325,17 @@ class device_not_kept(Misconception):
 
 class model_frozen(shared_mistakes.model_frozen):
     edits = {"()  # no dropout": "().requires_grad_(False)"}
+
+
+class gradients_left(Misconception):
+    """You call backward: gradients are left in the parameters, and spoil the next training step."""
+
+    edits = {
+        "with torch.no_grad():": "if True:",
+        "return F": "loss = F",
+        "targets).exp": """
+            targets)
+            loss.backward()
+            return loss.exp
+        """,
+    }
