@@ -76,15 +76,9 @@ class one_attention_bias(Minor):
 
 
 class norms_halved(Minor):
-    """Only half of the norms' parameters are counted: two norms, each with weight *and* bias."""
+    """Too few parameters of the norms are counted: each of the two has a weight *and* a bias, with C entries each."""
 
-    edits = {"(embed_dim + embed_dim)": "embed_dim"}
-
-
-class norms_single_numbers(Minor):
-    """The norms' weight and bias count as single numbers: each has C entries."""
-
-    edits = {"2 * (embed_dim + embed_dim)": ["4", "2"]}
+    variants = [{"(embed_dim + embed_dim)": "embed_dim"}, {"2 * (embed_dim + embed_dim)": ["4", "2"]}]
 
 
 class norm_of_ff_dim(Misconception):
@@ -122,17 +116,6 @@ class one_ff_layer(Misconception):
             "embed_dim * ff_dim + ff_dim",
             "ff_dim * embed_dim + embed_dim",
             "ff_dim * embed_dim",
-        ]
-    }
-
-
-class ff_squared(Misconception):
-    """The feed-forward network's layers are counted as F × F: they are C × F and F × C."""
-
-    edits = {
-        "(embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim)": [
-            "2 * (ff_dim * ff_dim + ff_dim)",
-            "2 * ff_dim * ff_dim + ff_dim + embed_dim",
         ]
     }
 

@@ -13,7 +13,6 @@ class FeedForward(nn.Module):
         return self.dropout(self.linear2(hidden))  # (..., C)
 """
 
-from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
@@ -71,38 +70,30 @@ class activation_ignored(Misconception):
 class other_default(Minor):
     """The default activation is not ReLU: activation=F.relu."""
 
-    variants = [{"F.relu": ["F.gelu", "F.silu", "torch.tanh"]}, {"= activation": "= F.gelu"}]
+    variants = [{"F.relu": ["F.gelu", "F.silu"]}, {"= activation": "= F.gelu"}]
 
 
 class activation_last(Misconception):
-    """The activation is applied to the result: it stands between the two layers, and nowhere else."""
+    """The activation is applied to the result, or to x: it stands between the two layers, and nowhere else."""
 
     variants = [
         no_activation.edited({"linear2(hidden)": "activation(self.linear2(hidden))"}),
         {"linear2(hidden)": "activation(self.linear2(hidden))"},
+        {"activation(self.linear1(x))": "linear1(self.activation(x))"},
     ]
 
 
-class activation_first(Misconception):
-    """The activation is applied to x, before the first layer: it stands between the two layers."""
-
-    edits = {"activation(self.linear1(x))": "linear1(self.activation(x))"}
-
-
 class activation_in_sequential(Fundamental):
-    """nn.Sequential takes modules, F.relu is a function: call it in forward."""
+    """`activation` is a function of a tensor: `__init__` keeps it, and forward calls it. (nn.Sequential takes modules
+    only, F.relu is none; and `activation()` has no tensor to act on.)
+    """
 
     edits = {
-        "self.activation = activation": (
-            "self.net = nn.Sequential(self.linear1, activation, self.linear2, self.dropout)"
-        )
+        "self.activation = activation": [
+            "self.net = nn.Sequential(self.linear1, activation, self.linear2, self.dropout)",
+            "self.activation = activation()",
+        ]
     }
-
-
-class activation_called_at_once(Fundamental):
-    """`activation` is called in `__init__`: keep the function, and call it in forward."""
-
-    edits = {"= activation": "= activation()"}
 
 
 class activation_required(Misconception):
@@ -127,10 +118,13 @@ class dropout_unused(Misconception):
 
 
 class dropout_inside(Misconception):
-    """Dropout is applied to the hidden layer: it comes last, after the second linear layer."""
+    """Dropout is applied to the hidden layer or to x: it comes last, after the second linear layer."""
 
     based_on = dropout_unused
-    edits = {"activation(self.linear1(x))": "dropout(self.activation(self.linear1(x)))"}
+    variants = [
+        {"activation(self.linear1(x))": "dropout(self.activation(self.linear1(x)))"},
+        {"(x)": "(self.dropout(x))"},
+    ]
 
 
 class dropout_twice(Misconception):
@@ -140,13 +134,6 @@ class dropout_twice(Misconception):
         {"activation(self.linear1(x))": "dropout(self.activation(self.linear1(x)))"},
         {"linear2(hidden)": "dropout(self.linear2(hidden))"},
     ]
-
-
-class dropout_of_input(Misconception):
-    """Dropout is applied to x: it comes last, after the second linear layer."""
-
-    based_on = dropout_unused
-    edits = {"(x)": "(self.dropout(x))"}
 
 
 class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
@@ -161,39 +148,13 @@ class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
 class dropout_fixed(Minor):
     """The probability of dropout is a fixed number, or its default is not 0: use nn.Dropout(dropout)."""
 
-    variants = [{"(dropout)": ["(0.1)", "()", "(0.2)"]}, {"0.0": ["0.1", "0.5"]}]
+    variants = [{"(dropout)": ["(0.1)", "()"]}, {"0.0": ["0.1", "0.5"]}]
 
 
 class keep_probability(Minor):
     """`dropout` is the probability of dropping a number, not of keeping it."""
 
     edits = {"(dropout)": "(1 - dropout)"}
-
-
-class dropout_without_scale(Misconception):
-    """What is not dropped is not scaled up by 1/(1 − p), as nn.Dropout does."""
-
-    edits = {
-        RETURN: """
-            result = self.linear2(hidden)
-            if not self.training: return result
-            return result * (torch.rand_like(result) >= self.dropout.p)
-        """
-    }
-
-
-class dropout_of_tokens(Misconception):
-    """Whole tokens or columns are dropped: each number is dropped on its own (nn.Dropout)."""
-
-    variants = [
-        {"Dropout": "Dropout1d"},
-        {
-            RETURN: """
-                result = self.linear2(hidden)
-                return result * self.dropout(torch.ones_like(result[..., :1]))
-            """
-        },
-    ]
 
 
 class sizes_do_not_fit(Misconception):
@@ -245,30 +206,6 @@ class three_layers(Misconception):
     ]
 
 
-class shared_weights(Misconception):
-    """The second layer uses the first one's weights: it has its own."""
-
-    variants = [
-        {
-            "linear2 = nn.Linear(ff_dim, embed_dim)": "bias = nn.Parameter(torch.zeros(embed_dim))",
-            "self.linear2(hidden)": "(hidden @ self.linear1.weight + self.bias)",
-        },
-        {"self.linear2(hidden)": "(hidden @ self.linear1.weight + self.linear2.bias)"},
-    ]
-
-
-class second_layer_unused(Misconception):
-    """One of the two layers is never used: embed_dim → ff_dim → embed_dim."""
-
-    variants = [
-        {
-            "self.activation(self.linear1(x))": "x",
-            "self.linear2(hidden)": "(hidden + 0 * self.linear2(self.linear1(hidden)))",
-        },
-        {"self.linear2(hidden)": "hidden"},
-    ]
-
-
 class no_bias(Minor, shared_mistakes.no_bias):
     variants = [
         {"_dim)": "_dim, bias=False)"},
@@ -277,23 +214,11 @@ class no_bias(Minor, shared_mistakes.no_bias):
     ]
 
 
-class positions_mixed(Misconception):
-    """Positions are mixed (a mean, a flatten, a layer over T): each goes through the layers on its own."""
-
-    edits = {
-        "(x)": [
-            "(x.mean(-2, True).expand_as(x) if x.dim() > 1 else x)",
-            "(x + x.mean(-2, True) if x.dim() > 1 else x)",
-            "(x.cumsum(dim=-2) if x.dim() > 1 else x)",
-        ]
-    }
-
-
 class three_dimensions_only(Misconception):
     """x is taken to have three dimensions: any number of them is allowed before the last."""
 
     variants = [
-        {"hidden =": ["B, T, C = x.shape\nhidden =", "assert x.dim() <= 4\nhidden ="]},
+        {"hidden =": "B, T, C = x.shape\nhidden ="},
         {"(self.linear2(hidden))": "(self.linear2(hidden)).flatten(0, 1).view(x.shape[0], x.shape[1], -1)"},
     ]
 
@@ -351,48 +276,6 @@ class layers_in_a_list(Fundamental, shared_mistakes.layers_in_a_list):
         ),
         "dropout(hidden)": "dropout(self.layers[1](hidden))",
     }
-
-
-class same_start(Misconception):
-    """A layer starts with all its weights alike (zeros, ones): every hidden feature would learn the same."""
-
-    edits = {
-        "self.dropout =": [
-            "nn.init.zeros_(self.linear2.weight)\nself.dropout =",
-            "nn.init.ones_(self.linear1.weight)\nself.dropout =",
-        ]
-    }
-
-
-class frozen(Minor):
-    """Parameters do not train (requires_grad=False)."""
-
-    edits = {"(dropout)": "(dropout)\nself.requires_grad_(False)"}
-
-
-class single_precision(common_mistakes.single_precision):
-    edits = {"(x)": "(x.float())"}
-
-
-class input_changed(common_mistakes.input_changed):
-    variants = [
-        {"hidden =": "x -= x.mean(dim=-1, keepdim=True)\nhidden ="},
-        {RETURN: "x += self.dropout(self.linear2(hidden))\nreturn x"},
-    ]
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {
-        "hidden =": [
-            "assert x.shape[-1] <= 512\nhidden =",
-            "assert x.dim() < 2 or x.shape[-2] <= 512\nhidden =",
-            "x = x[..., :512, :] if x.dim() > 1 else x\nhidden =",
-        ]
-    }
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"hidden =": "x = torch.as_strided(x, x.shape, x.stride(), 0)\nhidden ="}
 
 
 class no_super(Fundamental, shared_mistakes.no_super):

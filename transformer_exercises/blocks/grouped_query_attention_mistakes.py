@@ -68,21 +68,12 @@ class values_dealt_out(Misconception):
 
 
 class first_group_for_all(Misconception):
-    """All heads read the same group: head h reads group h // (H / G)."""
+    """All heads read the same group, or the mean of all groups: head h reads group h // (H / G)."""
 
-    edits = {".repeat_interleave(H // G, dim=1)": ["[:, :1].expand(-1, H, -1, -1)", "[:, -1:].expand(-1, H, -1, -1)"]}
-
-
-class groups_averaged(Misconception):
-    """The groups are averaged into one: each group of query heads reads keys and values of its own."""
-
-    edits = {"repeat_interleave(H // G, dim=1)": "mean(dim=1, keepdim=True)"}
-
-
-class groups_reversed(Minor):
-    """The groups are in reverse order: heads 0, 1, … read group 0."""
-
-    edits = {"(H // G, dim=1)": "(H // G, dim=1).flip(1)"}
+    variants = [
+        {".repeat_interleave(H // G, dim=1)": ["[:, :1].expand(-1, H, -1, -1)", "[:, -1:].expand(-1, H, -1, -1)"]},
+        {"repeat_interleave(H // G, dim=1)": "mean(dim=1, keepdim=True)"},
+    ]
 
 
 class queries_averaged(Misconception):
@@ -122,7 +113,7 @@ class heads_per_group(Minor):
 class group_size_fixed(Misconception):
     """The number of query heads in a group is a fixed number: it is H / G."""
 
-    edits = {"H // G": ["2", "4", "8"]}
+    edits = {"H // G": ["2", "4"]}
 
 
 class grouped_output(Misconception):
@@ -157,19 +148,11 @@ class scale_otherwise(Minor):
         "/ math.sqrt(d_k)": [
             "* math.sqrt(d_k)",
             "/ d_k",
-            "/ 8.0",
             "/ math.sqrt(V.shape[-1])",
             "/ math.sqrt(d_k * H)",
             "/ math.sqrt(d_k * G)",
-            "/ math.sqrt(Q.shape[-2])",
         ]
     }
-
-
-class scaled_by_group(Minor):
-    """Scores or output are divided by the heads in a group: a group is read together, not shared out."""
-
-    variants = [{"@ V": "@ V / (H // G)"}, {"(d_k)": "(d_k) / (H // G)"}]
 
 
 class softmax_axis(Misconception):
@@ -229,17 +212,6 @@ class always_causal(Misconception):
     }
 
 
-class one_group_too_many(Minor):
-    """Some heads read a neighbouring group: head h reads group h // (H / G), both from 0."""
-
-    edits = {
-        ".repeat_interleave(H // G, dim=1)": [
-            "[:, [min((h + 1) * G // H, G - 1) for h in range(H)]]",
-            ".repeat_interleave(H // G, dim=1).roll(1, 1)",
-        ]
-    }
-
-
 class keys_for_values(Minor):
     """Keys and values are mixed up: scores come from the keys; the values are added up."""
 
@@ -262,24 +234,6 @@ class overflows(Misconception):
     """exp of large scores overflows to inf / inf = NaN: torch.softmax subtracts the largest first."""
 
     edits = {"torch.softmax(scores, dim=-1)": "(scores.exp() / scores.exp().sum(dim=-1, keepdim=True))"}
-
-
-class mask_not_for_one(Misconception):
-    """The mask is not used for a single query (or a single sequence): what it blocks is blocked there, too."""
-
-    edits = {"None:": ["None and Q.shape[2] > 1:", "None and len(Q) > 1:"]}
-
-
-class size_limited(shared_mistakes.size_limited):
-    variants = [
-        {"H, G": ["K, V = K[:, :, :512], V[:, :, :512]\nH, G", "assert Q.shape[2] <= 256\nH, G"]},
-        {"!= 0": "!= 0 or H > 16"},
-        {"None:": "None and Q.shape[2] <= 256:"},
-    ]
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"H, G": "Q = torch.as_strided(Q, Q.shape, Q.stride(), 0)\nH, G"}
 
 
 class device_dropped(shared_mistakes.device_dropped):

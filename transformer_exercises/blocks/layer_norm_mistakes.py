@@ -59,9 +59,14 @@ class unbiased_std_plus_eps(Minor):
 
 
 class eps_outside(Minor):
-    """eps is added to the standard deviation: it belongs inside the root, √(variance + eps)."""
+    """eps is not added to the variance, but to the standard deviation, or it is squared or a lower bound: it belongs
+    inside the root, √(variance + eps).
+    """
 
-    edits = {DEVIATION: "(torch.sqrt(variance) + self.eps)"}
+    variants = [
+        {DEVIATION: ["(torch.sqrt(variance) + self.eps)", "torch.sqrt(variance).clamp(min=self.eps)"]},
+        {"variance + self.eps": ["variance.clamp(min=self.eps)", "variance + self.eps**2"]},
+    ]
 
 
 class no_eps(Minor):
@@ -73,28 +78,19 @@ class no_eps(Minor):
 class eps_fixed(Misconception):
     """The argument eps is ignored: the number in the formula must be the one that was given."""
 
-    edits = {"= eps": ["= 1e-5", "= 1e-6", "= 1e-8"]}
+    edits = {"= eps": ["= 1e-5", "= 1e-6"]}
 
 
 class eps_default(Minor):
     """The default of eps is not 1e-5: LayerNorm(dim, eps=1e-5)."""
 
-    edits = {"-5": ["-6", "-8", "-3", "-12"]}
-
-
-class eps_otherwise(Minor):
-    """eps is squared, a lower bound, or added elsewhere: add it to the variance, inside the root."""
-
-    variants = [
-        {DEVIATION: [f"({DEVIATION} + self.eps)", "torch.sqrt(variance).clamp(min=self.eps)"]},
-        {"variance + self.eps": ["variance.clamp(min=self.eps)", "variance + self.eps**2"]},
-    ]
+    edits = {"-5": ["-6", "-8", "-12"]}
 
 
 class divided_by_variance(Minor):
-    """x is divided by the variance: divide by its root, the standard deviation."""
+    """x − mean is divided by the variance, or multiplied by its root: divide by the root, the standard deviation."""
 
-    edits = {"torch.sqrt": ""}
+    variants = [{"torch.sqrt": ""}, {"/": "*"}]
 
 
 class mean_square(Misconception):
@@ -125,12 +121,6 @@ class brackets(Minor):
     ]
 
 
-class multiplied(Minor):
-    """x − mean is multiplied by the root: it is divided by it."""
-
-    edits = {"/": "*"}
-
-
 class sum_of_squares(Minor):
     """The squares are added up, not averaged: the variance divides by dim."""
 
@@ -140,10 +130,7 @@ class sum_of_squares(Minor):
 class absolute_deviation(Misconception):
     """The deviations are averaged without being squared: the variance is the mean of (x − mean)²."""
 
-    variants = [
-        {VARIANCE: "(x - mean).abs().mean(dim=-1, keepdim=True)"},
-        {DEVIATION: "(x.amax(dim=-1, keepdim=True) - x.amin(dim=-1, keepdim=True) + self.eps)"},
-    ]
+    edits = {VARIANCE: "(x - mean).abs().mean(dim=-1, keepdim=True)"}
 
 
 class cancellation(Misconception):
@@ -152,16 +139,12 @@ class cancellation(Misconception):
     edits = {"var(dim=-1, keepdim=True, unbiased=False)": "pow(2).mean(dim=-1, keepdim=True) - mean**2"}
 
 
-class over_batch(Misconception):
-    """Mean and variance are taken over the batch (batch normalisation): they belong to each vector, dim=-1."""
-
-    edits = {"(dim=-1": "(dim=0"}
-
-
 class over_tokens(Misconception):
-    """Mean and variance run over the tokens: each vector is normalised by itself, over dim=-1."""
+    """Mean and variance run over the tokens, or over the batch (batch normalisation): each vector is normalised by
+    itself, over dim=-1.
+    """
 
-    variants = [{"(dim=-": "(dim="}, {"(dim=-1": "(dim=-2"}]
+    variants = [{"(dim=-": "(dim="}, {"(dim=-1": ["(dim=-2", "(dim=0"]}]
 
 
 class over_everything(Misconception):
@@ -169,18 +152,7 @@ class over_everything(Misconception):
 
     variants = [
         {"dim=-1, keepdim=True, unbiased=False": ["unbiased=False", ""], "mean(dim=-1, keepdim=True)": "mean()"},
-        {
-            "(dim=-1": [
-                "(dim=(-2, -1)",
-                "(dim=tuple(range(1, x.dim()))",
-                "(dim=tuple(range(1, x.dim())) or 0",
-                "(dim=(1, 2)",
-            ]
-        },
-        {
-            "x.mean(dim=-1, keepdim=True)": "x.mean((-2, -1), keepdim=True) if x.dim() > 1 else x.mean()",
-            VARIANCE: "(x - mean).square().mean(dim=-1, keepdim=True)",
-        },
+        {"(dim=-1": ["(dim=(-2, -1)", "(dim=(1, 2)"]},
         {"mean(dim=-1, keepdim=True)": "mean()"},
         {"dim=-1, keepdim=True, unbiased": "unbiased"},
     ]
@@ -199,7 +171,7 @@ class keepdim_forgotten(Minor):
 class three_dimensions_only(Misconception):
     """x is taken to have three dimensions: [..., dim] may have any number of them, one too."""
 
-    variants = [{"mean =": ["B, T, C = x.shape\nmean =", "assert x.dim() <= 4\nmean ="]}, {"(dim=-1": "(dim=2"}]
+    variants = [{"mean =": "B, T, C = x.shape\nmean ="}, {"(dim=-1": "(dim=2"}]
 
 
 class weight_and_bias_unused(Misconception):
@@ -211,49 +183,41 @@ class weight_and_bias_unused(Misconception):
 
 
 class weight_and_bias_swapped(Minor):
-    """weight and bias are swapped: weight multiplies, bias is added."""
-
-    edits = {"weight * normalised + self.bias": "bias * normalised + self.weight"}
-
-
-class bias_before_weight(Minor):
-    """The bias is added before the weight multiplies: weight · normalised + bias."""
-
-    edits = {"normalised + self.bias": "(normalised + self.bias)"}
-
-
-class one_plus_weight(Minor):
-    """The factor is 1 + weight, or weight starts at zero: weight itself multiplies, and starts at one."""
-
-    variants = [{"self.weight *": "(1 + self.weight) *", "ones": "zeros"}, {"ones": "zeros"}]
-
-
-class other_start(Minor):
-    """weight and bias start at other numbers: at one and zero, a fresh layer only normalises."""
+    """weight and bias are swapped, or the bias is added before the weight multiplies: weight · normalised + bias."""
 
     variants = [
-        {"ones": "randn"},
-        {"ones": "randn", "zeros": "randn"},
-        {"zeros": ["ones", "randn"]},
-        {"ones": "zeros", "bias = nn.Parameter(torch.zeros(dim))": "bias = nn.Parameter(torch.ones(dim))"},
-        {"ones": "rand", "zeros": "rand"},
+        {"weight * normalised + self.bias": "bias * normalised + self.weight"},
+        {"normalised + self.bias": "(normalised + self.bias)"},
     ]
 
 
-class one_number_each(Misconception):
-    """weight and bias are single numbers: each of the dim columns has its own."""
+class other_start(Minor):
+    """weight and bias start at other numbers: at one and zero, a fresh layer only normalises. (Nor is 1 + weight the
+    factor: weight itself multiplies.)
+    """
 
-    variants = [{"(dim)": "(1)"}, {"ones(dim)": "tensor(1.0)", "zeros(dim)": "tensor(0.0)"}]
+    variants = [
+        {"ones": ["zeros", "randn"]},
+        {"self.weight *": "(1 + self.weight) *", "ones": "zeros"},
+        {"ones": "randn", "zeros": "randn"},
+        {"zeros": "ones"},
+        {"ones": "zeros", "bias = nn.Parameter(torch.zeros(dim))": "bias = nn.Parameter(torch.ones(dim))"},
+    ]
 
 
 class other_shape(Misconception):
-    """weight and bias have more than one dimension: (dim,) is asked for; it broadcasts by itself."""
+    """weight and bias are single numbers, or have more than one dimension: each has the shape (dim,), a number for
+    each column, and broadcasts by itself.
+    """
 
-    variants = [{"(dim)": ["(1, dim)", "(1, 1, dim)"]}, {"ones(dim)": "ones(dim, dim)"}]
+    variants = [
+        {"(dim)": ["(1)", "(1, dim)", "(1, 1, dim)"]},
+        {"ones(dim)": "tensor(1.0)", "zeros(dim)": "tensor(0.0)"},
+    ]
 
 
 class not_parameters(Misconception):
-    """weight and bias are plain tensors or buffers, which nothing trains: wrap them in nn.Parameter."""
+    """weight or bias is missing, or a plain tensor or buffer, which nothing trains: wrap each in nn.Parameter."""
 
     variants = [
         {"nn.Parameter(torch.": "(torch."},
@@ -261,38 +225,14 @@ class not_parameters(Misconception):
             "weight = nn.Parameter(torch.ones(dim))": "register_buffer('weight', torch.ones(dim))",
             "bias = nn.Parameter(torch.zeros(dim))": "register_buffer('bias', torch.zeros(dim))",
         },
+        {"self.bias = nn.Parameter(torch.zeros(dim))": "", "+ self.bias": ""},
     ]
-
-
-class frozen(Minor):
-    """weight or bias does not train (requires_grad=False)."""
-
-    variants = [
-        {"ones(dim)": "ones(dim), requires_grad=False", "zeros(dim)": "zeros(dim), requires_grad=False"},
-        {"zeros(dim)": "zeros(dim), requires_grad=False"},
-    ]
-
-
-class no_parameters(Misconception):
-    """There are no parameters: `weight` (ones) and `bias` (zeros) scale and shift what was normalised."""
-
-    edits = {"self.bias = nn.Parameter(torch.zeros(dim))": "", "+ self.bias": ""}
 
 
 class other_names(Minor):
     """The parameters have other names: `weight` and `bias`, as in nn.LayerNorm, let weights be loaded."""
 
-    variants = [
-        {"weight": "gamma", ".bias": ".beta"},
-        {"weight": "scale", ".bias": ".shift"},
-        {"weight": "a_2", ".bias": ".b_2"},
-    ]
-
-
-class sizes_fixed(Fundamental):
-    """The width is a fixed number: weight and bias have dim entries."""
-
-    edits = {"(dim)": ["(512)", "(64)"]}
+    variants = [{"weight": "gamma", ".bias": ".beta"}, {"weight": "scale", ".bias": ".shift"}]
 
 
 class statistics_detached(Misconception):
@@ -300,7 +240,6 @@ class statistics_detached(Misconception):
 
     variants = [
         {"(dim=-1, keepdim=True, unbiased=False)": "(dim=-1, keepdim=True, unbiased=False).detach()"},
-        {"mean(dim=-1, keepdim=True)": "mean(dim=-1, keepdim=True).detach()"},
         {
             "mean(dim=-1, keepdim=True)": "mean(dim=-1, keepdim=True).detach()",
             "(dim=-1, keepdim=True, unbiased=False)": "(dim=-1, keepdim=True, unbiased=False).detach()",
@@ -311,51 +250,11 @@ class statistics_detached(Misconception):
                 "self.weight.data * normalised + self.bias.data",
             ]
         },
-        {"* normalised": "* normalised.detach()"},
-    ]
-
-
-class running_statistics(Misconception):
-    """Earlier calls or the mode decide (batch normalisation): each vector has its own statistics."""
-
-    variants = [
-        {"(variance + self.eps)": "(variance + self.eps) if self.training else x"},
-        {"(x - mean)": "x if self.training else (x - mean)"},
     ]
 
 
 class single_precision_inside(common_mistakes.single_precision_inside):
     edits = {"mean =": "x = x.float()\nmean ="}
-
-
-class device_dropped(shared_mistakes.device_dropped):
-    edits = {"+ self.eps": "+ torch.full((1,), self.eps, dtype=x.dtype)"}
-
-
-class dropout_or_activation(Misconception):
-    """Something else is applied: layer normalisation is weight · normalised + bias."""
-
-    edits = {
-        "self.weight * normalised + self.bias": [
-            "x + self.weight * normalised + self.bias",
-            "torch.relu(self.weight * normalised + self.bias)",
-            "torch.tanh(self.weight * normalised + self.bias)",
-        ]
-    }
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {
-        "mean =": [
-            "assert x.shape[-1] <= 512\nmean =",
-            "assert x.dim() < 2 or x.shape[-2] <= 512\nmean =",
-            "x = x[..., :512, :] if x.dim() > 1 else x\nmean =",
-        ]
-    }
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"mean =": "x = torch.as_strided(x, x.shape, x.stride(), 0)\nmean ="}
 
 
 class no_super(Fundamental, shared_mistakes.no_super):

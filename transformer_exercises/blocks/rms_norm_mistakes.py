@@ -62,15 +62,12 @@ class variance(Misconception):
 
 
 class sum_of_squares(Minor):
-    """The squares are added up, so x is divided by its length: the mean square divides by dim."""
+    """The sum of the squares is not divided by dim, but by dim − 1 or not at all: the mean square divides by dim."""
 
-    edits = {".mean": ".sum"}
-
-
-class dim_minus_one(Minor):
-    """The sum of squares is divided by dim − 1: the mean divides by dim."""
-
-    edits = {"mean(dim=-1, keepdim=True)": "sum(dim=-1, keepdim=True) / max(x.shape[-1] - 1, 1)"}
+    variants = [
+        {".mean": ".sum"},
+        {"mean(dim=-1, keepdim=True)": "sum(dim=-1, keepdim=True) / max(x.shape[-1] - 1, 1)"},
+    ]
 
 
 class square_of_mean(Misconception):
@@ -85,22 +82,10 @@ class mean_absolute(Misconception):
     variants = [{".square": ".abs"}, square_of_mean.edited({"x.": "x.abs()."})]
 
 
-class largest(Misconception):
-    """x is divided by its largest entry: the root of the mean of x² is asked for."""
-
-    edits = {ROOT: "(x.abs().amax(dim=-1, keepdim=True) + self.eps)"}
-
-
 class no_root(Minor):
-    """x is divided by the mean square: divide by its root."""
+    """x is divided by the mean square, or multiplied by its root: divide by the root."""
 
-    edits = {"torch.sqrt": ""}
-
-
-class multiplied(Minor):
-    """x is multiplied by the root: it is divided by it."""
-
-    edits = {"sqrt": "rsqrt"}
+    variants = [{"torch.sqrt": ""}, {"sqrt": "rsqrt"}]
 
 
 class not_divided(Misconception):
@@ -110,9 +95,14 @@ class not_divided(Misconception):
 
 
 class eps_outside(Minor):
-    """eps is added outside the root: √(mean square + eps). The difference shows in short vectors."""
+    """eps is not added to the mean square, but outside the root, or it is squared or a lower bound: √(mean square +
+    eps). The difference shows in short vectors.
+    """
 
-    edits = {ROOT: "(torch.sqrt(mean_square) + self.eps)"}
+    variants = [
+        {ROOT: ["(torch.sqrt(mean_square) + self.eps)", "torch.sqrt(mean_square).clamp(min=self.eps)"]},
+        {"mean_square + self.eps": ["mean_square.clamp(min=self.eps)", "mean_square + self.eps**2"]},
+    ]
 
 
 class no_eps(Minor):
@@ -124,35 +114,19 @@ class no_eps(Minor):
 class eps_fixed(Misconception):
     """The argument eps is ignored: the number in the formula must be the one that was given."""
 
-    edits = {"= eps": ["= 1e-6", "= 1e-5", "= 1e-8", "= torch.finfo(torch.float32).eps"]}
+    edits = {"= eps": ["= 1e-6", "= 1e-5"]}
 
 
 class eps_default(Minor):
     """The default of eps is not 1e-6: RMSNorm(dim, eps=1e-6)."""
 
-    edits = {"-6": ["-5", "-8", "-3", "-12"]}
-
-
-class eps_otherwise(Minor):
-    """eps is squared, a lower bound, or added elsewhere: add it to the mean square, inside the root."""
-
-    variants = [
-        {ROOT: [f"({ROOT} + self.eps)", "torch.sqrt(mean_square).clamp(min=self.eps)"]},
-        {"mean_square + self.eps": ["mean_square.clamp(min=self.eps)", "mean_square + self.eps**2"]},
-        {"x.square": "(x + self.eps).square"},
-    ]
-
-
-class over_batch(Misconception):
-    """The mean square is taken over the batch: each vector is normalised by itself, over dim=-1."""
-
-    edits = {"(dim=-1": "(dim=0"}
+    edits = {"-6": ["-5", "-8", "-12"]}
 
 
 class over_tokens(Misconception):
-    """The mean square runs over the tokens: each vector is normalised by itself, over dim=-1."""
+    """The mean square runs over the tokens or over the batch: each vector is normalised by itself, over dim=-1."""
 
-    edits = {"-1": ["1", "-2"]}
+    variants = [{"-1": ["1", "-2"]}, {"(dim=-1": "(dim=0"}]
 
 
 class over_everything(Misconception):
@@ -170,22 +144,13 @@ class keepdim_forgotten(Minor):
 class three_dimensions_only(Misconception):
     """x is taken to have three dimensions: [..., dim] may have any number of them, one too."""
 
-    variants = [
-        {"mean_square =": ["B, T, C = x.shape\nmean_square =", "assert x.dim() <= 4\nmean_square ="]},
-        {"(dim=-1": "(dim=2"},
-    ]
+    variants = [{"mean_square =": "B, T, C = x.shape\nmean_square ="}, {"(dim=-1": "(dim=2"}]
 
 
 class weight_unused(Misconception):
     """`weight` is not used: it multiplies what was normalised, feature by feature."""
 
     edits = {"self.weight * normalised": "normalised"}
-
-
-class weight_added(Minor):
-    """`weight` is added: it multiplies."""
-
-    edits = {"*": "+"}
 
 
 class weight_before_norm(Misconception):
@@ -195,16 +160,16 @@ class weight_before_norm(Misconception):
     edits = {"mean_square =": "x = self.weight * x\nmean_square ="}
 
 
-class one_plus_weight(Minor):
-    """The factor is 1 + weight (as in Gemma), or weight starts at zero: weight multiplies, from one."""
-
-    variants = [{"ones": "zeros"}, {"self.weight *": "(1 + self.weight) *"}]
-
-
 class other_start(Minor):
-    """`weight` starts at other numbers than one: a fresh layer only normalises."""
+    """`weight` starts at other numbers than one: a fresh layer only normalises. (Nor is 1 + weight the factor, as in
+    Gemma: weight itself multiplies.)
+    """
 
-    variants = [{"ones": ["randn", "rand"]}, {"torch.ones": "0.02 * torch.randn"}]
+    variants = [
+        {"ones": ["zeros", "randn", "rand"]},
+        {"self.weight *": "(1 + self.weight) *"},
+        {"torch.ones": "0.02 * torch.randn"},
+    ]
 
 
 class a_bias(Minor):
@@ -216,52 +181,32 @@ class a_bias(Minor):
     }
 
 
-class one_number(Misconception):
-    """`weight` is a single number: each of the dim features has its own."""
-
-    edits = {"ones(dim)": ["tensor(1.0)", "ones(1)"]}
-
-
 class other_shape(Misconception):
-    """`weight` has more than one dimension: (dim,) is asked for; it broadcasts by itself."""
+    """`weight` is a single number, or has more than one dimension: its shape is (dim,), a number for each feature; it
+    broadcasts by itself.
+    """
 
-    edits = {"(dim)": ["(1, dim)", "(1, 1, dim)"]}
+    edits = {"ones(dim)": ["tensor(1.0)", "ones(1)", "ones(1, dim)", "ones(1, 1, dim)"]}
 
 
 class not_a_parameter(Misconception):
-    """`weight` is a plain tensor or a buffer, which nothing trains: wrap it in nn.Parameter."""
+    """`weight` is missing, or a plain tensor or a buffer, which nothing trains: wrap it in nn.Parameter."""
 
-    edits = {
-        "weight = nn.Parameter(torch.ones(dim))": [
-            "register_buffer('weight', torch.ones(dim))",
-            "weight = torch.ones(dim)",
-        ]
-    }
-
-
-class frozen(Minor):
-    """`weight` does not train (requires_grad=False)."""
-
-    edits = {"(dim)": "(dim), requires_grad=False"}
-
-
-class no_parameter(Misconception):
-    """There is no parameter: `weight` (ones) scales each feature of what was normalised."""
-
-    based_on = weight_unused
-    edits = {"self.weight = nn.Parameter(torch.ones(dim))": ""}
+    variants = [
+        {
+            "weight = nn.Parameter(torch.ones(dim))": [
+                "register_buffer('weight', torch.ones(dim))",
+                "weight = torch.ones(dim)",
+            ]
+        },
+        weight_unused.edited({"self.weight = nn.Parameter(torch.ones(dim))": ""}),
+    ]
 
 
 class other_name(Minor):
     """The parameter has another name: `weight`, as in nn.RMSNorm, lets weights be loaded."""
 
     edits = {"weight": ["scale", "gamma", "g"]}
-
-
-class sizes_fixed(Fundamental):
-    """The width is a fixed number: weight has dim entries."""
-
-    edits = {"(dim)": ["(512)", "(4096)"]}
 
 
 class statistics_detached(Misconception):
@@ -273,47 +218,8 @@ class statistics_detached(Misconception):
     ]
 
 
-class running_statistics(Misconception):
-    """Earlier calls or the mode decide (batch normalisation): each vector has its own mean square."""
-
-    variants = [
-        {"(mean_square + self.eps)": "(mean_square + self.eps) if self.training else x"},
-        {"/": "if self.training else x /"},
-    ]
-
-
 class single_precision_inside(common_mistakes.single_precision_inside):
     edits = {"mean_square =": "x = x.float()\nmean_square ="}
-
-
-class device_dropped(shared_mistakes.device_dropped):
-    edits = {"+ self.eps": "+ torch.full((1,), self.eps, dtype=x.dtype)"}
-
-
-class something_else_applied(Misconception):
-    """Something else is applied: RMSNorm is weight · x / √(mean of x² + eps)."""
-
-    edits = {
-        "self.weight * normalised": [
-            "x + self.weight * normalised",
-            "torch.relu(self.weight * normalised)",
-            "torch.tanh(self.weight * normalised)",
-        ]
-    }
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {
-        "mean_square =": [
-            "assert x.shape[-1] <= 512\nmean_square =",
-            "assert x.dim() < 2 or x.shape[-2] <= 512\nmean_square =",
-            "x = x[..., :512, :] if x.dim() > 1 else x\nmean_square =",
-        ]
-    }
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"mean_square =": "x = torch.as_strided(x, x.shape, x.stride(), 0)\nmean_square ="}
 
 
 class other_signature(Minor):

@@ -12,7 +12,6 @@ class SwiGLU(nn.Module):
         return self.down(gate * self.up(x))  # (..., C)
 """
 
-from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
@@ -58,46 +57,23 @@ class silu_on_both(Misconception):
 
 
 class silu_on_the_product(Misconception):
-    """The SiLU acts on the product: it acts on `gate` alone, before the two branches meet."""
+    """The SiLU acts on the product, on the result or on x: it acts on what the layer `gate` gives, before the two
+    branches meet.
+    """
 
-    based_on = gate_and_up_swapped
-    edits = {"gate * F.silu(self.up(x))": "F.silu(gate * self.up(x))"}
-
-
-class silu_last(Misconception):
-    """The SiLU acts on the result: it acts on `gate`, before the product."""
-
-    based_on = gate_and_up_swapped
-    edits = {"self.down(gate * F.silu(self.up(x)))": "F.silu(self.down(gate * self.up(x)))"}
-
-
-class silu_of_x(Misconception):
-    """The SiLU acts on x, before the layer `gate`: first the linear map, then the SiLU."""
-
-    edits = {"F.silu(self.gate(x))": "self.gate(F.silu(x))"}
-
-
-class sigmoid(Minor):
-    """The gate is σ(z), as in the first gated networks (GLU): SwiGLU has SiLU(z) = z · σ(z)."""
-
-    edits = {"F.silu(": "torch.sigmoid("}
+    variants = [
+        gate_and_up_swapped.edited({"gate * F.silu(self.up(x))": "F.silu(gate * self.up(x))"}),
+        gate_and_up_swapped.edited({"self.down(gate * F.silu(self.up(x)))": "F.silu(self.down(gate * self.up(x)))"}),
+        {"F.silu(self.gate(x))": "self.gate(F.silu(x))"},
+    ]
 
 
 class other_activation(Minor):
-    """Another activation than SiLU bends the gate (ReGLU, GEGLU …): SiLU(z) = z · σ(z)."""
+    """Another activation than SiLU bends the gate (σ as in the first gated networks, GLU; ReLU, GELU …): SiLU(z) =
+    z · σ(z).
+    """
 
-    edits = {"F.silu": ["torch.tanh", "F.relu", "F.gelu", "F.softplus", "F.mish", "F.hardswish"]}
-
-
-class silu_scaled(Minor):
-    """The SiLU is not z · σ(z): a factor stands in it, or a sign is turned."""
-
-    edits = {
-        "gate = F.silu(self.gate(x))": [
-            "z = self.gate(x)\ngate = z * torch.sigmoid(1.702 * z)",
-            "z = self.gate(x)\ngate = z * torch.sigmoid(-z)",
-        ]
-    }
+    edits = {"F.silu": ["torch.sigmoid", "F.relu", "F.gelu", "torch.tanh"]}
 
 
 class added(Misconception):
@@ -106,22 +82,10 @@ class added(Misconception):
     edits = {"*": "+"}
 
 
-class softmax_gate(Misconception):
-    """The gates share out a total of 1 (softmax): each hidden feature has a gate of its own, SiLU(z)."""
-
-    edits = {"F.silu(self.gate(x))": "torch.softmax(self.gate(x), dim=-1)"}
-
-
 class up_missing(Misconception):
-    """The branch `up` plays no part: the result is down(SiLU(gate(x)) ⊙ up(x))."""
+    """The branch `up` or the branch `gate` plays no part: the result is down(SiLU(gate(x)) ⊙ up(x))."""
 
-    edits = {"gate * self.up(x)": "gate"}
-
-
-class gate_missing(Misconception):
-    """The branch `gate` plays no part: the result is down(SiLU(gate(x)) ⊙ up(x))."""
-
-    edits = {"gate * self": "self"}
+    variants = [{"gate * self.up(x)": "gate"}, {"gate * self": "self"}]
 
 
 class one_branch_for_both(Misconception):
@@ -165,12 +129,6 @@ class ff_dim_ignored(Misconception):
     edits = {"__init__()": ["__init__()\nff_dim = 4 * embed_dim", "__init__()\nff_dim = 8 * embed_dim // 3"]}
 
 
-class sizes_fixed(Fundamental):
-    """The sizes are fixed numbers: they are embed_dim and ff_dim."""
-
-    edits = {"embed_dim, ff_dim,": "512, 1365,", "ff_dim, embed_dim": "1365, 512"}
-
-
 class widths_swapped(Minor):
     """embed_dim and ff_dim have changed places: SwiGLU(embed_dim, ff_dim)."""
 
@@ -200,15 +158,6 @@ class one_matrix_for_two(Misconception):
     }
 
 
-class tied(Minor):
-    """`gate` and `up` are the same layer under two names: each has its own matrix."""
-
-    variants = [
-        {"up = nn.Linear(embed_dim, ff_dim, bias=False)": "up = self.gate"},
-        {"self.down =": "self.up.load_state_dict(self.gate.state_dict())\nself.down ="},
-    ]
-
-
 class bare_parameters(Misconception):
     """The layers are bare matrices (nn.Parameter): nn.Linear(…, bias=False) starts the weight well."""
 
@@ -224,48 +173,13 @@ class layers_made_in_forward(Fundamental, shared_mistakes.layers_made_in_forward
     edits = {"self.gate(x)": "nn.Linear(x.shape[-1], self.gate.out_features, bias=False)(x)"}
 
 
-class layers_in_a_list(Fundamental, shared_mistakes.layers_in_a_list):
-    edits = {
-        "embed_dim, bias=False)": """
-            embed_dim, bias=False)
-            self.layers = [self.gate, self.up, self.down]
-            del self.gate, self.up, self.down
-        """,
-        "self.gate(x)": "self.layers[0](x)",
-        "self.down(gate * self.up(x))": "self.layers[2](gate * self.layers[1](x))",
-    }
-
-
-class same_start(Misconception):
-    """A layer starts with all its weights alike (zeros, ones): every hidden feature would learn the same."""
-
-    edits = {
-        "(ff_dim, embed_dim, bias=False)": [
-            "(ff_dim, embed_dim, bias=False)\nnn.init.zeros_(self.down.weight)",
-            "(ff_dim, embed_dim, bias=False)\nnn.init.ones_(self.gate.weight)",
-        ]
-    }
-
-
-class frozen(Minor):
-    """Parameters do not train (requires_grad=False)."""
-
-    edits = {
-        "(ff_dim, embed_dim, bias=False)": [
-            "(ff_dim, embed_dim, bias=False)\nself.requires_grad_(False)",
-            "(ff_dim, embed_dim, bias=False)\nself.gate.requires_grad_(False)",
-        ]
-    }
-
-
-class gradient_cut_off(common_mistakes.gradient_cut_off):
-    variants = [{"gate *": "gate.detach() *"}, {"up(x)": "up(x.detach())"}]
-
-
 class residual(Minor):
-    """x is added to the result: the residual connection belongs to the block."""
+    """x is added to the result, or there is dropout in training: neither is asked for, both belong to the block."""
 
-    edits = {"return self": "return x + self"}
+    variants = [
+        {"return self": "return x + self"},
+        {"self.down(gate * self.up(x))": "F.dropout(self.down(gate * self.up(x)), 0.1, self.training)"},
+    ]
 
 
 class normalised(Misconception):
@@ -277,51 +191,10 @@ class normalised(Misconception):
     ]
 
 
-class dropout(Minor):
-    """There is dropout in training: it was not asked for here."""
-
-    edits = {"self.down(gate * self.up(x))": "F.dropout(self.down(gate * self.up(x)), 0.1, self.training)"}
-
-
 class three_dimensions_only(Misconception):
     """x is taken to have three dimensions: any number of them is allowed before the last."""
 
-    edits = {"gate = F": ["B, T, C = x.shape\ngate = F", "assert x.dim() <= 4\ngate = F"]}
-
-
-class mixes_positions(Misconception):
-    """Positions are mixed: each goes through the three layers on its own."""
-
-    edits = {"gate * self.up(x)": "(gate * self.up(x)).cumsum(dim=0)"}
-
-
-class single_precision(common_mistakes.single_precision):
-    variants = [{"gate(x)": "gate(x.float())"}, {"(self.gate(x))": "(self.gate(x)).float()"}]
-
-
-class input_changed(common_mistakes.input_changed):
-    edits = {
-        "(self.gate(x))": """
-            (self.gate(x))
-            x *= 2
-            x /= 2
-            x += 1
-        """
-    }
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {
-        "gate = F": [
-            "assert x.shape[-1] <= 512\ngate = F",
-            "assert x.dim() < 2 or x.shape[-2] <= 512\ngate = F",
-            "x = x[..., :512, :] if x.dim() > 1 else x\ngate = F",
-        ]
-    }
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"gate = F": "x = torch.as_strided(x, x.shape, x.stride(), 0)\ngate = F"}
+    edits = {"gate = F": "B, T, C = x.shape\ngate = F"}
 
 
 class other_signature(Minor):

@@ -109,15 +109,11 @@ class norm_first_ignored(Misconception):
 
 
 class orders_swapped(Minor):
-    """Pre-norm and post-norm are swapped: norm_first=True normalises before each part."""
+    """Pre-norm and post-norm are swapped, or pre-norm is the default: norm_first=True normalises before each part, and
+    False, the order of 2017, is the default.
+    """
 
-    edits = {"if self": "if not self"}
-
-
-class norm_first_default(Minor):
-    """The default of norm_first is not False: post-norm, the order of 2017, is the default."""
-
-    edits = {"False": "True"}
+    variants = [{"if self": "if not self"}, {"False": "True"}]
 
 
 class stream_normalised(Misconception):
@@ -219,7 +215,9 @@ class residual_from_the_start(Misconception):
 
 
 class parallel(Misconception):
-    """Attention and ff both work on the block's input, side by side: ff comes after, on x + attention."""
+    """ff works on the block's input, beside attention or before it: attention comes first, then ff, on
+    x + attention.
+    """
 
     variants = [
         {"x = x": "return x", "self.norm1(x), mask))": "self.norm1(x), mask)) + self.ff(self.norm2(x))"},
@@ -231,26 +229,12 @@ class parallel(Misconception):
             ),
             "return self.norm2(x": "return self.norm2(after",
         },
-    ]
-
-
-class ff_first(Misconception):
-    """The feed-forward network comes first: attention first, then ff."""
-
-    edits = {
-        "dropout(self.attn(self.norm1(x), mask))": "ff(self.norm1(x))",
-        "ff(self.norm2(x))": "dropout(self.attn(self.norm2(x), mask))",
-        "dropout(self.attn(x, mask))": "ff(x)",
-        "norm2(x + self.ff(x))": "norm2(x + self.dropout(self.attn(x, mask)))",
-    }
-
-
-class multiplied(Misconception):
-    """What a part gives is multiplied with x, or averaged with it: it is added."""
-
-    variants = [
-        {"x +": ["x *", "2 * x +"]},
-        {ATTENTION: f"({ATTENTION}) / 2", "x + self.ff(self.norm2(x))": "(x + self.ff(self.norm2(x))) / 2"},
+        {
+            "dropout(self.attn(self.norm1(x), mask))": "ff(self.norm1(x))",
+            "ff(self.norm2(x))": "dropout(self.attn(self.norm2(x), mask))",
+            "dropout(self.attn(x, mask))": "ff(x)",
+            "norm2(x + self.ff(x))": "norm2(x + self.dropout(self.attn(x, mask)))",
+        },
     ]
 
 
@@ -296,28 +280,6 @@ class always_causal(shared_mistakes.always_causal):
     }
 
 
-class mask_sometimes(Misconception):
-    """The mask is used in one mode only (training or evaluation): what is blocked is blocked in both."""
-
-    edits = {", mask)": [", mask if self.training else None)", ", None if self.training else mask)"]}
-
-
-class mask_remembered(shared_mistakes.mask_remembered):
-    edits = {
-        "if": [
-            "mask = self.mask = self.mask if mask is None else mask\nif",
-            "mask = self.mask = mask if self.mask is None else self.mask\nif",
-        ],
-        "__init__()": "__init__()\nself.mask = None",
-    }
-
-
-class mask_of_first(Misconception):
-    """A mask (B, 1, T, T) is cut down to that of the first sequence: each has its own. Pass it on as it comes."""
-
-    edits = {", mask)": ", None if mask is None else mask.reshape(-1, *mask.shape[-2:])[0])"}
-
-
 class mask_as_padding(Misconception):
     """The mask goes to nn.MultiheadAttention as key_padding_mask, of shape (B, S): here it is attn_mask."""
 
@@ -335,14 +297,7 @@ class mask_four_dimensions(Misconception):
         {
             ", mask)": [
                 f", None if mask is None else {part})"
-                for part in (
-                    "mask[:, 0]",
-                    "mask[0, 0]",
-                    "mask.squeeze(1)",
-                    "mask.unsqueeze(0)",
-                    "mask[None, None]",
-                    "mask.expand(x.shape[1], x.shape[1])",
-                )
+                for part in ("mask[:, 0]", "mask[0, 0]", "mask.squeeze(1)", "mask.unsqueeze(0)", "mask[None, None]")
             ]
         },
         mask_as_padding.edited({"key_padding_mask": "attn_mask"}),
@@ -360,9 +315,13 @@ class mask_required(Minor, shared_mistakes.mask_required):
 
 
 class no_mask_parameter(Minor):
-    """forward does not take a mask, or calls it otherwise: forward(x, mask=None)."""
+    """forward takes no mask, or its parameters have other names: forward(x, mask=None)."""
 
-    variants = [{", mask=None)": ")", ", mask": ""}, {"mask=None)": "attn_mask=None)", ", mask": ", attn_mask"}]
+    variants = [
+        {", mask=None)": ")", ", mask": ""},
+        {"mask=None)": "attn_mask=None)", ", mask": ", attn_mask"},
+        {"(self, x, mask=None):": "(self, tokens, mask=None):\n    x = tokens"},
+    ]
 
 
 # How attention is called
@@ -389,15 +348,15 @@ class batch_first_forgotten(Minor):
 
 
 class pair_not_taken_apart(Minor):
-    """nn.MultiheadAttention returns a pair (output, weights): take the first, `output, _ = …`."""
+    """Attention, called attn(x, mask), returns one tensor. nn.MultiheadAttention, called attn(x, x, x,
+    attn_mask=mask), returns a pair (output, weights): take the first.
+    """
 
-    variants = [mask_as_padding.edited({"key_padding_mask=mask)[0]": "attn_mask=mask)"}), {", mask)": ", mask)[0]"}]
-
-
-class called_with_one(Minor):
-    """nn.MultiheadAttention is called attn(x, x, x, attn_mask=mask); Attention, attn(x, mask)."""
-
-    edits = {"Attention(embed_dim, num_heads)": "nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"}
+    variants = [
+        mask_as_padding.edited({"key_padding_mask=mask)[0]": "attn_mask=mask)"}),
+        {", mask)": ", mask)[0]"},
+        {"Attention(embed_dim, num_heads)": "nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"},
+    ]
 
 
 class values_not_normed(Misconception):
@@ -427,37 +386,6 @@ class values_not_normed(Misconception):
     ]
 
 
-class num_heads_ignored(Misconception):
-    """The number of heads is not num_heads (a fixed number, one, or the width of a head)."""
-
-    edits = {
-        "(embed_dim, num_heads)": [
-            "(embed_dim, 1)",
-            "(embed_dim, embed_dim // num_heads)",
-            "(embed_dim, 8)",
-            "(embed_dim, 2)",
-        ]
-    }
-
-
-class attention_not_replaceable(Misconception):
-    """The block calls a copy of attn: call what stands in `attn`, so that another can be put there."""
-
-    variants = [
-        {"self.attn(": "self.parts[0](", "(embed_dim, num_heads)": "(embed_dim, num_heads)\nself.parts = [self.attn]"},
-        {"self.attn(": "Attention.forward(self.attn,"},
-    ]
-
-
-class attention_twice(Minor):
-    """Attention is applied twice: once in a block."""
-
-    edits = {
-        "return x": "x = x + self.dropout(self.attn(self.norm1(x), mask))\nreturn x",
-        "return self": "x = self.norm1(x + self.dropout(self.attn(x, mask)))\nreturn self",
-    }
-
-
 # The parts
 
 
@@ -466,7 +394,7 @@ class other_names(Minor):
 
     variants = [
         {"attn": "attention", ".ff": ".feed_forward", "norm1": "ln1", "norm2": "ln2"},
-        {".ff": [".mlp", ".ffn", ".feed_forward"]},
+        {".ff": [".mlp", ".ffn"]},
         {"attn": "self_attn", ".ff": ".ffn"},
         {".norm": ".ln"},
         {"attn": ["attention", "mha"]},
@@ -488,9 +416,12 @@ class torchs_layer(Fundamental):
 
 
 class ff_dim_ignored(Misconception):
-    """The hidden width of ff is not ff_dim (4 · embed_dim is common, but here it is given)."""
+    """num_heads or ff_dim is not the one that is given, but a fixed number, the width of a head, or 4 · embed_dim."""
 
-    edits = {"embed_dim, ff_dim": ["embed_dim, 4 * embed_dim", "embed_dim, 2048"]}
+    variants = [
+        {"embed_dim, ff_dim": ["embed_dim, 4 * embed_dim", "embed_dim, 2048"]},
+        {"(embed_dim, num_heads)": ["(embed_dim, 1)", "(embed_dim, embed_dim // num_heads)", "(embed_dim, 8)"]},
+    ]
 
 
 class shapes_do_not_fit(Fundamental):
@@ -499,23 +430,25 @@ class shapes_do_not_fit(Fundamental):
     edits = {"embed_dim, ff_dim": "ff_dim, embed_dim"}
 
 
-class ff_is_one_layer(Misconception):
-    """ff is a single linear layer: it is a FeedForward, two layers with an activation between them."""
-
-    edits = {
-        "FeedForward(embed_dim, ff_dim, dropout)": ["nn.Linear(embed_dim, embed_dim)", "nn.Linear(embed_dim, ff_dim)"]
-    }
-
-
 class ff_without_activation(Misconception):
-    """ff has no activation between its layers, or not ReLU, which is FeedForward's default."""
+    """ff is a single linear layer, or has no activation between its layers, or another than ReLU: it is a FeedForward,
+    two layers with ReLU between them.
+    """
 
-    edits = {
-        "FeedForward(embed_dim, ff_dim, dropout": [
-            "nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)",
-            "FeedForward(embed_dim, ff_dim, dropout, F.gelu",
-        ]
-    }
+    variants = [
+        {
+            "FeedForward(embed_dim, ff_dim, dropout": [
+                "nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)",
+                "FeedForward(embed_dim, ff_dim, dropout, F.gelu",
+            ]
+        },
+        {
+            "FeedForward(embed_dim, ff_dim, dropout)": [
+                "nn.Linear(embed_dim, embed_dim)",
+                "nn.Linear(embed_dim, ff_dim)",
+            ]
+        },
+    ]
 
 
 class parts_made_in_forward(Misconception):
@@ -528,21 +461,6 @@ class parts_made_in_forward(Misconception):
 
 
 # The norms themselves
-
-
-class norm_eps(Minor):
-    """The norms have another eps than 1e-5."""
-
-    edits = {"(embed_dim)": ["(embed_dim, 0.1)", "(embed_dim, dropout)"]}
-
-
-class norm_over_tokens(Misconception):
-    """The norm is of the wrong kind or size: LayerNorm(embed_dim) normalises each token by itself."""
-
-    variants = [
-        {"self.norm1(x)": "F.layer_norm(x, x.shape[-2:])", "self.norm2(x)": "F.layer_norm(x, x.shape[-2:])"},
-        {"(embed_dim)": "(ff_dim)"},
-    ]
 
 
 # Dropout
@@ -568,7 +486,9 @@ class dropout_twice(Misconception):
 
 
 class dropout_on_stream(Misconception):
-    """Dropout acts on the residual stream: it acts on what a part gives, before it is added."""
+    """Dropout acts on the residual stream, or on what goes into attention: it acts on what a part gives, before it is
+    added.
+    """
 
     variants = [
         {"x + self.dropout(": "self.dropout(x +"},
@@ -586,16 +506,11 @@ class dropout_on_stream(Misconception):
             "x + self.ff(self.norm2(x))": "self.dropout(x + self.ff(self.norm2(x)))",
             "norm2(x + self.ff(x))": "dropout(self.norm2(x + self.ff(x)))",
         },
+        {
+            "dropout(self.attn(self.norm1(x), mask))": "attn(self.dropout(self.norm1(x)), mask)",
+            "dropout(self.attn(x, mask))": "attn(self.dropout(x), mask)",
+        },
     ]
-
-
-class dropout_of_input(Misconception):
-    """Dropout is applied to what goes into attention: it acts on what comes out of it."""
-
-    edits = {
-        "dropout(self.attn(self.norm1(x), mask))": "attn(self.dropout(self.norm1(x)), mask)",
-        "dropout(self.attn(x, mask))": "attn(self.dropout(x), mask)",
-    }
 
 
 class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
@@ -626,42 +541,6 @@ class arguments_reordered(Misconception):
     ]
 
 
-class mask_not_for_one(Misconception):
-    """The mask is not used for a single sequence, or not for many tokens: pass it on as it comes."""
-
-    edits = {"if": ["mask = mask if len(x) > 1 else None\nif", "mask = mask if x.shape[1] <= 256 else None\nif"]}
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {"if": ["assert x.shape[1] <= 512\nif", "assert len(x) <= 8\nif"]}
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {"if": "x = torch.as_strided(x, x.shape, x.stride(), 0)\nif"}
-
-
-class view_needed(Minor, shared_mistakes.view_needed):
-    edits = {"if": "x = x.view(-1).view(x.shape)\nif"}
-
-
-class other_signature(Minor):
-    """A parameter of forward has another name than in the signature: forward(x, mask=None)."""
-
-    edits = {"(self, x, mask=None):": "(self, tokens, mask=None):\n    x = tokens"}
-
-
-class frozen(Misconception):
-    """Parameters do not train (requires_grad=False)."""
-
-    edits = {"(dropout)": ["(dropout)\nself.requires_grad_(False)", "(dropout)\nself.attn.requires_grad_(False)"]}
-
-
-class weights_too(Minor):
-    """More than one thing is returned: forward gives one tensor of x's shape."""
-
-    edits = {"(self.norm2(x))": "(self.norm2(x)), None", "(x + self.ff(x))": "(x + self.ff(x)), None"}
-
-
 class both_orders(Minor):
     """After the pre-norm branch, the post-norm lines run as well (a `return` or an `else` is missing)."""
 
@@ -679,18 +558,6 @@ class not_a_module(Fundamental, shared_mistakes.not_a_module):
 
 class forward_misspelt(Fundamental, shared_mistakes.forward_misspelt):
     edits = {"forward": "foward"}
-
-
-class gradient_cut_off(common_mistakes.gradient_cut_off):
-    variants = [
-        {"return x": "return x.detach()", "norm2(x +": "norm2(x.detach() +"},
-        {", mask)": ", mask).detach()"},
-        {"norm2(x)": "norm2(x.detach())"},
-    ]
-
-
-class single_precision(common_mistakes.single_precision):
-    edits = {"if": "x = x.float()\nif"}
 
 
 class nothing_returned(common_mistakes.nothing_returned):
