@@ -7,7 +7,7 @@ def attention_parameters(embed_dim, bias=True):
 """
 
 from autograder.spec import common_mistakes
-from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
+from autograder.spec.catalogue import Minor, Misconception, RightAnswer
 
 # Right answers in other styles
 
@@ -45,15 +45,9 @@ class three_biases(Minor):
 
 
 class bias_as_matrix(Minor):
-    """A bias counts as much as a matrix: it is a vector, C numbers for a layer with C outputs."""
+    """A bias counts as much as a matrix, or as one number: it is a vector, C numbers for a layer with C outputs."""
 
-    edits = {"if": "* embed_dim if"}
-
-
-class one_number_per_bias(Minor):
-    """A bias counts as one number: a layer with C outputs has C biases."""
-
-    edits = {"embed_dim if": "1 if"}
+    variants = [{"if": "* embed_dim if"}, {"embed_dim if": "1 if"}]
 
 
 class bias_ignored(Misconception):
@@ -137,12 +131,6 @@ class whole_block(Misconception):
     }
 
 
-class bytes_(Misconception):
-    """The result is in bytes or in millions: the number of parameters is asked for."""
-
-    edits = {"(weights + biases)": ["4 * (weights + biases)", "(weights + biases) // 1_000_000"]}
-
-
 class float_(Minor):
     """The result is not an int (a division, a tensor): numbers of parameters are whole."""
 
@@ -157,14 +145,3 @@ class pair(Minor):
     """Weights and biases are returned apart: one number is asked for, their sum."""
 
     edits = {"(weights + biases)": "weights, 4 * biases"}
-
-
-class size_fixed(Fundamental):
-    """The result does not depend on embed_dim: it is the count of one particular size."""
-
-    edits = {
-        "(weights + biases)": [
-            "(512 * 512 + 512) if bias else 4 * 512 * 512",
-            "(768 * 768 + 768) if bias else 4 * 768 * 768",
-        ]
-    }

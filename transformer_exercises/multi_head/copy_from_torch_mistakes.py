@@ -66,7 +66,6 @@ class order_of_stack(Misconception):
                 "q_proj, mine.v_proj, mine.k_proj",
                 "v_proj, mine.k_proj, mine.q_proj",
                 "k_proj, mine.v_proj, mine.q_proj",
-                "v_proj, mine.q_proj, mine.k_proj",
             ]
         },
         {
@@ -117,7 +116,9 @@ class shapes_do_not_fit(Fundamental):
 
 
 class interleaved(Misconception):
-    """Every third row is taken for each projection: the rows of one projection stand together, C in a row."""
+    """The stack is cut into every third row, or by heads: in PyTorch all queries come first, C rows, then all keys,
+    then all values.
+    """
 
     variants = [
         {
@@ -125,31 +126,23 @@ class interleaved(Misconception):
             "theirs.in_proj_bias.chunk(3)": "[theirs.in_proj_bias[n::3] for n in range(3)]",
         },
         {"in_proj_weight.chunk(3)": "in_proj_weight.reshape(theirs.embed_dim, -1).chunk(3, dim=1)"},
+        {
+            "in_proj_weight.chunk(3)": (
+                "in_proj_weight.view(theirs.num_heads, 3, -1, theirs.embed_dim).transpose(0, 1).reshape(3, "
+                "theirs.embed_dim, -1)"
+            ),
+            "chunk(3)": "view(theirs.num_heads, 3, -1).transpose(0, 1).reshape(3, -1)",
+        },
     ]
 
 
-class by_heads(Misconception):
-    """The stack is cut by heads: in PyTorch all queries come first, then all keys, then all values."""
-
-    edits = {
-        "in_proj_weight.chunk(3)": (
-            "in_proj_weight.view(theirs.num_heads, 3, -1, theirs.embed_dim).transpose(0, 1).reshape(3, "
-            "theirs.embed_dim, -1)"
-        ),
-        "chunk(3)": "view(theirs.num_heads, 3, -1).transpose(0, 1).reshape(3, -1)",
-    }
-
-
 class biases_forgotten(Minor):
-    """The biases are not copied: they are zero in a fresh layer, so it shows only after training."""
-
-    variants = [{"layer.bias.copy_(bias)": ""}, {"layer.bias.copy_(bias)": "", COPY_BIAS: ""}, {COPY_BIAS: ""}]
-
-
-class biases_zeroed(Minor):
-    """The biases of mine are set to zero: theirs may have others, copy them."""
+    """The biases are not copied, or set to zero: theirs are zero in a fresh layer, so it shows only after training."""
 
     variants = [
+        {"layer.bias.copy_(bias)": ""},
+        {"layer.bias.copy_(bias)": "", COPY_BIAS: ""},
+        {COPY_BIAS: ""},
         {"copy_(bias)": "zero_()"},
         {"copy_(bias)": "zero_()", "copy_(theirs.out_proj.bias)": "zero_()"},
         {"copy_(theirs.out_proj.bias)": "zero_()"},
@@ -191,12 +184,7 @@ class first_third_for_all(Misconception):
 
     variants = [
         {"(3)": "(3)[:1] * 3"},
-        {
-            "in_proj_weight.chunk(3)": [
-                "in_proj_weight.chunk(3)[:1] * 3",
-                "in_proj_weight.chunk(3)[0:2] + theirs.in_proj_weight.chunk(3)[1:2]",
-            ]
-        },
+        {"in_proj_weight.chunk(3)": "in_proj_weight.chunk(3)[:1] * 3"},
         {"in_proj_bias.chunk(3)": "in_proj_bias.chunk(3)[:1] * 3"},
         {
             "in_proj_weight.chunk(3)": "in_proj_weight.chunk(3)[0:2] + theirs.in_proj_weight.chunk(3)[1:2]",
@@ -260,7 +248,9 @@ class not_a_parameter(Fundamental):
 
 
 class frozen(Misconception):
-    """The copied parameters no longer require gradients, so that mine cannot be trained."""
+    """The parameters of mine or theirs no longer require gradients: mine can still be trained, and theirs stays as it
+    is. `with torch.no_grad():` is enough to copy.
+    """
 
     variants = [
         {"with torch.no_grad()": "mine.requires_grad_(False)\nwith torch.no_grad()"},
@@ -268,14 +258,8 @@ class frozen(Misconception):
             "weight.copy_(weight)": "weight = nn.Parameter(weight.clone(), requires_grad=False)",
             "bias.copy_(bias)": "bias = nn.Parameter(bias.clone(), requires_grad=False)",
         },
-        {"weight.copy_(weight)": "weight = nn.Parameter(weight.clone(), requires_grad=False)"},
+        {"with": "theirs.requires_grad_(False)\nwith"},
     ]
-
-
-class theirs_frozen(Misconception):
-    """The parameters of theirs are set to requires_grad=False: theirs should stay as it is."""
-
-    edits = {"with": "theirs.requires_grad_(False)\nwith"}
 
 
 class copy_returned(Fundamental):
@@ -289,27 +273,6 @@ class copy_returned(Fundamental):
         """,
         COPY_BIAS: "mine.out_proj.bias.copy_(theirs.out_proj.bias)\nreturn mine",
     }
-
-
-class scaled(Minor):
-    """The numbers are scaled on the way (by √d_k, say): both modules divide the scores by themselves."""
-
-    edits = {
-        ".bias)": [
-            ".bias)\nmine.q_proj.weight.div_((theirs.embed_dim // theirs.num_heads) ** 0.5)",
-            """
-            .bias)
-            mine.q_proj.weight.div_(theirs.head_dim**0.5)
-            mine.q_proj.bias.div_(theirs.head_dim**0.5)
-            """,
-        ]
-    }
-
-
-class averaged(Minor):
-    """The numbers are added to those of mine: the old ones must be overwritten (`copy_`)."""
-
-    variants = [{"copy_(weight)": "add_(weight)"}, {"copy_(weight)": "add_(weight)", "copy_(bias)": "add_(bias)"}]
 
 
 class dtype_changed(Misconception):

@@ -97,28 +97,10 @@ class sizes_misread(Minor):
     variants = [{"H, T": "T, H"}, {"B, H": "H, B"}, no_transpose.edited({"H, T": "T, H"})]
 
 
-class one_head_only(Misconception):
-    """Only one of the heads is in the result: all of them stand side by side."""
-
-    edits = {".reshape(B, T, H * d_k)": ["[:, :, 0]", "[:, :, -1]"]}
-
-
-class heads_reversed(Minor):
-    """The heads are in reverse order: head 0 gives the first columns."""
-
-    edits = {"reshape": "flip(2).reshape"}
-
-
 class batch_merged(Misconception):
-    """The batch is merged with the tokens: (B, T, H · d_k) keeps them apart."""
+    """The batch is merged with the tokens, or only its first sequence is left: (B, T, H · d_k) keeps all apart."""
 
-    edits = {"B, T": "B * T"}
-
-
-class batch_lost(Misconception):
-    """The batch dimension is lost: each sequence is merged by itself, (B, T, H · d_k)."""
-
-    edits = {"(B, T, H * d_k)": "(B, T, H * d_k)[0]"}
+    variants = [{"B, T": "B * T"}, {"(B, T, H * d_k)": "(B, T, H * d_k)[0]"}]
 
 
 class squeezed(common_mistakes.squeezed):
@@ -128,46 +110,12 @@ class squeezed(common_mistakes.squeezed):
 class sizes_fixed(Fundamental):
     """A size is a fixed number: take all of them from x.shape."""
 
-    edits = {"H * d_k)": ["512)", "8 * d_k)", "64 * H)"]}
-
-
-class list_of_heads(Minor):
-    """The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for."""
-
-    edits = {"x.reshape(B, T, H * d_k)": ["list(x.unbind(2))", "x.unbind(2)"]}
+    edits = {"H * d_k)": ["512)", "8 * d_k)"]}
 
 
 class view_needed(Minor, shared_mistakes.view_needed):
-    variants = [
-        {"transpose": "view(B, H * T, d_k).view(B, H, T, d_k).transpose"},
-        {"x.transpose(1, 2": "torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)"},
-    ]
-
-
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {
-        "x.transpose(1, 2)": (
-            "torch.as_strided(x, (B, T, H, d_k), (x.stride(0), x.stride(2), x.stride(1), x.stride(3)), 0)"
-        )
-    }
-
-
-class size_limited(shared_mistakes.size_limited):
-    variants = [
-        {".shape": [".shape\nassert T <= 512", ".shape\nassert H * d_k <= 512"]},
-        {"B, H": ["x = x[:, :, :256]\nB, H", "x = x[:, :8]\nB, H"]},
-    ]
+    edits = {"transpose": "view(B, H * T, d_k).view(B, H, T, d_k).transpose"}
 
 
 class device_dropped(shared_mistakes.device_dropped):
     edits = {"x.reshape(B, T, H * d_k)": "torch.empty(B, T, H * d_k, dtype=x.dtype).copy_(x.reshape(B, T, H * d_k))"}
-
-
-class input_changed(common_mistakes.input_changed):
-    edits = {"return": "x *= H**-0.5\nreturn"}
-
-
-class scaled(Minor):
-    """The numbers are changed (divided by the number of heads, say): merging only rearranges them."""
-
-    edits = {"(B, T, H * d_k)": "(B, T, H * d_k) / H"}

@@ -8,7 +8,6 @@ def split_heads(x, num_heads):
     return x.transpose(1, 2)  # (B, H, T, d_k): the heads step forward, as a batch dimension
 """
 
-from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
@@ -59,17 +58,6 @@ class no_transpose(Misconception):
     ]
 
 
-class batch_mixed(Misconception):
-    """The heads are stacked in front of the batch and cut anew, so texts and heads are mixed."""
-
-    edits = {
-        "x.view(B, T, num_heads, C // num_heads)": (
-            "torch.stack(x.split(C // num_heads, -1)).reshape(B, num_heads, T, -1)"
-        ),
-        ".transpose(1, 2)": "",
-    }
-
-
 class tokens_first(Misconception):
     """The result is (B, T, H, d_k): the heads belong before the tokens, (B, H, T, d_k)."""
 
@@ -101,9 +89,19 @@ class other_dimensions_swapped(Misconception):
 
 
 class heads_before_batch(Misconception):
-    """The heads come before the batch: (B, H, T, d_k) is asked for."""
+    """The heads come before the batch, or are reshaped from there, which mixes texts and heads: stack them along
+    dimension 1, (B, H, T, d_k).
+    """
 
-    edits = {"transpose(1, 2)": "permute(2, 0, 1, 3)"}
+    variants = [
+        {"transpose(1, 2)": "permute(2, 0, 1, 3)"},
+        {
+            "x.view(B, T, num_heads, C // num_heads)": (
+                "torch.stack(x.split(C // num_heads, -1)).reshape(B, num_heads, T, -1)"
+            ),
+            ".transpose(1, 2)": "",
+        },
+    ]
 
 
 class batch_and_heads_in_one(Minor):
@@ -115,13 +113,7 @@ class batch_and_heads_in_one(Minor):
 class tokens_divided(Misconception):
     """The tokens are divided among the heads: every head sees every token, but only its own columns."""
 
-    edits = {
-        "view(B, T, num_heads, C // num_heads)": [
-            "repeat(1, num_heads, 1).view(B, num_heads, T, C)[..., : C // num_heads]",
-            "view(B, num_heads, T // num_heads, C)",
-        ],
-        ".transpose(1, 2)": "",
-    }
+    edits = {"view(B, T, num_heads, C // num_heads)": "view(B, num_heads, T // num_heads, C)", ".transpose(1, 2)": ""}
 
 
 class every_head_everything(Misconception):
@@ -136,16 +128,10 @@ class heads_overlap(Misconception):
     edits = {"view(B, T, num_heads, C // num_heads)": "unfold(2, C // num_heads, 1)[:, :, :num_heads]"}
 
 
-class heads_reversed(Minor):
-    """The heads are in reverse order: head 0 holds the first columns."""
-
-    edits = {"(1, 2)": "(1, 2).flip(1)"}
-
-
 class one_head_only(Misconception):
     """Only one head is returned: all of them are asked for, along dimension 1."""
 
-    edits = {"(1, 2)": ["(1, 2)[:, 0]", "(1, 2)[:, :1]", "(1, 2)[:, -1]"]}
+    edits = {"(1, 2)": ["(1, 2)[:, 0]", "(1, 2)[:, :1]"]}
 
 
 class list_of_heads(Minor):
@@ -155,7 +141,9 @@ class list_of_heads(Minor):
 
 
 class not_refused(Misconception):
-    """A width that num_heads does not divide gives no ValueError: check `C % num_heads` before cutting."""
+    """A width that num_heads does not divide gives no ValueError (columns are dropped, say, or another error comes):
+    check `C % num_heads` before cutting.
+    """
 
     variants = [
         {"!= 0": "< 0"},
@@ -167,33 +155,23 @@ class not_refused(Misconception):
                 return None
                 raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}")
                 """,
-                """
-                return x
-                raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}")
-                """,
             ]
         },
         "return torch.stack(x.chunk(num_heads, dim=-1), dim=1)",
+        {"!= 0": "< 0", ".view": "[..., : C // num_heads * num_heads].view"},
     ]
-
-
-class columns_dropped(Misconception):
-    """Columns that do not fill a head are dropped without a word: such a width is a ValueError."""
-
-    based_on = not_refused
-    edits = {".view": "[..., : C // num_heads * num_heads].view"}
 
 
 class refused_without_reason(Fundamental):
     """Sizes are refused that are right: every num_heads that divides C is allowed."""
 
-    edits = {"!= 0": ["== 0", "!= 0 or num_heads == 1", "!= 0 or num_heads == C", "!= 0 or C // num_heads % 2"]}
+    edits = {"!= 0": ["== 0", "!= 0 or num_heads == 1", "!= 0 or num_heads == C"]}
 
 
 class sizes_fixed(Fundamental):
     """The number of heads or their width is a fixed number: they are num_heads and C / num_heads."""
 
-    edits = {"num_heads, C // num_heads": ["8, C // 8", "C // 64, 64", "2, C // 2", "4, C // 4"]}
+    edits = {"num_heads, C // num_heads": ["8, C // 8", "C // 64, 64", "2, C // 2"]}
 
 
 class batch_lost(Misconception):
@@ -206,35 +184,8 @@ class view_needed(shared_mistakes.view_needed):
     edits = {"B, T, num_heads": "-1).view(B, T, num_heads"}
 
 
-class beginning_of_memory(shared_mistakes.beginning_of_memory):
-    edits = {
-        "x = x.view": """
-            strides = (*x.stride()[:2], C // num_heads * x.stride(2), x.stride(2))
-            x = torch.as_strided
-        """,
-        "(B, T, num_heads, C // num_heads)": "(x, (B, T, num_heads, C // num_heads), strides, 0)",
-    }
-
-
-class size_limited(shared_mistakes.size_limited):
-    variants = [
-        {"shape": ["shape\nassert T <= 512", "shape\nassert C <= 512", "shape\nassert num_heads <= 8"]},
-        {"B, T, C": "x = x[:, :256]\nB, T, C"},
-    ]
-
-
 class device_dropped(shared_mistakes.device_dropped):
     based_on = written_into_a_new_tensor
     edits = {
         "x.new_empty(B, num_heads, T, C // num_heads)": "torch.zeros(B, num_heads, T, C // num_heads, dtype=x.dtype)"
     }
-
-
-class input_changed(common_mistakes.input_changed):
-    edits = {"return": "x.div_((C // num_heads) ** 0.5)\nreturn"}
-
-
-class scaled(Minor):
-    """The numbers are changed (divided by √d_k, say): splitting only rearranges them."""
-
-    edits = {"(1, 2)": "(1, 2) / (C // num_heads) ** 0.5"}
