@@ -48,18 +48,6 @@ class and_(Misconception):
     edits = {"future |": "future &"}
 
 
-class exclusive_or(Minor):
-    """The two masks are joined with exclusive or: where both block, the key comes free again. Use `|`."""
-
-    edits = {"future |": "future ^"}
-
-
-class padded_queries_opened(Misconception):
-    """Rows of padded queries are opened: they are like any other, blocked keys stay blocked."""
-
-    edits = {EITHER: f"({EITHER}) & ~padding[:, None, :, None]"}
-
-
 class padding_on_queries(Misconception):
     """Padded queries are blocked: padding is about keys, padding[:, None, None, :]."""
 
@@ -72,12 +60,6 @@ class no_head_dimension(Minor):
     edits = {"None, :": ":"}
 
 
-class queries_without_heads(Misconception):
-    """The dimension for the heads is missing, and the padding is applied to rows: it is about keys."""
-
-    edits = {"None, None, :": ":, None"}
-
-
 class head_dimension_first(Minor):
     """The dimension of size 1 stands in the wrong place: (B, 1, T, T) is asked for."""
 
@@ -86,22 +68,8 @@ class head_dimension_first(Minor):
     }
 
 
-class inverted_without_heads(Misconception):
-    """True and False are swapped (True = blocked), and the dimension for the heads is missing."""
-
-    edits = {EITHER: "~(future | padding[:, None, :])"}
-
-
 class inverted_numbers(shared_mistakes.inverted_numbers):
     edits = {EITHER: [f"(~({EITHER})).float()", f"(~({EITHER})).int()"]}
-
-
-class batch_repeated(Misconception):
-    """The mask is repeated for the batch although it has the batch already: (B, 1, T, T) is asked for."""
-
-    edits = {
-        EITHER: [f"({EITHER}).repeat(len(lengths), 1, 1, 1)", f"({EITHER})[None].expand(len(lengths), -1, -1, -1, -1)"]
-    }
 
 
 class several_heads(Minor):
@@ -110,49 +78,14 @@ class several_heads(Minor):
     edits = {EITHER: [f"({EITHER}).expand(-1, 8, -1, -1)", f"({EITHER}).expand(-1, len(lengths), -1, -1)"]}
 
 
-class diagonal_reopened(Misconception):
-    """The diagonal is opened again: a padded key is blocked for every query, itself too."""
-
-    edits = {EITHER: f"({EITHER}) & ~torch.eye(max_len, dtype=torch.bool, device=lengths.device)"}
-
-
 class empty_rows_reopened(Misconception):
     """Rows that are fully blocked are opened again: the mask says what is blocked, nothing else."""
 
     edits = {"return": "mask =", ":]  #": ":]\nreturn mask & ~mask.all(dim=-1, keepdim=True)  #"}
 
 
-class shared_buffer(Misconception):
-    """One mask is written into again and again (`|=`), so one sequence's padding sticks to the next."""
-
-    edits = {
-        "return future | padding[:, None, None, :]": """
-            masks = []
-            for row in padding: future |= row; masks.append(future.clone())
-            return torch.stack(masks)[:, None]
-        """
-    }
-
-
 class python_or(Fundamental, shared_mistakes.python_or):
     edits = {"future |": "future or"}
-
-
-class last_sequence(Misconception):
-    """All sequences get the mask of the last one: it is overwritten in the loop."""
-
-    edits = {
-        EITHER: [
-            "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)",
-            "(future | padding[-1:, None, None, :])",
-        ]
-    }
-
-
-class any_padding(Misconception):
-    """What is padding in one sequence is blocked in all (do all write into one mask?): each has its own length."""
-
-    edits = {EITHER: "(future | padding.any(0)).expand(len(lengths), 1, max_len, max_len)"}
 
 
 class pair_returned(Misconception):
@@ -186,15 +119,9 @@ class inverted(Misconception):
 
 
 class one_inverted(Misconception):
-    """The causal mask is inverted before the two are joined: True = blocked in both."""
+    """One of the two masks is inverted before they are joined: True = blocked in both."""
 
-    edits = {"future |": "~future |"}
-
-
-class padding_inverted(Misconception):
-    """The padding mask is inverted before the two are joined: True = blocked in both."""
-
-    edits = {"future | padding": "future | ~padding"}
+    variants = [{"future |": "~future |"}, {"future | padding": "future | ~padding"}]
 
 
 class transposed(Misconception):
@@ -222,15 +149,11 @@ class one_step_ahead(Minor):
 
 
 class padding_off_by_one(Minor):
-    """The padding is off by one: the first padded key is left open."""
+    """The padding is off by one: the first padded key is left open, or the last real token is blocked."""
 
-    edits = {"padding_mask(lengths, max_len)": "padding_mask(lengths + 1, max_len)"}
-
-
-class padding_off_by_one_down(Minor):
-    """The padding is off by one: the last real token is blocked too."""
-
-    edits = {"padding_mask(lengths, max_len)": "padding_mask(lengths - 1, max_len)"}
+    edits = {
+        "padding_mask(lengths, max_len)": ["padding_mask(lengths + 1, max_len)", "padding_mask(lengths - 1, max_len)"]
+    }
 
 
 class longest(Minor):
@@ -240,9 +163,15 @@ class longest(Minor):
 
 
 class first_sequence(Misconception):
-    """All sequences get the mask of the first one."""
+    """All sequences get the mask of one, the first or the last (is it overwritten in the loop?): each has its own."""
 
-    edits = {EITHER: "(future | padding[:1, None, None, :]).expand(len(lengths), 1, max_len, max_len)"}
+    edits = {
+        EITHER: [
+            "(future | padding[:1, None, None, :]).expand(len(lengths), 1, max_len, max_len)",
+            "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)",
+            "(future | padding[-1:, None, None, :])",
+        ]
+    }
 
 
 class batch_paired_with_rows(Misconception):
@@ -288,22 +217,5 @@ class device_dropped(shared_mistakes.device_dropped):
     edits = {", device=lengths.device": ""}
 
 
-class first_key_always_open(Misconception):
-    """The first key is always left open, even in an empty sequence: the mask says what is blocked."""
-
-    edits = {
-        "return": "mask =",
-        ":]  #": """
-            :]
-            mask[..., 0] = False
-            return mask  #
-        """,
-    }
-
-
 class rounded(Fundamental, common_mistakes.rounded):
     pass
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {"future =": ["max_len = min(max_len, 16)\nfuture =", "max_len = min(max_len, 128)\nfuture ="]}

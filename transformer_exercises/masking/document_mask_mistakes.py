@@ -56,12 +56,6 @@ class and_(Misconception):
     edits = {"future |": "future &"}
 
 
-class exclusive_or(Minor):
-    """The two rules are joined with exclusive or: where both block, the key comes free again. Use `|`."""
-
-    edits = {"future |": "future ^"}
-
-
 class same_blocked(Misconception):
     """The token's own document is blocked and the others are open: it is the other way round."""
 
@@ -117,50 +111,24 @@ class sorted_first(Misconception):
     edits = {"same =": "document_ids = document_ids.sort(dim=-1).values\nsame ="}
 
 
-class earlier_documents_open(Misconception):
-    """Documents with a smaller id stay open: only keys with an *equal* id are (`==`, not `>=`)."""
-
-    edits = {"==": ">="}
-
-
 class later_documents_open(Misconception):
-    """Documents with a larger id stay open: only keys with an *equal* id are (`==`, not `<=`)."""
+    """Documents with a larger, or with a smaller, id stay open: only keys with an *equal* id are (`==`, not `<=` or
+    `>=`).
+    """
 
-    edits = {"==": "<="}
-
-
-class neighbours_open(Misconception):
-    """Documents whose ids are neighbours are taken for one: only *equal* ids are."""
-
-    edits = {
-        "document_ids[..., :, None] == document_ids[..., None, :]": (
-            "(document_ids[..., :, None] - document_ids[..., None, :]).abs() <= 1"
-        )
-    }
-
-
-class first_document_open(Misconception):
-    """The first document is open for all: only keys of the token's own document are."""
-
-    edits = {"~same": "(~same & (document_ids != document_ids[..., :1])[..., None, :])"}
+    edits = {"==": ["<=", ">="]}
 
 
 class zero_is_padding(Misconception):
-    """The id 0 is treated as padding: no id is special."""
+    """The id 0 or a negative id is treated as padding: no id is special."""
 
-    edits = {"~same": "~same | (document_ids == 0)[..., None, :]"}
-
-
-class minus_one_is_padding(Misconception):
-    """Negative ids are treated as padding: no id is special."""
-
-    edits = {"~same": ["~same | (document_ids < 0)[..., None, :]", "~same | (document_ids == -1)[..., None, :]"]}
-
-
-class product(Misconception):
-    """The ids are multiplied to compare them, which takes 0 for equal to anything: compare with `==`."""
-
-    edits = {"== document_ids[..., None, :]": "* document_ids[..., None, :] == document_ids[..., :, None] ** 2"}
+    edits = {
+        "~same": [
+            "~same | (document_ids == 0)[..., None, :]",
+            "~same | (document_ids < 0)[..., None, :]",
+            "~same | (document_ids == -1)[..., None, :]",
+        ]
+    }
 
 
 class one_hot(Misconception):
@@ -194,18 +162,6 @@ class first_sequence(Misconception):
         "same =": """
             document_ids = document_ids[:1].expand_as(document_ids) if document_ids.dim() > 1 else document_ids
             same =
-        """
-    }
-
-
-class all_rows_joined(Misconception):
-    """One mask is made for the whole batch: each row has its own documents."""
-
-    edits = {
-        "return future | ~same": """
-            mask = future | ~same
-            while mask.dim() > 2: mask = mask.any(0)
-            return mask
         """
     }
 
@@ -280,23 +236,9 @@ class device_dropped(shared_mistakes.device_dropped):
     edits = {", device=document_ids.device": ""}
 
 
-class nothing_blocked(Fundamental, shared_mistakes.nothing_blocked):
-    edits = {"future | ~same": "future & ~future | (same & False)"}
-
-
 class everything_blocked(Fundamental, shared_mistakes.everything_blocked):
     edits = {"~same": "~same | True"}
 
 
 class rounded(Fundamental, common_mistakes.rounded):
     pass
-
-
-class size_limited(shared_mistakes.size_limited):
-    edits = {
-        "same =": ["document_ids = document_ids[..., :32]\nsame =", "document_ids = document_ids[..., :128]\nsame ="]
-    }
-
-
-class view_needed(Minor, shared_mistakes.view_needed):
-    edits = {"same =": "document_ids = document_ids.view(-1).view(document_ids.shape)\nsame ="}

@@ -78,23 +78,6 @@ class uniform_rows(Misconception):
     ]
 
 
-class row_ones(Misconception):
-    """A fully blocked row gets ones instead of zeros."""
-
-    edits = {"(mask, 0.0)": "(mask, 0.0).masked_fill(empty, 1.0)"}
-
-
-class raises_for_empty_rows(Misconception):
-    """A fully blocked row raises an error. Such rows happen (an empty sequence) and must give zeros."""
-
-    edits = {
-        "scores = scores.masked_fill(empty": [
-            "if empty.any(): raise ValueError('empty')\nscores = scores.masked_fill(empty",
-            "assert not empty.any()\nscores = scores.masked_fill(empty",
-        ]
-    }
-
-
 class finite_fill(Misconception):
     """Blocked scores become a finite number such as −1e9: blocked rows get weights, lower allowed ones lose."""
 
@@ -135,13 +118,6 @@ class small_fill(Misconception):
         finite_fill.edited({"1e9": ["100.0", "10.0"]}),
         nan_rows.edited({'float("-inf")': ["scores.min() - 10", "scores.min() - 1"]}),
     ]
-
-
-class small_fill_zeroed(Misconception):
-    """Blocked scores become a small number (−10) and take a share that is zeroed: no row sums to 1."""
-
-    based_on = finite_fill_zeroed
-    edits = {"1e9": ["10.0", "5.0"]}
 
 
 class zero_after(Misconception):
@@ -243,24 +219,6 @@ class mask_transposed(Minor, shared_mistakes.mask_transposed):
     edits = {"T, S = scores.shape": "mask = mask.mT"}
 
 
-class mask_in_place(Misconception):
-    """The caller's mask is changed in place: the next call would get another mask."""
-
-    variants = [
-        some_dimensions_only.edited(
-            {"T, S = scores.shape": "blocked = mask.clone()\nmask[mask.all(dim=-1)] = False", "mask, 0": "blocked, 0"}
-        ),
-        {"weights.masked_fill(mask, 0.0)": "weights * mask.logical_not_()"},
-    ]
-
-
-class zero_as_blocked(Misconception):
-    """A score of exactly 0 is treated as blocked: only the mask says what is blocked."""
-
-    based_on = some_dimensions_only
-    edits = {"T, S = scores.shape": "mask = mask | (scores == 0)"}
-
-
 class pair_returned(Minor):
     """Two things are returned: only the weights are asked for."""
 
@@ -269,18 +227,6 @@ class pair_returned(Minor):
 
 class overwritten(shared_mistakes.overwritten):
     edits = {"weights.masked_fill": "weights.masked_fill_"}
-
-
-class sum_detached(Misconception):
-    """The denominator is detached: the values are right, but the gradient treats the sum as a constant."""
-
-    edits = {
-        "empty = mask.all(dim=-1, keepdim=True)": "safe = scores.masked_fill(mask, float('-inf'))",
-        'scores = scores.masked_fill(mask, float("-inf"))': "top = safe.amax(-1, keepdim=True).detach()",
-        "scores = scores.masked_fill(empty, 0.0)": "exps = (safe - top.masked_fill(top.isinf(), 0.0)).exp()",
-        "weights = torch.softmax(scores, dim=-1)": "total = exps.sum(-1, keepdim=True).detach()",
-        "weights.masked_fill(mask, 0.0)": "exps / total.masked_fill(total == 0, 1.0)",
-    }
 
 
 class renormalised_nan(Misconception):
@@ -307,15 +253,10 @@ class scores_zeroed_then_weights(Misconception):
 class inverted(Misconception):
     """The mask is read the wrong way round: True = blocked."""
 
-    based_on = some_dimensions_only
-    edits = {"T, S = scores.shape": "mask = ~mask"}
-
-
-class inverted_plain(Misconception):
-    """The mask is read the wrong way round (True = blocked), and fully blocked rows are not looked after."""
-
-    based_on = nan_rows
-    edits = {"mask,": "~mask,"}
+    variants = [
+        some_dimensions_only.edited({"T, S = scores.shape": "mask = ~mask"}),
+        nan_rows.edited({"mask,": "~mask,"}),
+    ]
 
 
 class mask_ignored(Fundamental):
@@ -399,15 +340,6 @@ class unstable(Misconception):
     ]
 
 
-class boolean_index(Misconception):
-    """The allowed scores are shared out all together: boolean indexing flattens the rows."""
-
-    code = """
-    weights = torch.zeros_like(scores); open_ = ~mask.expand_as(scores)
-    weights[open_] = torch.softmax(scores[open_], dim=0); return weights
-    """
-
-
 class mask_added(Misconception):
     """The boolean mask is added to the scores, which only adds 1 to the blocked ones."""
 
@@ -425,12 +357,6 @@ class infinity_times_mask(Fundamental):
     ]
 
 
-class log_softmax(Misconception):
-    """The result is the logarithm of the weights."""
-
-    edits = {".softmax": ".log_softmax"}
-
-
 class no_broadcast(Misconception):
     """The mask is indexed as if it had the scores' shape; it may be smaller: use masked_fill or torch.where."""
 
@@ -444,10 +370,6 @@ class dropout(Minor):
     """Chance plays a part (dropout or random numbers): only scores and mask may decide."""
 
     edits = {"weights.": "torch.dropout(weights, 0.1, True)."}
-
-
-class view_needed(Minor, shared_mistakes.view_needed):
-    edits = {"empty =": "scores = scores.view(-1, scores.shape[-1]).view(scores.shape)\nempty ="}
 
 
 class mask_unsqueezed(Misconception):

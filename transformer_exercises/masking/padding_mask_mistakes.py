@@ -83,23 +83,6 @@ class inverted_numbers(shared_mistakes.inverted_numbers):
     }
 
 
-class zero_refused(Minor):
-    """A length of 0 is refused or fails: all positions of an empty sequence are padding."""
-
-    edits = {
-        "positions =": [
-            "if (lengths <= 0).any(): raise ValueError('empty')\npositions =",
-            "assert (lengths > 0).all(); positions =",
-        ]
-    }
-
-
-class index_compared(Misconception):
-    """The number of the sequence in the batch is compared with the positions instead of its length."""
-
-    edits = {">= lengths": ">= torch.arange(len(lengths), device=lengths.device)"}
-
-
 class negative_slice(Minor):
     """`mask[b, -n:]` takes the whole row when n is 0: slice from the length on, `mask[b, length:]`."""
 
@@ -120,13 +103,6 @@ class last_position_only(Minor):
     edits = {"[lengths == max_len] = True": "[:, -1] = False"}
 
 
-class last_sequence_missed(Minor):
-    """The last sequence of the batch is left out of the loop."""
-
-    based_on = last_position_only
-    edits = {":, -": "-"}
-
-
 class square(Misconception):
     """The mask is square: (B, max_len) is asked for, one number for each position of each sequence."""
 
@@ -137,7 +113,7 @@ class square(Misconception):
 
 
 class size_limited(shared_mistakes.size_limited):
-    edits = {"(max_len": ["(min(max_len, 16)", "(min(max_len, 32)", "(min(max_len, 64)", "(min(max_len, 512)", "(16"]}
+    edits = {"(max_len": ["(min(max_len, 16)", "(min(max_len, 512)", "(16"]}
 
 
 class ids_expected(Misconception):
@@ -172,12 +148,6 @@ class no_broadcast_dimension(Misconception):
     """Lengths (B,) and positions (max_len,) are paired one with one: use `lengths[:, None]`."""
 
     edits = {"[:, None]": ""}
-
-
-class first_sequence(Misconception):
-    """Every row uses the length of the first sequence."""
-
-    edits = {"[:, None]": "[:1, None].expand(len(lengths), 1)"}
 
 
 class equal_only(Misconception):
@@ -229,12 +199,6 @@ class list_(Minor):
 
 class array_returned(common_mistakes.array_returned):
     edits = {"positions >= lengths[:, None]": "(positions >= lengths[:, None]).numpy()"}
-
-
-class zero_length(Minor):
-    """A sequence of length 0 is treated as if it had one token: all of its positions are padding."""
-
-    edits = {"[:, None]": "[:, None].clamp(min=1)"}
 
 
 class device_dropped(shared_mistakes.device_dropped):

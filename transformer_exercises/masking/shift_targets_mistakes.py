@@ -7,8 +7,6 @@ def shift_targets(ids):
 from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
-from .. import shared_mistakes
-
 # Right answers in other styles
 
 
@@ -29,18 +27,6 @@ class swapped(Minor):
     """The two results are the wrong way round: the inputs lack the last token, the targets the first."""
 
     edits = {":-1], ids[:, 1:": "1:], ids[:, :-1"}
-
-
-class swapped_list(Minor):
-    """The two results are the wrong way round, and in a list: return the tuple (inputs, targets)."""
-
-    edits = {"ids[:, :-1], ids[:, 1:]": "[ids[:, 1:], ids[:, :-1]]"}
-
-
-class mixed_dimensions(Misconception):
-    """One result is cut along the batch instead of time: ids[:, …], with a colon for the batch."""
-
-    edits = {"[:, :-1], ids[:, 1:]": ["[:-1], ids[:, 1:]", "[:, :-1], ids[1:]"]}
 
 
 class one_hot(Misconception):
@@ -74,9 +60,12 @@ class two_steps(Minor):
 
 
 class batch_shifted(Misconception):
-    """The slices cut the batch (first dimension) instead of time: ids[:, …], with a colon for the batch."""
+    """A slice cuts the batch (first dimension) instead of time: ids[:, …], with a colon for the batch."""
 
-    edits = {", :-1], ids[:, 1": "-1], ids[1"}
+    variants = [
+        {", :-1], ids[:, 1": "-1], ids[1"},
+        {"[:, :-1], ids[:, 1:]": ["[:-1], ids[:, 1:]", "[:, :-1], ids[1:]"]},
+    ]
 
 
 class rolled(Misconception):
@@ -101,18 +90,6 @@ class next_number(Fundamental):
     """The targets are the ids plus 1: the target is the next *token* of the sequence, which has any id."""
 
     edits = {"[:, :-1], ids[:, 1:]": [", ids + 1", "[:, :-1], ids[:, :-1] + 1"]}
-
-
-class found_by_value(Misconception):
-    """Each target is found by its token's value: a token that comes twice has two followers. Count positions."""
-
-    edits = {
-        "return": """
-            targets = [[row[row.index(token) + 1] for token in row[:-1]] for row in ids.tolist()]
-            return
-        """,
-        "ids[:, 1:]": "ids.new_tensor(targets).reshape(ids.shape[0], -1)",
-    }
 
 
 class inputs_two_short(Misconception):
@@ -140,15 +117,9 @@ class loop_ends_early(Minor):
 
 
 class uneven(Minor):
-    """The lengths differ: the inputs are not cut. Both should be (B, T-1)."""
+    """The lengths differ: the inputs or the targets are not cut. Both should be (B, T-1)."""
 
-    edits = {"[:, :-1]": ""}
-
-
-class targets_uncut(Minor):
-    """The lengths differ: the targets are not cut. Both should be (B, T-1)."""
-
-    edits = {"[:, 1:]": ""}
+    variants = [{"[:, :-1]": ""}, {"[:, 1:]": ""}]
 
 
 class padded(Misconception):
@@ -160,12 +131,6 @@ class padded(Misconception):
             ", torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], -100)], dim=1)",
         ]
     }
-
-
-class start_token(Misconception):
-    """A start token is put before the inputs: they are all but the last token of ids, nothing is added."""
-
-    edits = {"ids[:, :-1], ids[:, 1:]": "torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], dim=1), ids"}
 
 
 class last_target_only(Misconception):
@@ -218,12 +183,6 @@ class list_for_a_pair(Minor):
     }
 
 
-class small_integers(Minor):
-    """The ids are cast to a smaller integer type: keep torch.long, so that no id is too large."""
-
-    edits = {", ids[:, 1:]": ".int(), ids[:, 1:].int()"}
-
-
 class floats(Minor):
     """Ids are turned into floats: they are whole numbers and must stay so (torch.long)."""
 
@@ -270,7 +229,3 @@ class one_token_refused(Minor):
         },
         {"return": "assert ids.shape[1] > 1\nreturn"},
     ]
-
-
-class view_needed(Minor, shared_mistakes.view_needed):
-    edits = {"return": "ids = ids.view(-1).view(ids.shape)\nreturn"}

@@ -116,15 +116,11 @@ class blocks(Misconception):
 
 
 class first_tokens(Misconception):
-    """Every row sees the same few tokens, those at the beginning. A window slides: each token has its own."""
+    """Every row sees the same few tokens, those at the beginning or at the end. A window slides: each token has its
+    own.
+    """
 
-    edits = {"behind >=": "t >="}
-
-
-class last_tokens(Misconception):
-    """Every row sees the same few tokens, those at the end. A window slides: each token has its own."""
-
-    edits = {"behind >=": "t < T -"}
+    edits = {"behind >=": ["t >=", "t < T -"]}
 
 
 class first_rows_blocked(Misconception):
@@ -146,28 +142,10 @@ class wraps_round(Misconception):
     edits = {EITHER: "behind % T >= window"}
 
 
-class edge_only(Misconception):
-    """Only one diagonal of the past is blocked: everything from the edge of the window back is too far."""
-
-    edits = {">=": "=="}
-
-
-class dilated(Misconception):
-    """Only every window-th token is open: the window is made of neighbours."""
-
-    edits = {">= window": "% window != 0"}
-
-
 class window_ignored(Misconception):
     """The window's length is fixed: use the argument `window`."""
 
     edits = {">= window": [">= 2", ">= 3", ">= 4", ">= 5"]}
-
-
-class window_from_length(Misconception):
-    """The window's length is taken from T: use the argument `window`."""
-
-    edits = {">= window": [">= T // 2", ">= (T + 1) // 2"]}
 
 
 class arguments_swapped(Minor):
@@ -221,12 +199,6 @@ class loop_ends_early(Minor):
     }
 
 
-class first_token_open(Misconception):
-    """The first token is open for every row: here the window alone decides."""
-
-    edits = {"(behind >= window)": "(behind >= window) & (t > 0)"}
-
-
 class floats(Minor):
     """The mask is a float tensor of ones and zeros: a boolean tensor is asked for."""
 
@@ -250,12 +222,6 @@ class infinities(shared_mistakes.infinities):
     }
 
 
-class distances(Misconception):
-    """The distances are returned: say for each of them whether it is blocked."""
-
-    edits = {EITHER: "behind"}
-
-
 class leading_dimension(Minor, shared_mistakes.leading_dimension):
     edits = {EITHER: [f"({EITHER})[None]", f"({EITHER})[None, None]"]}
 
@@ -270,13 +236,9 @@ class python_or(Fundamental, shared_mistakes.python_or):
     edits = {"| (behind": "or (behind"}
 
 
-class everything_blocked(Fundamental, shared_mistakes.everything_blocked):
-    edits = {EITHER: "behind < T"}
-
-
 class rounded(Fundamental, common_mistakes.rounded):
     pass
 
 
 class size_limited(shared_mistakes.size_limited):
-    variants = [{"(T)": ["(min(T, 64))", "(min(T, 128))", "(min(T, 512))"]}, {">= window": ">= min(window, 64)"}]
+    variants = [{"(T)": ["(min(T, 64))", "(min(T, 512))"]}, {">= window": ">= min(window, 64)"}]
