@@ -67,23 +67,21 @@ class zeroed_at_the_end_only(Misconception):
 
 
 class step_before_backward(Misconception):
-    """The step comes before backward() has made the gradients: zero, forward, loss, backward, step."""
+    """The step comes before backward() has made this batch's gradients: zero, forward, loss, backward, step."""
 
-    edits = {"optimizer.step()": "", "loss.backward": "optimizer.step()\nloss.backward"}
-
-
-class step_and_zero_before_backward(Misconception):
-    """The gradients of this batch come too late: step() stands before backward()."""
-
-    based_on = gradients_pile_up
-    edits = {
-        "optimizer.step()": "",
-        "loss.backward": """
+    variants = [
+        {"optimizer.step()": "", "loss.backward": "optimizer.step()\nloss.backward"},
+        gradients_pile_up.edited(
+            {
+                "optimizer.step()": "",
+                "loss.backward": """
             optimizer.step()
             optimizer.zero_grad()
             loss.backward
         """,
-    }
+            }
+        ),
+    ]
 
 
 class no_step(Fundamental):
@@ -93,9 +91,12 @@ class no_step(Fundamental):
 
 
 class two_steps(Minor):
-    """The optimiser makes two steps: one call of recall_step is one update."""
+    """One call is one update: the optimiser makes two steps, or backward() runs twice and gradients count twice."""
 
-    edits = {"step()": "step()\noptimizer.step()"}
+    variants = [
+        {"step()": "step()\noptimizer.step()"},
+        {".backward()": ".backward(retain_graph=True)\nloss.backward()"},
+    ]
 
 
 class no_backward(Fundamental):
@@ -110,21 +111,24 @@ class detached(Fundamental):
     edits = {"logits.": "logits.detach()."}
 
 
-class backward_twice(Minor):
-    """The gradients are counted twice: backward() runs twice."""
-
-    edits = {".backward()": ".backward(retain_graph=True)\nloss.backward()"}
-
-
 class by_hand(Misconception):
-    """The parameters are changed by hand, or by an optimiser of its own: the step is optimizer.step()."""
+    """The step is not the optimiser's own (by hand, clipped, at another rate): `optimizer.step()` as it is set."""
 
-    edits = {
-        "optimizer.step": [
-            "torch.optim.SGD(model.parameters(), lr=0.3).step",
-            "torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step",
-        ]
-    }
+    variants = [
+        {
+            "optimizer.step": [
+                "torch.optim.SGD(model.parameters(), lr=0.3).step",
+                "torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step",
+            ]
+        },
+        {"optimizer.step": "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)\noptimizer.step"},
+        {
+            "optimizer.step": [
+                "for group in optimizer.param_groups: group['lr'] = 0.1\noptimizer.step",
+                "for group in optimizer.param_groups: group['lr'] = 1e-3\noptimizer.step",
+            ]
+        },
+    ]
 
 
 class uphill(Misconception):
@@ -152,27 +156,21 @@ class divided_by_pages(Misconception):
 
 
 class classes_in_dimension_one(Misconception):
-    """The questions are taken for the classes, dimension 1 in F.cross_entropy: flatten B and S."""
+    """Questions and classes are mixed: flatten B and S, and leave the classes in the last dimension."""
 
-    edits = {".flatten(0, 1), answers.flatten()": ", answers"}
-
-
-class scrambled(Misconception):
-    """Questions and classes are mixed by a reshape: flatten the first two dimensions and leave the last."""
-
-    edits = {"flatten(0, 1)": ["transpose(0, 1).flatten(0, 1)", "transpose(1, 2).reshape(-1, logits.shape[-1])"]}
+    variants = [
+        {".flatten(0, 1), answers.flatten()": ", answers"},
+        {"flatten(0, 1)": ["transpose(0, 1).flatten(0, 1)", "transpose(1, 2).reshape(-1, logits.shape[-1])"]},
+    ]
 
 
 class last_question_only(Misconception):
-    """Only one question of each page is learnt from: the loss is the mean over all of them."""
+    """Only one question of each page, or one page, is learnt from: the loss is the mean over all of them."""
 
-    edits = {".flatten(0, 1), answers.flatten()": ["[:, -1], answers[:, -1]", "[:, 0], answers[:, 0]"]}
-
-
-class first_page_only(Misconception):
-    """Only the first page of the batch is learnt from: the loss is the mean over all of them."""
-
-    edits = {".flatten(0, 1), answers.flatten()": "[0], answers[0]"}
+    variants = [
+        {".flatten(0, 1), answers.flatten()": ["[:, -1], answers[:, -1]", "[:, 0], answers[:, 0]"]},
+        {".flatten(0, 1), answers.flatten()": "[0], answers[0]"},
+    ]
 
 
 class softmax_twice(Misconception):
@@ -218,23 +216,6 @@ class pair_as_logits(Fundamental):
     edits = {", _": ""}
 
 
-class clipped(Misconception):
-    """The gradients are clipped: the update takes them as they are."""
-
-    edits = {"optimizer.step": "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)\noptimizer.step"}
-
-
-class own_rate(Misconception):
-    """The optimiser's learning rate is changed: leave it as it is set."""
-
-    edits = {
-        "optimizer.step": [
-            "for group in optimizer.param_groups: group['lr'] = 0.1\noptimizer.step",
-            "for group in optimizer.param_groups: group['lr'] = 1e-3\noptimizer.step",
-        ]
-    }
-
-
 class loss_after(Minor):
     """The loss from after the update is returned: the one from before it is asked for."""
 
@@ -246,27 +227,19 @@ class loss_after(Minor):
 
 
 class accuracy_returned(Misconception):
-    """The share of right answers is returned: the loss is asked for."""
+    """Something else is returned (accuracy, exp of the loss, the logits too): return the loss alone, a float."""
 
-    edits = {"loss.item": "(logits.argmax(-1) == answers).float().mean().item"}
+    variants = [
+        {"loss.item": "(logits.argmax(-1) == answers).float().mean().item"},
+        {"item": "exp().item"},
+        {"item()": "item(), logits"},
+    ]
 
 
 class tensor_returned(Minor):
     """The loss is returned as a tensor: a plain float is asked for, `loss.item()`."""
 
     edits = {"loss.item()": ["loss", "loss.detach()"]}
-
-
-class perplexity_returned(Misconception):
-    """The exponential of the loss is returned: the loss itself is asked for."""
-
-    edits = {"item": "exp().item"}
-
-
-class logits_returned(Misconception):
-    """The logits are returned too: the loss alone is asked for, a float."""
-
-    edits = {"item()": "item(), logits"}
 
 
 class eval_mode(Misconception):

@@ -62,9 +62,14 @@ class no_scale(Minor):
 
 
 class scale_d_k(Minor):
-    """The scores are divided by d_k instead of its root (or by the root twice)."""
+    """The scores are divided by another power or multiple of d_k (itself, its square, fourth root): use √d_k."""
 
-    edits = {"math.sqrt(d_k)": "d_k"}
+    variants = [
+        {"math.sqrt(d_k)": "d_k"},
+        {"math.sqrt(d_k)": "d_k**2"},
+        {"math.sqrt(d_k)": ["(d_k * 0.5)", "(2 * math.sqrt(d_k))", "math.sqrt(2 * d_k)"]},
+        {"math.sqrt(d_k)": "d_k ** 0.25"},
+    ]
 
 
 class scale_up(Minor):
@@ -80,15 +85,14 @@ class scale_d_v(Misconception):
 
 
 class scale_keys(Misconception):
-    """The scores are divided by √S, the number of keys: what makes dot products grow is the width d_k."""
+    """The scores are divided by the root of the number of keys or queries: what makes dot products grow is the width
+    d_k.
+    """
 
-    edits = {"Q.shape[-1]": "K.shape[-2]"}
-
-
-class scale_queries(Misconception):
-    """The scores are divided by √T, the number of queries: the width is Q.shape[-1], not Q.shape[-2]."""
-
-    edits = {"[-1]": "[-2]"}
+    variants = [
+        {"Q.shape[-1]": "K.shape[-2]"},
+        {"[-1]": "[-2]"},
+    ]
 
 
 class scale_fixed(Misconception):
@@ -98,46 +102,19 @@ class scale_fixed(Misconception):
 
 
 class scale_rounded(Minor):
-    """The root of d_k is rounded to a whole number, so it is right for 4, 9 and 64 only."""
+    """The root is rounded, or taken of nearly d_k (d_k − 1, an added ε): divide by √d_k itself."""
 
-    edits = {"math.sqrt(d_k)": ["int(math.sqrt(d_k))", "round(math.sqrt(d_k))", "math.ceil(math.sqrt(d_k))"]}
-
-
-class scale_almost(Minor):
-    """The scores are divided by the root of nearly d_k (d_k − 1, an added ε): it is √d_k itself."""
-
-    edits = {
-        "math.sqrt(d_k)": [
-            "math.sqrt(d_k - 1)",
-            "math.sqrt(d_k + 1)",
-            "(math.sqrt(d_k) + 1e-6)",
-            "(math.sqrt(d_k) + 1e-8)",
-        ]
-    }
-
-
-class scale_half(Minor):
-    """The scores are divided by d_k / 2 or 2√d_k instead of √d_k: write `d_k ** 0.5`."""
-
-    edits = {"math.sqrt(d_k)": ["(d_k * 0.5)", "(2 * math.sqrt(d_k))", "math.sqrt(2 * d_k)"]}
-
-
-class scale_squared(Minor):
-    """The scores are divided by the square of d_k instead of its root."""
-
-    edits = {"math.sqrt(d_k)": "d_k**2"}
-
-
-class scale_standard_deviation(Misconception):
-    """The scores are divided by their own standard deviation: √d_k does not depend on them."""
-
-    edits = {
-        ") / math.sqrt(d_k": [
-            ")\nscores = scores / (scores.var(dim=-1, keepdim=True, unbiased=False) + 1e-12).sqrt(",
-            ")\nscores = scores / scores.std(",
-            ")\nscores = scores / scores.std(dim=-1, keepdim=True",
-        ]
-    }
+    variants = [
+        {"math.sqrt(d_k)": ["int(math.sqrt(d_k))", "round(math.sqrt(d_k))", "math.ceil(math.sqrt(d_k))"]},
+        {
+            "math.sqrt(d_k)": [
+                "math.sqrt(d_k - 1)",
+                "math.sqrt(d_k + 1)",
+                "(math.sqrt(d_k) + 1e-6)",
+                "(math.sqrt(d_k) + 1e-8)",
+            ]
+        },
+    ]
 
 
 class vectors_normalised(Misconception):
@@ -152,43 +129,24 @@ class vectors_normalised(Misconception):
 
 
 class scale_first_dim(Minor):
-    """The width is read from shape[0], which is the batch or the number of queries: shape[-1]."""
+    """The width is read from shape[0] or shape[1], the batch or the number of queries: take shape[-1]."""
 
-    edits = {"[-1]": "[0]"}
-
-
-class scale_dim_one(Minor):
-    """The width is read from shape[1], which is d_k for a single matrix only: shape[-1]."""
-
-    edits = {"[-1]": "[1]"}
+    variants = [
+        {"[-1]": "[0]"},
+        {"[-1]": "[1]"},
+    ]
 
 
 class scale_after(Misconception):
-    """The weights are divided, after the softmax, so they no longer sum to 1: divide the scores."""
+    """The weights or the output are divided, after the softmax: divide the scores, so that weights sum to 1."""
 
-    edits = {
-        "(scores, dim=-1)": ["(scores, dim=-1) / math.sqrt(d_k)", "(scores, dim=-1) / math.sqrt(K.shape[-2])"],
-        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": "scores = Q @ K.transpose(-2, -1)",
-    }
-
-
-class scale_output(Misconception):
-    """The output is divided by √d_k instead of the scores."""
-
-    based_on = no_scale
-    edits = {"@ V": "@ V / math.sqrt(d_k)"}
-
-
-class scale_fourth_root(Minor):
-    """The scores are divided by the fourth root of d_k: half the power, or one of Q and K only."""
-
-    edits = {"math.sqrt(d_k)": "d_k ** 0.25"}
-
-
-class scale_log(Misconception):
-    """The scores are divided by log d_k instead of √d_k."""
-
-    edits = {"sqrt(d_k)": "log(d_k + 1e-12)"}
+    variants = [
+        {
+            "(scores, dim=-1)": ["(scores, dim=-1) / math.sqrt(d_k)", "(scores, dim=-1) / math.sqrt(K.shape[-2])"],
+            "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": "scores = Q @ K.transpose(-2, -1)",
+        },
+        no_scale.edited({"@ V": "@ V / math.sqrt(d_k)"}),
+    ]
 
 
 # The softmax
@@ -201,25 +159,17 @@ class softmax_queries(Misconception):
 
 
 class softmax_dim_one(Misconception):
-    """The softmax runs over dim=1, the keys of a single matrix, the queries of a batch: dim=-1."""
+    """The softmax runs over a dimension counted from the front, or guessed: each query shares over the keys, dim=-1."""
 
-    edits = {"=-": "="}
-
-
-class softmax_dim_zero(Misconception):
-    """The softmax runs over dim=0, the batch or the queries: each query shares over the keys, dim=-1."""
-
-    edits = {"=-1": "=0"}
+    variants = [
+        {"=-": "="},
+        {"=-1": "=0"},
+        {"torch.softmax(scores, dim=-1)": "F.softmax(scores)"},
+    ]
 
 
 class softmax_everywhere(shared_mistakes.softmax_everywhere):
     edits = {", dim=-1": [".flatten(-2), dim=-1).reshape(scores.shape", ".flatten(), dim=-1).reshape(scores.shape"]}
-
-
-class softmax_dim_guessed(Misconception):
-    """The softmax has no `dim`, so PyTorch guesses it from the number of dimensions: dim=-1."""
-
-    edits = {"torch.softmax(scores, dim=-1)": "F.softmax(scores)"}
 
 
 class softmax_twice(Misconception):
@@ -232,12 +182,6 @@ class one_only(Misconception):
     """Each query takes only the best key (argmax), and no gradient reaches Q and K: a softmax blends all."""
 
     edits = {"torch.softmax(scores, dim=-1)": "F.one_hot(scores.argmax(dim=-1), K.shape[-2]).to(Q.dtype)"}
-
-
-class clamped(Misconception):
-    """The scores are clamped, so that large ones become equal. A stable softmax needs no such limit."""
-
-    edits = {"if": ["scores = scores.clamp(-30, 30)\nif", "scores = scores.clamp(max=80)\nif"]}
 
 
 # The mask
@@ -284,27 +228,21 @@ class weights_before_mask(Misconception):
 
 
 class mask_multiplied(Misconception):
-    """Blocked scores become 0 (or 1e-9, a slip for −1e9): exp(0) = 1 is no small weight. Fill with −inf."""
+    """The scores are multiplied by the mask, or filled with 0 or 1e-9: exp(0) = 1 is not small. Fill with −inf."""
 
-    edits = {MASKED: ["scores * ~mask", "scores.masked_fill(mask, 1e-9)"]}
-
-
-class mask_kept_scores(Misconception):
-    """The scores are multiplied by the mask, so that allowed scores become 0 and blocked ones stay."""
-
-    edits = {MASKED: "scores * mask"}
+    variants = [
+        {MASKED: ["scores * ~mask", "scores.masked_fill(mask, 1e-9)"]},
+        {MASKED: "scores * mask"},
+    ]
 
 
 class mask_plus_infinity(Misconception):
-    """Blocked scores are filled with +inf (or NaN) instead of −inf, which makes the whole row NaN."""
+    """Blocked scores become +inf, or the mask times −inf, where 0 × −inf is NaN: use masked_fill with −inf."""
 
-    edits = {"-inf": "inf"}
-
-
-class mask_times_infinity(Misconception):
-    """The mask is multiplied by −inf: 0 × −inf is NaN, so allowed scores are lost: use masked_fill."""
-
-    edits = {MASKED: 'scores + mask * float("-inf")'}
+    variants = [
+        {"-inf": "inf"},
+        {MASKED: 'scores + mask * float("-inf")'},
+    ]
 
 
 class mask_after_renormalised(Misconception):
@@ -320,31 +258,10 @@ class mask_after_renormalised(Misconception):
     }
 
 
-class mask_below_minimum(Misconception):
-    """Blocked scores are filled with a little less than the smallest, so a blocked key keeps some weight."""
-
-    edits = {
-        MASKED: [
-            "torch.where(mask, scores.amin(dim=-1, keepdim=True) - 50, scores)",
-            "torch.where(mask, scores.min(), scores)",
-            "torch.where(mask, scores.min() - 1, scores)",
-        ]
-    }
-
-
 class mask_convention(Misconception):
     """The output comes from PyTorch's function, whose mask says True = *allowed*: it is the opposite."""
 
     edits = {"weights @ V": "F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)"}
-
-
-class mask_in_place(Misconception):
-    """The caller's mask is changed in place: the next layer would get another mask."""
-
-    variants = [
-        mask_inverted.edited({"scores = scores": "mask.logical_not_()\nscores = scores"}),
-        {'(mask, float("-inf"))': '(mask, float("-inf"))\nmask.zero_()'},
-    ]
 
 
 class mask_indexed(Misconception):
@@ -359,42 +276,37 @@ class mask_as_condition(Minor):
     edits = {"mask is not None": "mask"}
 
 
-class mask_unsqueezed(Misconception):
-    """The mask is given a further dimension (unsqueeze), so shapes no longer fit: it broadcasts by itself."""
-
-    edits = {
-        "mask,": [
-            "mask.unsqueeze(0),",
-            "mask.unsqueeze(0) if mask.dim() == 2 else mask,",
-            "mask.unsqueeze(1) if mask.dim() == 3 else mask,",
-            "mask.unsqueeze(1),",
-            "mask.unsqueeze(1) if mask.dim() == 3 and scores.dim() == 4 else mask,",
-        ]
-    }
-
-
 class mask_sometimes(Misconception):
-    """The mask is used for one number of dimensions only: let it broadcast, whatever its shape."""
+    """The mask is used, cut or unsqueezed for some shapes only: it broadcasts by itself, whatever its leading
+    dimensions.
+    """
 
-    edits = {
-        "not None": [
-            f"not None and {part}"
-            for part in (
-                "scores.dim() == 3",
-                "scores.dim() == 2",
-                "scores.dim() == 4",
-                "mask.dim() == 2",
-                "mask.dim() == 3",
-                "Q.shape == K.shape",
-            )
-        ]
-    }
-
-
-class mask_square_only(Misconception):
-    """The mask is cut or expanded with T in the place of S (or the other way round): it is (..., T, S)."""
-
-    edits = {"(mask": "(mask.expand(*Q.shape[:-2], Q.shape[-2], Q.shape[-2])"}
+    variants = [
+        {
+            "not None": [
+                f"not None and {part}"
+                for part in (
+                    "scores.dim() == 3",
+                    "scores.dim() == 2",
+                    "scores.dim() == 4",
+                    "mask.dim() == 2",
+                    "mask.dim() == 3",
+                    "Q.shape == K.shape",
+                )
+            ]
+        },
+        {"(mask": "(mask.expand(*Q.shape[:-2], Q.shape[-2], Q.shape[-2])"},
+        {"(mask": "(mask.reshape(-1, *mask.shape[-2:])[0]"},
+        {
+            "mask,": [
+                "mask.unsqueeze(0),",
+                "mask.unsqueeze(0) if mask.dim() == 2 else mask,",
+                "mask.unsqueeze(1) if mask.dim() == 3 else mask,",
+                "mask.unsqueeze(1),",
+                "mask.unsqueeze(1) if mask.dim() == 3 and scores.dim() == 4 else mask,",
+            ]
+        },
+    ]
 
 
 class mask_finite(shared_mistakes.mask_finite):
@@ -402,27 +314,18 @@ class mask_finite(shared_mistakes.mask_finite):
 
 
 class mask_too_small(Misconception):
-    """Blocked scores are filled with a small number (−10 or so): the key keeps a visible weight. Use −inf."""
+    """Blocked scores get a finite penalty (−10, −1e9 times the mask), which a large gap overcomes. Use −inf."""
 
-    edits = {'float("-inf")': ["-10.0", "-1.0", "-5.0"]}
+    variants = [
+        {'float("-inf")': ["-10.0", "-1.0", "-5.0"]},
+        {MASKED: ["scores - 1e9 * mask", "scores - 10 * mask"]},
+    ]
 
 
 class mask_added(Misconception):
     """The boolean mask is added to the scores, which adds 1 to blocked scores. Fill them with −inf."""
 
     edits = {MASKED: "scores + mask"}
-
-
-class mask_subtracted(Misconception):
-    """A multiple of the mask is subtracted: a finite penalty, which a large difference overcomes. Use −inf."""
-
-    edits = {MASKED: ["scores - 1e9 * mask", "scores - 10 * mask"]}
-
-
-class mask_two_dimensions(Misconception):
-    """One (T, S) matrix of the mask serves the whole batch: it may have leading dimensions."""
-
-    edits = {"(mask": "(mask.reshape(-1, *mask.shape[-2:])[0]"}
 
 
 class mask_transposed(shared_mistakes.mask_transposed):
@@ -439,44 +342,29 @@ class swapped_results(Minor):
 
 
 class output_only(Minor):
-    """Only the output is returned; the weights are asked for too."""
+    """Two tensors are asked for, `return output, weights`: not the output alone, the raw scores, three things, a list
+    or a dictionary.
+    """
 
-    edits = {", weights": ""}
-
-
-class lists_in_the_pair(Minor):
-    """The results are lists of tensors: stack them into tensors with torch.stack."""
-
-    edits = {
-        "weights @ V, weights": [
-            "list(weights @ V), list(weights)",
-            "(weights @ V, weights) if mask is None else (list(weights @ V), list(weights))",
-            "(weights @ V).tolist(), weights.tolist()",
-        ]
-    }
-
-
-class dictionary_returned(Minor):
-    """A dictionary or one joined tensor is returned; return the tuple (output, weights)."""
-
-    edits = {
-        "weights @ V, weights": [
-            "{'output': weights @ V, 'weights': weights}",
-            "torch.cat([weights @ V, weights], dim=-1)",
-        ]
-    }
-
-
-class three_returned(Minor):
-    """Three things are returned (the scores too?); return the pair (output, weights)."""
-
-    edits = {", weights": ", weights, scores"}
-
-
-class scores_returned(Minor):
-    """The raw scores are returned in place of the weights, which come after the softmax."""
-
-    edits = {", weights": ", scores"}
+    variants = [
+        {", weights": ""},
+        {", weights": ", weights, scores"},
+        {", weights": ", scores"},
+        {"weights @ V, weights": "[weights @ V, weights]"},
+        {
+            "weights @ V, weights": [
+                "list(weights @ V), list(weights)",
+                "(weights @ V, weights) if mask is None else (list(weights @ V), list(weights))",
+                "(weights @ V).tolist(), weights.tolist()",
+            ]
+        },
+        {
+            "weights @ V, weights": [
+                "{'output': weights @ V, 'weights': weights}",
+                "torch.cat([weights @ V, weights], dim=-1)",
+            ]
+        },
+    ]
 
 
 # Shapes
@@ -489,35 +377,28 @@ class matrix_only(Misconception):
 
 
 class one_batch_dimension_only(Misconception):
-    """Dimensions are counted from the front (`bmm`, `dim=2`), right for one batch dimension only."""
+    """Dimensions are counted from the front or listed, so only some numbers of them work: `transpose(-2, -1)`, dim=-1,
+    `@`.
+    """
 
     variants = [
         {"-2, -1": "1, 2"},
         {"=-1": "=2"},
         {"Q @ K.transpose(-2, -1)": "torch.bmm(Q, K.transpose(-2, -1))", "weights @ V": "torch.bmm(weights, V)"},
+        {"-2, -1": "2, 3"},
+        {"=-1": "=3"},
+        {
+            "d_k =": [
+                "if Q.dim() > 4: raise ValueError('dimensions')\nd_k =",
+                "if Q.dim() > 3: raise ValueError('dimensions')\nd_k =",
+                "if Q.dim() > 4: raise UnboundLocalError('K_transposed')\nd_k =",
+                "assert Q.dim() <= 4\nd_k =",
+                "B, T, d = Q.shape\nd_k =",
+                "B, H, T, d = Q.shape\nd_k =",
+                "T, d = Q.shape\nd_k =",
+            ]
+        },
     ]
-
-
-class heads_only(Misconception):
-    """Dimensions are counted from the front (`dim=3`), right for two leading ones only: count from the end."""
-
-    variants = [{"-2, -1": "2, 3"}, {"=-1": "=3"}]
-
-
-class dimensions_listed(Misconception):
-    """Only some numbers of dimensions are treated: `transpose(-2, -1)` and `@` take any."""
-
-    edits = {
-        "d_k =": [
-            "if Q.dim() > 4: raise ValueError('dimensions')\nd_k =",
-            "if Q.dim() > 3: raise ValueError('dimensions')\nd_k =",
-            "if Q.dim() > 4: raise UnboundLocalError('K_transposed')\nd_k =",
-            "assert Q.dim() <= 4\nd_k =",
-            "B, T, d = Q.shape\nd_k =",
-            "B, H, T, d = Q.shape\nd_k =",
-            "T, d = Q.shape\nd_k =",
-        ]
-    }
 
 
 class view_needed(shared_mistakes.view_needed):
@@ -546,13 +427,10 @@ class reshape_for_transpose(Misconception):
 class keys_as_queries(Misconception):
     """Queries and keys are swapped: the scores are K Qᵀ, so rows and columns change places."""
 
-    edits = {"Q @ K": "K @ Q"}
-
-
-class square_only(Misconception):
-    """Queries and keys are swapped and the result turned back: right by chance, where T = S."""
-
-    edits = {"Q @ K.transpose(-2, -1)": "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])"}
+    variants = [
+        {"Q @ K": "K @ Q"},
+        {"Q @ K.transpose(-2, -1)": "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])"},
+    ]
 
 
 # The formula
@@ -576,12 +454,6 @@ class uniform(Fundamental):
     edits = {SCORES: "0 * (Q @ K.transpose(-2, -1))"}
 
 
-class values_returned(Fundamental):
-    """V is returned unchanged as the output."""
-
-    edits = {"weights @ V": "V"}
-
-
 class no_softmax(Misconception):
     """The scaled scores are used as weights without a softmax."""
 
@@ -589,21 +461,13 @@ class no_softmax(Misconception):
 
 
 class exponentials_only(Misconception):
-    """The exponentials of the scores are not divided by their sum, so the rows do not sum to 1."""
+    """Each score went through exp, a sigmoid or log_softmax: in a softmax over the keys each row sums to 1."""
 
-    edits = {"softmax(scores, dim=-1)": "exp(scores)"}
-
-
-class log_softmax(Misconception):
-    """The weights are logarithms (log_softmax): they should be the softmax itself."""
-
-    edits = {"softmax": "log_softmax"}
-
-
-class sigmoid(Misconception):
-    """Each score went through a sigmoid on its own instead of a softmax over the keys."""
-
-    edits = {"softmax(scores, dim=-1)": "sigmoid(scores)"}
+    variants = [
+        {"softmax(scores, dim=-1)": "exp(scores)"},
+        {"softmax(scores, dim=-1)": "sigmoid(scores)"},
+        {"softmax": "log_softmax"},
+    ]
 
 
 class unstable(Misconception):
@@ -645,26 +509,30 @@ class epsilon(Misconception):
 
 
 class query_in_place(Misconception):
-    """Q is scaled in place (`Q /= …`), so the caller's queries are changed."""
+    """Q or the mask is changed in place (`Q /= …`, `logical_not_`): the caller and the next layer get others."""
 
-    edits = {
-        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": """
+    variants = [
+        {
+            "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)": """
             Q /= math.sqrt(d_k)
             scores = Q @ K.transpose(-2, -1)
         """
-    }
+        },
+        mask_inverted.edited({"scores = scores": "mask.logical_not_()\nscores = scores"}),
+        {'(mask, float("-inf"))': '(mask, float("-inf"))\nmask.zero_()'},
+    ]
 
 
 class detached_weights(Misconception):
-    """The weights are detached: no gradient reaches Q and K, so the model cannot learn where to look."""
+    """The weights, or one of Q, K and V, are cut off from the gradient (`.detach()`, `.data`): they cannot learn."""
 
-    variants = [{"(scores, dim=-1)": "(scores, dim=-1).detach()"}, {"weights @": "weights.detach() @"}]
-
-
-class input_detached(Misconception):
-    """One of Q, K and V is cut off from the gradient (`.detach()`, `.data`), so it cannot be trained."""
-
-    variants = [{"@ V": "@ V.detach()"}, {"Q @ K": ["Q @ K.detach()", "Q.detach() @ K"]}]
+    variants = [
+        {"(scores, dim=-1)": "(scores, dim=-1).detach()"},
+        {"weights @": "weights.detach() @"},
+        {"@ V": "@ V.detach()"},
+        {"Q @ K": ["Q @ K.detach()", "Q.detach() @ K"]},
+        {", weights": ", weights.detach()"},
+    ]
 
 
 class overwritten(shared_mistakes.overwritten):
@@ -674,30 +542,6 @@ class overwritten(shared_mistakes.overwritten):
             "(scores, dim=-1)\nweights *= 1.0",
         ]
     }
-
-
-class returned_weights_detached(Misconception):
-    """The weights that are returned are detached: nothing can be learned through them."""
-
-    edits = {", weights": ", weights.detach()"}
-
-
-class half_precision(Minor):
-    """The scores or weights go through half precision (float16), which keeps three digits."""
-
-    edits = {
-        ", dim=-1": [
-            ".half().float(), dim=-1).to(Q.dtype",
-            ".half(), dim=-1).to(Q.dtype",
-            ".bfloat16(), dim=-1).to(Q.dtype",
-        ]
-    }
-
-
-class single_precision_mask(Misconception):
-    """A tensor for the mask is made without the dtype of the scores: float64 fails or is lost."""
-
-    edits = {MASKED: '(scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()'}
 
 
 class device_dropped(shared_mistakes.device_dropped):
@@ -731,17 +575,6 @@ class causal_always(Misconception):
             """
         },
     ]
-
-
-class first_of_batch(Misconception):
-    """Only the first sequence of the batch is computed and used for all the others."""
-
-    edits = {
-        "return": [
-            "if weights.dim() > 2: weights = weights[:1].expand_as(weights)\nreturn",
-            "if weights.dim() > 2: return (weights @ V)[0], weights[0]\nreturn",
-        ]
-    }
 
 
 class output_like_queries(Misconception):
@@ -780,12 +613,6 @@ class transposed_output(Misconception):
     }
 
 
-class list_for_a_pair(Minor):
-    """A list is returned: return the tuple, `return output, weights`."""
-
-    edits = {"weights @ V, weights": "[weights @ V, weights]"}
-
-
 class single_precision(common_mistakes.single_precision):
     variants = [
         {"d_k =": "Q, K, V = Q.float(), K.float(), V.float()\nd_k ="},
@@ -822,12 +649,4 @@ class squeezed(common_mistakes.squeezed):
             "(weights @ V).squeeze(-2), weights.squeeze(-2)",
             "weights @ V, weights.squeeze()",
         ]
-    }
-
-
-class length_limited(Minor):
-    """The number of queries or keys is limited by a fixed maximum: any T and S are allowed."""
-
-    edits = {
-        "d_k =": ["K, V = K[..., :64, :], V[..., :64, :]\nd_k =", "K, V = K[..., :128, :], V[..., :128, :]\nd_k ="]
     }

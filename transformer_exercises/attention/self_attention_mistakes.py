@@ -116,17 +116,6 @@ class sizes_fixed(Fundamental):
     edits = {"(embed_dim, head_dim)": ["(32, 16)", "(64, 64)", "(512, 64)"]}
 
 
-class divisible_only(Misconception):
-    """Sizes are refused that are allowed: head_dim need not divide embed_dim (several heads, in notebook 07)."""
-
-    edits = {
-        "__init__()": [
-            "__init__()\nif embed_dim % head_dim != 0: raise ValueError('sizes')",
-            "__init__()\nassert embed_dim % head_dim == 0",
-        ]
-    }
-
-
 class several_heads(Fundamental):
     """nn.MultiheadAttention does the work: here q_proj, k_proj and v_proj are your own."""
 
@@ -149,23 +138,6 @@ class no_mask_parameter(Misconception):
 
 class mask_required(Minor, shared_mistakes.mask_required):
     variants = [{"=None": ""}, {"V, mask": "V, mask.bool()"}]
-
-
-class mask_sometimes(Misconception):
-    """The mask is used in one mode only (training or evaluation). What is blocked is blocked in both."""
-
-    edits = {"V, mask": ["V, mask if self.training else None", "V, None if self.training else mask"]}
-
-
-class mask_remembered(shared_mistakes.mask_remembered):
-    edits = {
-        "return": [
-            "self.mask = mask if self.mask is None else self.mask\nreturn",
-            "self.mask = self.mask if mask is None else mask\nreturn",
-        ],
-        "__init__()": "__init__()\nself.mask = None",
-        "V, mask": "V, self.mask",
-    }
 
 
 class mask_unsqueezed(Misconception):
@@ -204,22 +176,6 @@ class mask_finite(shared_mistakes.mask_finite):
     edits = {"(mask, 0.0)": ["(mask, -1e9)", "(mask, -10.0)"]}
 
 
-class length_limited(Minor):
-    """The number of tokens is limited by a fixed maximum: any T is allowed."""
-
-    edits = {
-        "Q =": [
-            "x = x[:, :8]\nQ =",
-            "x = x[:, :10]\nQ =",
-            "x = x[:, :16]\nQ =",
-            "x = x[:, :32]\nQ =",
-            "x = x[:, :64]\nQ =",
-            "x = x[:, :128]\nQ =",
-            "if x.shape[1] > 16: raise ValueError('too long')\nQ =",
-        ]
-    }
-
-
 class batch_second(Misconception):
     """Attention runs over the batch: x is (B, T, C) here, with the batch first."""
 
@@ -231,29 +187,6 @@ class batch_second(Misconception):
         },
         {"Q =": "x = x.transpose(0, 1)\nQ ="},
     ]
-
-
-class input_normalised(Misconception):
-    """The tokens are normalised or centred before they are projected: that comes in notebook 08."""
-
-    edits = {"Q =": "x = F.layer_norm(x, x.shape[-1:])\nQ ="}
-
-
-class parameters_changed(Misconception):
-    """Every call changes the parameters (`weight.data.div_`), so the next gives another result."""
-
-    based_on = mask_finite
-    edits = {
-        "Q = self": [
-            "self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\nQ = self",
-            """
-            for p in self.q_proj.parameters(): p.data.div_(math.sqrt(self.q_proj.out_features))
-            Q = self
-            """,
-        ],
-        "math.sqrt(Q.shape[-1])": "1.0",
-        "-1e9": "float('-inf')",
-    }
 
 
 class same_start(Misconception):
@@ -277,13 +210,6 @@ class same_start(Misconception):
     }
 
 
-class keys_reshaped(Misconception):
-    """`view` or `reshape` re-cuts the numbers of K into other rows: use `transpose(-2, -1)`."""
-
-    based_on = mask_finite
-    edits = {"K.transpose(-2, -1)": "K.reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])", "-1e9)": "float('-inf'))"}
-
-
 class scale_fixed(Misconception):
     """The scores are divided by a fixed number whatever head_dim is: use √head_dim."""
 
@@ -292,27 +218,21 @@ class scale_fixed(Misconception):
 
 
 class other_names(Minor):
-    """The layers have other names: weights are loaded into q_proj, k_proj and v_proj."""
+    """The layers have other names (query, W_q …): weights are loaded into q_proj, k_proj and v_proj."""
 
-    edits = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
-
-
-class short_names(Minor):
-    """The layers have other names (W_q …): weights are loaded into q_proj, k_proj and v_proj."""
-
-    edits = {"q_proj": "W_q", "k_proj": "W_k", "v_proj": "W_v"}
+    variants = [
+        {"q_proj": "query", "k_proj": "key", "v_proj": "value"},
+        {"q_proj": "W_q", "k_proj": "W_k", "v_proj": "W_v"},
+    ]
 
 
 class shared_projection(Misconception):
-    """One layer serves for queries, keys and values: three separate layers are needed."""
+    """One layer serves for two or all of queries, keys and values: three separate layers are needed."""
 
-    edits = {"k_proj = nn.Linear(embed_dim, head_dim)": "k_proj = self.q_proj", V_PROJ: "v_proj = self.q_proj"}
-
-
-class shared_query_key(Misconception):
-    """Queries and keys share one layer, so attention becomes symmetric: three layers are needed."""
-
-    edits = {"k_proj = nn.Linear(embed_dim, head_dim)": "k_proj = self.q_proj"}
+    variants = [
+        {"k_proj = nn.Linear(embed_dim, head_dim)": "k_proj = self.q_proj", V_PROJ: "v_proj = self.q_proj"},
+        {"k_proj = nn.Linear(embed_dim, head_dim)": "k_proj = self.q_proj"},
+    ]
 
 
 class fused(Misconception):
@@ -374,45 +294,31 @@ class layers_in_a_list(shared_mistakes.layers_in_a_list):
 
 
 class query_is_input(Misconception):
-    """The queries are the tokens themselves: x goes in unprojected where q_proj(x) belongs."""
+    """The tokens themselves serve as queries or values: q_proj(x) and v_proj(x) belong there."""
 
-    edits = {"Q, K": "x, K"}
-
-
-class value_is_input(Misconception):
-    """The values are the tokens themselves, so the output has the width of x: v_proj(x) belongs there."""
-
-    edits = {", V": ", x"}
+    variants = [
+        {"Q, K": "x, K"},
+        {", V": ", x"},
+    ]
 
 
 class key_value_swapped(Minor):
-    """Keys and values are swapped: k_proj makes what is compared, v_proj makes what is averaged."""
+    """Two of the three are swapped: q_proj makes what asks, k_proj what is compared, v_proj what is averaged."""
 
-    edits = {"K, V": "V, K"}
-
-
-class query_key_swapped(Minor):
-    """Queries and keys are swapped: row t of the weights belongs to the query of token t."""
-
-    edits = {"Q, K": "K, Q"}
-
-
-class query_value_swapped(Minor):
-    """Queries and values are swapped."""
-
-    edits = {"Q, K, V": "V, K, Q"}
+    variants = [
+        {"K, V": "V, K"},
+        {"Q, K": "K, Q"},
+        {"Q, K, V": "V, K, Q"},
+    ]
 
 
 class values_from_keys(Misconception):
-    """The keys are used as values too: v_proj plays no part."""
+    """The keys are used as values, or the queries as keys: each of the three projections plays its own part."""
 
-    edits = {", V": ", K"}
-
-
-class keys_from_queries(Misconception):
-    """The queries are used as keys too: k_proj plays no part, and attention becomes symmetric."""
-
-    edits = {", K": ", Q"}
+    variants = [
+        {", V": ", K"},
+        {", K": ", Q"},
+    ]
 
 
 class mask_dropped(Misconception):
@@ -451,10 +357,12 @@ class always_causal(shared_mistakes.always_causal):
 
 
 class scale_embed_dim(Misconception):
-    """The scores are divided by √embed_dim: the dot products run over head_dim numbers."""
+    """The scores are divided by √embed_dim or √T: the dot products run over head_dim numbers."""
 
-    based_on = scale_fixed
-    edits = {"8.0": "math.sqrt(x.shape[-1])"}
+    variants = [
+        scale_fixed.edited({"8.0": "math.sqrt(x.shape[-1])"}),
+        scale_fixed.edited({"8.0": "math.sqrt(x.shape[1])"}),
+    ]
 
 
 class no_scale(Minor):
@@ -471,25 +379,11 @@ class scale_head_dim(Minor):
     edits = {"8.0": "Q.shape[-1]"}
 
 
-class scale_tokens(Misconception):
-    """The scores are divided by the root of T, the number of tokens, instead of √head_dim."""
-
-    based_on = scale_fixed
-    edits = {"8.0": "math.sqrt(x.shape[1])"}
-
-
 class softmax_queries(Misconception):
     """The softmax runs over the queries: each column of the weights sums to 1 instead of each row."""
 
     based_on = mask_finite
     edits = {"-1e9)": "float('-inf'))", "dim=-1)": "dim=1)"}
-
-
-class softmax_batch(Misconception):
-    """The softmax runs over the batch (dim=0)."""
-
-    based_on = softmax_queries
-    edits = {"dim=1)": "dim=0)"}
 
 
 class mask_after(Misconception):
@@ -517,9 +411,12 @@ class no_softmax(Misconception):
 
 
 class output_only(Minor):
-    """Only the output is returned; (output, weights) is asked for."""
+    """Only the output, or a list, is returned: return the tuple (output, weights)."""
 
-    edits = {"(Q, K, V, mask)": "(Q, K, V, mask)[0]"}
+    variants = [
+        {"(Q, K, V, mask)": "(Q, K, V, mask)[0]"},
+        {"scaled_dot_product_attention(Q, K, V, mask)": "list(scaled_dot_product_attention(Q, K, V, mask))"},
+    ]
 
 
 class swapped_results(Minor):
@@ -529,21 +426,15 @@ class swapped_results(Minor):
 
 
 class weights_detached(Misconception):
-    """The weights or the projections are cut off from the gradient, so q_proj and k_proj could never learn."""
+    """The input, the projections or the weights are detached: q_proj and k_proj, or what comes before, could never
+    learn.
+    """
 
-    edits = {", K": ".detach(), K.detach()"}
-
-
-class returned_weights_detached(Misconception):
-    """The weights that are returned are detached: nothing can be learned through them."""
-
-    edits = {"return": "output, weights =", "mask)": "mask)\nreturn output, weights.detach()"}
-
-
-class input_detached(Misconception):
-    """The input is detached first, so no gradient flows back to the layers before this one."""
-
-    edits = {"Q =": "x = x.detach()\nQ ="}
+    variants = [
+        {", K": ".detach(), K.detach()"},
+        {"return": "output, weights =", "mask)": "mask)\nreturn output, weights.detach()"},
+        {"Q =": "x = x.detach()\nQ ="},
+    ]
 
 
 class residual(Misconception):
@@ -576,38 +467,20 @@ class dropout(Minor):
 
 
 class activation(Misconception):
-    """A non-linearity (ReLU, tanh …) follows the projections or the output: only the softmax bends here."""
+    """The tokens are normalised first, or a non-linearity (ReLU, tanh …) follows the projections: nothing of that is
+    asked.
+    """
 
     variants = [
         {"self.q_proj(x)": "torch.relu(self.q_proj(x))", "self.k_proj(x)": "torch.relu(self.k_proj(x))"},
         {"self.v_proj(x)": "torch.relu(self.v_proj(x))"},
         residual.edited({"output + x[..., :1]": ["torch.relu(output)", "torch.tanh(output)"]}),
+        {"Q =": "x = F.layer_norm(x, x.shape[-1:])\nQ ="},
     ]
 
 
 class frozen(Minor, shared_mistakes.frozen):
     edits = {V_PROJ: "v_proj = nn.Linear(embed_dim, head_dim)\nself.requires_grad_(False)"}
-
-
-class class_layers(Misconception):
-    """The layers are stored where all instances share them, so two modules overwrite each other's weights."""
-
-    edits = {
-        "def __init__": "made = {}\ndef __init__",
-        "self.q_proj = nn.Linear(embed_dim, head_dim)": """
-            if (embed_dim, head_dim) not in self.made:
-                self.made[embed_dim, head_dim] = [nn.Linear(embed_dim, head_dim) for _ in range(3)]
-            self.q_proj, self.k_proj, self.v_proj = self.made[embed_dim, head_dim]
-        """,
-        "self.k_proj = nn.Linear(embed_dim, head_dim)": "",
-        "self.v_proj = nn.Linear(embed_dim, head_dim)": "",
-    }
-
-
-class list_for_a_pair(Minor):
-    """A list is returned: return the tuple (output, weights)."""
-
-    edits = {"scaled_dot_product_attention(Q, K, V, mask)": "list(scaled_dot_product_attention(Q, K, V, mask))"}
 
 
 class single_precision(common_mistakes.single_precision):

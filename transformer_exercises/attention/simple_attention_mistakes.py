@@ -49,15 +49,12 @@ class softmax_over_queries(Misconception):
 
 
 class softmax_dim_zero(Misconception):
-    """The softmax runs over dim=0, the queries or the batch. Use dim=-1."""
+    """The softmax runs over dim=0 or dim=1, counted from the front: use dim=-1, whatever stands before."""
 
-    edits = {"=-1": "=0"}
-
-
-class softmax_dim_one(Misconception):
-    """The softmax runs over dim=1, which is right for one matrix only. Use dim=-1."""
-
-    edits = {"=-": "="}
+    variants = [
+        {"=-1": "=0"},
+        {"=-": "="},
+    ]
 
 
 class softmax_everywhere(shared_mistakes.softmax_everywhere):
@@ -65,15 +62,12 @@ class softmax_everywhere(shared_mistakes.softmax_everywhere):
 
 
 class scaled(Minor):
-    """The scores are divided by the root of C: scaling comes later, here softmax(x xᵀ) x is asked."""
+    """The scores are divided by √C or C: scaling comes later, here softmax(x xᵀ) x is asked."""
 
-    edits = {"(-2, -1)": "(-2, -1) / x.shape[-1] ** 0.5"}
-
-
-class scaled_by_width(Minor):
-    """The scores are divided by C: the unscaled softmax(x xᵀ) x is asked."""
-
-    edits = {"(-2, -1)": "(-2, -1) / x.shape[-1]"}
+    variants = [
+        {"(-2, -1)": "(-2, -1) / x.shape[-1] ** 0.5"},
+        {"(-2, -1)": "(-2, -1) / x.shape[-1]"},
+    ]
 
 
 class matrix_only(Misconception):
@@ -95,22 +89,20 @@ class batch_summed(Misconception):
 
 
 class batch_only(Misconception):
-    """Dimensions are counted from the front, which is right for one batch dimension: `transpose(-2, -1)`, dim=-1."""
+    """Dimensions are counted from the front or listed: x may have any number of leading ones. Count from the end."""
 
-    variants = [{"transpose(-2, -1)": ["permute(0, 2, 1)", "transpose(1, 2)"]}, {"=-1": "=2"}]
-
-
-class some_dimensions_only(Misconception):
-    """The number of dimensions is fixed in the code: x may have any number of leading ones."""
-
-    edits = {
-        "scores =": [
-            "T, C = x.shape\nscores =",
-            "B, T, C = x.shape\nscores =",
-            "if x.dim() == 2: x = x.unsqueeze(0)\nscores =",
-            "if x.dim() > 4: raise ValueError('dimensions')\nscores =",
-        ]
-    }
+    variants = [
+        {"transpose(-2, -1)": ["permute(0, 2, 1)", "transpose(1, 2)"]},
+        {"=-1": "=2"},
+        {
+            "scores =": [
+                "T, C = x.shape\nscores =",
+                "B, T, C = x.shape\nscores =",
+                "if x.dim() == 2: x = x.unsqueeze(0)\nscores =",
+                "if x.dim() > 4: raise ValueError('dimensions')\nscores =",
+            ]
+        },
+    ]
 
 
 class batch_flattened(Misconception):
@@ -130,15 +122,12 @@ class view_needed(shared_mistakes.view_needed):
 
 
 class last_token_only(Misconception):
-    """Only one token's result is returned: collect all rows of the loop and stack them."""
+    """One token's result, or the sum or mean of all, is returned: each token keeps its own row, (..., T, C)."""
 
-    edits = {"weights @ x": ["(weights @ x)[..., -1, :]", "(weights @ x)[..., 0, :]"]}
-
-
-class averaged_over_queries(Misconception):
-    """The results of all tokens are added up or averaged: each token keeps its own, (..., T, C)."""
-
-    edits = {"weights @ x": ["(weights @ x).sum(-2)", "(weights @ x).mean(-2)"]}
+    variants = [
+        {"weights @ x": ["(weights @ x)[..., -1, :]", "(weights @ x)[..., 0, :]"]},
+        {"weights @ x": ["(weights @ x).sum(-2)", "(weights @ x).mean(-2)"]},
+    ]
 
 
 class softmax_twice(Misconception):
@@ -154,11 +143,19 @@ class causal(Minor):
 
 
 class tokens_normalised(Misconception):
-    """The tokens are centred or normalised first: they are asked for as they are."""
+    """The tokens are centred, normalised or scaled to length 1 first: take dot products of x as it is."""
 
-    edits = {
-        "scores =": ["x = F.layer_norm(x, x.shape[-1:])\nscores =", "x = x - x.mean(dim=-1, keepdim=True)\nscores ="]
-    }
+    variants = [
+        {"scores =": ["x = F.layer_norm(x, x.shape[-1:])\nscores =", "x = x - x.mean(dim=-1, keepdim=True)\nscores ="]},
+        {"scores = x @ x": "u = x / x.norm(dim=-1, keepdim=True)\nscores = u @ u"},
+        {
+            "x @ x.transpose(-2, -1)": [
+                "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT",
+                "F.normalize(x, dim=-1) @ x.mT",
+                "x @ F.normalize(x, dim=-1).mT",
+            ]
+        },
+    ]
 
 
 class transposed_result(Minor):
@@ -174,15 +171,12 @@ class list_returned(Minor):
 
 
 class weights_returned(Minor):
-    """The weights are returned; the output is the weights times x."""
+    """The weights are returned, alone or too; only the output, the weights times x, is asked for."""
 
-    edits = {"weights @ x": "weights"}
-
-
-class both_returned(Minor):
-    """Two things are returned; only the output (..., T, C) is asked for."""
-
-    edits = {"weights @ x": "weights @ x, weights"}
+    variants = [
+        {"weights @ x": "weights"},
+        {"weights @ x": "weights @ x, weights"},
+    ]
 
 
 class features_attend(Misconception):
@@ -235,21 +229,6 @@ class no_self(Misconception):
     }
 
 
-class normalised_vectors(Misconception):
-    """Vectors are scaled to length 1 first (cosine similarity): plain dot products are asked for."""
-
-    variants = [
-        {"scores = x @ x": "u = x / x.norm(dim=-1, keepdim=True)\nscores = u @ u"},
-        {
-            "x @ x.transpose(-2, -1)": [
-                "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT",
-                "F.normalize(x, dim=-1) @ x.mT",
-                "x @ F.normalize(x, dim=-1).mT",
-            ]
-        },
-    ]
-
-
 class divided_by_sum(Misconception):
     """The scores are divided by their sum instead of a softmax: with negative ones that is no average."""
 
@@ -272,11 +251,3 @@ class uniform(Fundamental):
     """Every token gets the plain mean of all tokens: the similarities are not used."""
 
     edits = {"scores,": "scores * 0,"}
-
-
-class length_limited(Minor):
-    """The number of tokens is limited by a fixed maximum: any T is allowed."""
-
-    edits = {
-        "scores =": ["x = x[..., :32, :]\nscores =", "x = x[..., :64, :]\nscores =", "x = x[..., :128, :]\nscores ="]
-    }

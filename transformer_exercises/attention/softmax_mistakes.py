@@ -56,21 +56,19 @@ class shift_last_dim(Misconception):
 
 
 class shift_by_minimum(Misconception):
-    """The smallest score is subtracted instead of the largest, so the exponentials still overflow."""
+    """The minimum or mean is subtracted, or the maximum added, so exponentials still overflow: subtract the maximum."""
 
-    edits = {"amax": "amin"}
+    variants = [
+        {"amax": "amin"},
+        {"- scores": "+ scores"},
+        {"amax": ["mean", "masked_fill(scores.isinf(), 0).mean"]},
+    ]
 
 
 class shift_by_absolute(Misconception):
     """The largest *absolute* value is subtracted: a row of large negative scores underflows to 0/0."""
 
     edits = {"amax": "abs().amax"}
-
-
-class shift_added(Misconception):
-    """The maximum is added instead of subtracted, so the exponentials overflow even sooner."""
-
-    edits = {"- scores": "+ scores"}
 
 
 class shift_in_denominator_only(Misconception):
@@ -83,12 +81,6 @@ class divided_by_maximum(Misconception):
     """The scores are divided by their maximum instead of shifted: that changes the weights."""
 
     edits = {"- scores.amax": ["/ scores.amax", "/ scores.abs().amax", "/ scores.norm", "/ scores.std"]}
-
-
-class shift_by_mean(Misconception):
-    """The mean is subtracted instead of the maximum: large scores stay large and overflow."""
-
-    edits = {"amax": ["mean", "masked_fill(scores.isinf(), 0).mean"]}
 
 
 class temperature(Misconception):
@@ -220,12 +212,6 @@ class sign_changed(Minor):
     edits = {"shifted = scores -": "scores = -scores\nshifted = scores -"}
 
 
-class zero_as_blocked(Misconception):
-    """A score of exactly 0 is treated as blocked: only −inf is."""
-
-    edits = {"(shifted)": "(shifted).masked_fill(scores == 0, 0.0)"}
-
-
 class maximum_lost(Misconception):
     """A score that equals the maximum is treated as special (argmax or `==`): equal scores share."""
 
@@ -294,7 +280,7 @@ class single_precision_inside(common_mistakes.single_precision_inside):
 
 
 class two_dimensions_only(Misconception):
-    """This works for a matrix only: use `dim` with keepdim=True instead of fixed positions."""
+    """This works for a matrix, or slice by slice along the first dimension: use `dim` with keepdim=True."""
 
     variants = [
         """
@@ -302,13 +288,6 @@ class two_dimensions_only(Misconception):
         return e / e.sum(1)[:, None]
         """,
         {"shifted =": "T, S = scores.shape\nshifted ="},
-    ]
-
-
-class slices_normalised(Misconception):
-    """A loop over the first dimension normalises each slice as a whole, whatever `dim` says."""
-
-    variants = [
         """
         exps = [torch.exp(row - row.max()) for row in scores]
         return torch.stack([e / e.sum() for e in exps])
@@ -353,19 +332,14 @@ class finite_blocked(Misconception):
 
 
 class other_signature(Minor):
-    """An argument cannot be given by its name: keep the signature softmax(scores, dim=-1)."""
+    """An argument cannot be given by its name, or `dim` has no default: keep softmax(scores, dim=-1)."""
 
     variants = [
         {"scores": "x"},
         {"dim=-1)": "axis=-1)", "dim=dim": "dim=axis"},
         ignores_dim.edited({"scores, dim=-1": "scores"}),
+        {"=-1)": ")"},
     ]
-
-
-class dim_required(Minor):
-    """`dim` has no default: keep the signature softmax(scores, dim=-1)."""
-
-    edits = {"=-1)": ")"}
 
 
 class array_returned(common_mistakes.array_returned):
