@@ -104,22 +104,15 @@ class rotate_half_mixed(Misconception):
     ]
 
 
-class angles_cut(Misconception):
-    """The angles are cut to whole numbers (`//`): divide with `/`."""
-
-    edits = {"positions.to(x.dtype)[:, None] * rates": "(positions.to(x.dtype)[:, None] * rates).floor()"}
-
-
 class backwards(Minor):
-    """The pairs turn the other way, by −θ: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ)."""
+    """A sign is wrong: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ)."""
 
-    edits = {"- v * sin, u * sin + v * cos": "+ v * sin, v * cos - u * sin"}
-
-
-class sign(Minor):
-    """A sign is wrong, so that lengths change: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ)."""
-
-    variants = [{"- v": "+ v"}, {"+": "-"}, {"u * sin + v * cos": "v * cos - u * sin"}]
+    variants = [
+        {"- v * sin, u * sin + v * cos": "+ v * sin, v * cos - u * sin"},
+        {"- v": "+ v"},
+        {"+": "-"},
+        {"u * sin + v * cos": "v * cos - u * sin"},
+    ]
 
 
 class sine_and_cosine_swapped(Minor):
@@ -174,23 +167,20 @@ class positions_ignored(Misconception):
 
 
 class table_looked_up(Misconception):
-    """The angles are looked up in a table: `positions` may be negative, large or fractions, so compute them."""
+    """Positions are cut to whole numbers, or looked up in a table: they may be negative, large or fractions."""
 
-    edits = {
-        "positions.to(x.dtype)[:, None] * rates": [
-            "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
-            "(torch.arange(10000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
-            "(torch.arange(200000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
-            "(torch.arange(int(positions.max()) + 1, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
-            "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions.long()]",
-        ]
-    }
-
-
-class whole_positions(Misconception):
-    """Positions are cut to whole numbers (`.long()`): they may be fractions."""
-
-    edits = {".to": ".long().to"}
+    variants = [
+        {
+            "positions.to(x.dtype)[:, None] * rates": [
+                "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+                "(torch.arange(10000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+                "(torch.arange(200000, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+                "(torch.arange(int(positions.max()) + 1, dtype=x.dtype, device=x.device)[:, None] * rates)[positions]",
+                "(torch.arange(4096, dtype=x.dtype, device=x.device)[:, None] * rates)[positions.long()]",
+            ]
+        },
+        {".to": ".long().to"},
+    ]
 
 
 class first_position_only(Misconception):
@@ -217,7 +207,7 @@ class base_ignored(Misconception):
 
 
 class exponent(Misconception):
-    """The rates are others: pair i turns by 1 / base^(2i/d_k) for each step, from 1 downwards."""
+    """The rates are others: pair i turns by positions / base^(2i/d_k), from 1 downwards."""
 
     variants = [
         {
@@ -231,17 +221,12 @@ class exponent(Misconception):
         },
         {") / d_k": ") / max(d_k - 2, 1)"},
         rotated_neighbours.edited({"* 2 *": "*"}),
+        {
+            "base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)": (
+                "torch.ones(d_k // 2, dtype=x.dtype, device=x.device)"
+            )
+        },
     ]
-
-
-class one_rate(Misconception):
-    """All pairs turn at the same rate: pair i turns by positions / base^(2i/d_k)."""
-
-    edits = {
-        "base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)": (
-            "torch.ones(d_k // 2, dtype=x.dtype, device=x.device)"
-        )
-    }
 
 
 class rates_reversed(Minor):

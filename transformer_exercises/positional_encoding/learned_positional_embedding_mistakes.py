@@ -66,20 +66,17 @@ class x_only(Fundamental):
 
 
 class multiplied(Misconception):
-    """x is multiplied with the table, or the table subtracted: its rows are added."""
+    """The rows are multiplied, subtracted or put beside x: they are added, so that the shape stays (B, T, C)."""
 
-    edits = {"+": ["*", "-"]}
-
-
-class concatenated(Misconception):
-    """The positions are put beside x (or before it): they are added, so that the shape stays (B, T, C)."""
-
-    edits = {
-        "x + self.table[:T]": [
-            "torch.cat([x, self.table[:T].expand_as(x)], dim=-1)",
-            "torch.cat([self.table[:T].expand_as(x), x], dim=1)",
-        ]
-    }
+    variants = [
+        {"+": ["*", "-"]},
+        {
+            "x + self.table[:T]": [
+                "torch.cat([x, self.table[:T].expand_as(x)], dim=-1)",
+                "torch.cat([self.table[:T].expand_as(x), x], dim=1)",
+            ]
+        },
+    ]
 
 
 class bad_input_accepted(Minor):
@@ -135,21 +132,18 @@ class length_first(Misconception):
 
 
 class one_row(Misconception):
-    """All positions get the same row: position t gets row t."""
+    """All positions get the same row, or the last rows, or the rows in reverse: position t gets row t."""
 
-    edits = {"[:T]": ["[0]", "[T - 1]", "[:T].mean(dim=0)", "[:T].sum(dim=0)"]}
+    variants = [
+        {"[:T]": ["[0]", "[T - 1]", "[:T].mean(dim=0)", "[:T].sum(dim=0)"]},
+        {"[:T]": ["[-T:]", "[:T].flip(0)", ".flip(0)[:T]"]},
+    ]
 
 
 class rows_shifted(Minor):
     """The rows are off by one: position 0 gets row 0."""
 
     variants = [{"[:T]": [".roll(-1, 0)[:T]", ".roll(1, 0)[:T]"]}, embedding_layer.edited({"(T,": "(1, T + 1,"})]
-
-
-class last_rows(Misconception):
-    """The last rows of the table are used, or the rows in reverse: position t gets row t."""
-
-    edits = {"[:T]": ["[-T:]", "[:T].flip(0)", ".flip(0)[:T]"]}
 
 
 class columns(Misconception):
@@ -202,7 +196,7 @@ class two_results(Minor):
 
 
 class not_a_parameter(Misconception):
-    """The table is a plain tensor or a buffer, so no optimizer trains it: wrap it in nn.Parameter."""
+    """The table is a plain tensor, a buffer or sinusoids, so no optimizer trains it: wrap it in nn.Parameter."""
 
     variants = [
         {"table = nn.Parameter(0": "register_buffer('table', 0"},
@@ -212,40 +206,33 @@ class not_a_parameter(Misconception):
                 "0.02 * torch.randn(max_len, embed_dim).requires_grad_()",
             ]
         },
+        {
+            "table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))": (
+                "register_buffer('table', sinusoidal_encoding(max_len, 2 * embed_dim)[:, :embed_dim])"
+            )
+        },
     ]
 
 
 class no_table(Fundamental):
-    """The module keeps no table, and what forward makes is never trained: make one in `__init__`."""
+    """The rows are made anew in each call and never trained: make one table in `__init__`."""
 
-    based_on = embedding_layer
-    edits = {
-        "max_len = max_len": "max_len, self.embed_dim = max_len, embed_dim",
-        "self.embedding = nn.Embedding(max_len, embed_dim)": "",
-        "self.embedding(torch.arange(T, device=x.device))": (
-            "sinusoidal_encoding(T, 2 * self.embed_dim)[:, : self.embed_dim].to(x)"
+    variants = [
+        embedding_layer.edited(
+            {
+                "max_len = max_len": "max_len, self.embed_dim = max_len, embed_dim",
+                "self.embedding = nn.Embedding(max_len, embed_dim)": "",
+                "self.embedding(torch.arange(T, device=x.device))": (
+                    "sinusoidal_encoding(T, 2 * self.embed_dim)[:, : self.embed_dim].to(x)"
+                ),
+            }
         ),
-    }
-
-
-class sinusoids(Misconception):
-    """The table is filled with sinusoids and never trained: here it is learned, a parameter."""
-
-    edits = {
-        "table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))": (
-            "register_buffer('table', sinusoidal_encoding(max_len, 2 * embed_dim)[:, :embed_dim])"
-        )
-    }
+        {"+ self.table": "+ 0.02 * torch.randn_like(self.table)"},
+    ]
 
 
 class frozen(Minor, shared_mistakes.frozen):
     edits = {"(max_len, embed_dim)": "(max_len, embed_dim), requires_grad=False"}
-
-
-class new_table_each_call(Fundamental):
-    """The rows added are drawn anew in each call: add those of the table made in `__init__`."""
-
-    edits = {"+ self.table": "+ 0.02 * torch.randn_like(self.table)"}
 
 
 class dropout(Minor):
@@ -291,12 +278,6 @@ class scaled(Minor):
     ]
 
 
-class rows_for_sequences(Misconception):
-    """The rows are given to the sequences of the batch: it is positions that get them, 0 … T-1 in each."""
-
-    edits = {"[:T]": "[torch.arange(x.shape[0], device=x.device) % max_len][:, None]"}
-
-
 class changed_in_place(Misconception):
     """The caller's x is changed (`x += …`): make a new tensor, `x + …`."""
 
@@ -329,25 +310,6 @@ class device_dropped(shared_mistakes.device_dropped):
 
 class not_a_module(Fundamental, shared_mistakes.not_a_module):
     edits = {"(nn.Module)": "", "super().__init__()": ""}
-
-
-class length_limited(Minor):
-    """The number of tokens is limited by a fixed maximum: any T up to max_len is allowed."""
-
-    edits = {"self.table.shape[0]": ["min(self.table.shape[0], 512)", "min(self.table.shape[0], 1024)"]}
-
-
-class first_length_kept(Misconception):
-    """The positions of the first call are kept, so that another length fails: make them from x.shape[1]."""
-
-    based_on = embedding_layer
-    edits = {
-        "[1]": """
-            [1]
-            if not hasattr(self, 'positions'): self.positions = torch.arange(T).to(x.device)
-        """,
-        "torch.arange(T, device=x.device)": "self.positions",
-    }
 
 
 class view_needed(Minor, shared_mistakes.view_needed):

@@ -61,18 +61,13 @@ class sine_and_cosine_swapped(Minor):
 
 
 class halves(Misconception):
-    """All the sines stand on the left and all the cosines on the right (or the reverse): here they alternate."""
+    """Sines and cosines stand in two halves, or scrambled: they alternate, stacked on a new last dimension."""
 
     variants = [
         {"0::2]": ": d_model // 2]", "1::2]": "d_model // 2 :]"},
         {"0::2]": "d_model // 2 :]", "1::2]": ": d_model // 2]"},
+        {"return table": "return torch.stack([angles.sin(), angles.cos()]).reshape(max_len, d_model)"},
     ]
-
-
-class reshaped(Misconception):
-    """Sines and cosines are stacked in the wrong dimension, which scrambles the rows: stack on a new last one."""
-
-    edits = {"return table": "return torch.stack([angles.sin(), angles.cos()]).reshape(max_len, d_model)"}
 
 
 class exponent_of_cosine(Misconception):
@@ -82,15 +77,13 @@ class exponent_of_cosine(Misconception):
 
 
 class exponent_halved(Misconception):
-    """The exponent is i/d_model where it should be 2i/d_model: i counts pairs, from 0 to d_model/2 − 1."""
+    """The exponent is halved, doubled or not divided: it is 2i/d_model, and torch.arange(0, d_model, 2) holds 2i."""
 
-    edits = {"0, d_model,": "d_model //"}
-
-
-class exponent_doubled(Misconception):
-    """The 2 of the exponent is there twice: torch.arange(0, d_model, 2) holds the numbers 2i already."""
-
-    edits = {"-torch": "-2 * torch"}
+    variants = [
+        {"0, d_model,": "d_model //"},
+        {"-torch": "-2 * torch"},
+        {") / d_model": ").float()"},
+    ]
 
 
 class exponent_off_by_one(Minor):
@@ -111,12 +104,6 @@ class multiplied(Misconception):
             ]
         },
     ]
-
-
-class exponent_without_d_model(Misconception):
-    """The exponent is not divided by d_model: 2i/d_model runs from 0 to just below 1."""
-
-    edits = {") / d_model": ").float()"}
 
 
 class other_range(Misconception):
@@ -161,15 +148,11 @@ class from_one(Minor):
 
 
 class only_sines(Misconception):
-    """Only sines (or only cosines) fill the table: sines stand in the even columns, cosines in the odd ones."""
-
-    variants = [{".cos": ".sin"}, {".sin": ".cos"}]
-
-
-class cosines_missing(Misconception):
-    """Half of the columns are never filled: sines go into the even ones and cosines into the odd ones."""
+    """Half of the columns are wrong or never filled: sines in the even columns, cosines in the odd ones."""
 
     variants = [
+        {".cos": ".sin"},
+        {".sin": ".cos"},
         {"empty": "zeros", "table[:, 1::2] = angles.cos()": ""},
         {"empty": "zeros", "table[:, 0::2] = angles.sin()": ""},
     ]
@@ -192,15 +175,12 @@ class degrees(Minor, shared_mistakes.degrees):
 
 
 class transposed(Minor):
-    """The table is transposed: one row for each position, (max_len, d_model)."""
+    """The table is transposed, or has a dimension too many: one row for each position, (max_len, d_model)."""
 
-    edits = {"return table": "return table.T"}
-
-
-class batch_dimension(Minor):
-    """The table has a dimension too many: (max_len, d_model) is asked for."""
-
-    edits = {"return table": ["return table[None]", "return table[:, None]"]}
+    variants = [
+        {"return table": "return table.T"},
+        {"return table": ["return table[None]", "return table[:, None]"]},
+    ]
 
 
 class one_row_too_many(Minor):
@@ -282,12 +262,3 @@ class returned_too_early(Misconception):
     """`return` stands inside a loop, so that only one row or pair is filled."""
 
     edits = {"return": ["table[1:] = 0\nreturn", "table[:, 2:] = 0\nreturn"]}
-
-
-class length_limited(Minor):
-    """The table has a fixed maximum of rows: max_len rows are asked for, however many."""
-
-    variants = [
-        {"(max_len)": "(1000)[:max_len]"},
-        {"(max_len)": "(5000)[:max_len]", "empty(max_len": "empty(len(positions)"},
-    ]

@@ -72,9 +72,12 @@ class ignoring_case(Misconception):
 
 
 class lowercased(Misconception):
-    """The text is turned into small letters, so capitals have no id: keep every character as it is."""
+    """The text is turned into small letters, or normalised: keep every character as it is."""
 
-    edits = {"set(text)": "set(text.lower())"}
+    variants = [
+        {"set(text)": "set(text.lower())"},
+        {"set(text)": ["set(unicodedata.normalize('NFC', text))", "set(unicodedata.normalize('NFD', text))"]},
+    ]
 
 
 class duplicates_kept(Misconception):
@@ -89,12 +92,6 @@ class duplicates_kept(Misconception):
             }
         ),
     ]
-
-
-class not_unique_not_sorted(Misconception):
-    """Each position of the text gets an id: number each different character once, in sorted order."""
-
-    edits = {"sorted(set(text))": "text"}
 
 
 class from_one(Minor):
@@ -122,37 +119,24 @@ class same_twice(Minor):
 
 
 class white_space_lost(Misconception):
-    """White space is left out of the vocabulary: its characters count like any other."""
+    """Some characters are left out (white space, punctuation, other scripts): each character needs an id."""
 
-    edits = {"set(text)": [r"set(text) - set(' \n\t')", "set(text.replace(' ', ''))"]}
-
-
-class ends_stripped(Misconception):
-    """`strip` removes white space at the ends of the text, which may hold the only new line or tab."""
-
-    edits = {"set(text)": "set(text.strip())"}
-
-
-class letters_only(Misconception):
-    """Only letters or digits are kept: punctuation and white space need ids too."""
-
-    edits = {
-        "set(text)": [
-            f"symbol for symbol in set(text) if {part}"
-            for part in ("symbol.isalpha()", "symbol.isalnum()", "symbol.isalnum() or symbol == ' '")
-        ]
-    }
-
-
-class ascii_only(Misconception):
-    """Only ASCII characters are kept: every character of the text needs an id, whatever its script."""
-
-    edits = {
-        "set(text)": [
-            "symbol for symbol in set(text) if symbol.isascii()",
-            "symbol for symbol in set(text) if symbol.isprintable() and symbol.isascii()",
-        ]
-    }
+    variants = [
+        {"set(text)": [r"set(text) - set(' \n\t')", "set(text.replace(' ', ''))"]},
+        {"set(text)": "set(text.strip())"},
+        {
+            "set(text)": [
+                f"symbol for symbol in set(text) if {part}"
+                for part in ("symbol.isalpha()", "symbol.isalnum()", "symbol.isalnum() or symbol == ' '")
+            ]
+        },
+        {
+            "set(text)": [
+                "symbol for symbol in set(text) if symbol.isascii()",
+                "symbol for symbol in set(text) if symbol.isprintable() and symbol.isascii()",
+            ]
+        },
+    ]
 
 
 class fixed_alphabet(Fundamental):
@@ -190,21 +174,8 @@ class bytes_(Misconception):
     edits = {"set(text)": "set(text.encode())"}
 
 
-class normalised(Misconception):
-    """The text is normalised first, so some of its characters have no id: leave them as they are."""
-
-    edits = {"set(text)": ["set(unicodedata.normalize('NFC', text))", "set(unicodedata.normalize('NFD', text))"]}
-
-
-class first_only(Misconception):
-    """Only the first character is in the vocabulary: a `return` stands inside the loop."""
-
-    based_on = loop
-    edits = {"itos[len(stoi)] = c; stoi[c] = len(stoi)": "stoi[c] = 0; itos[0] = c; return stoi, itos"}
-
-
 class last_only(Misconception):
-    """Only the last character is in the vocabulary: the dictionaries are made anew in the loop."""
+    """Only the first or the last character is in the vocabulary: a `return`, or new dictionaries, inside the loop."""
 
     variants = [
         {"return": "stoi, itos = dict([*stoi.items()][-1:]), dict([*itos.items()][-1:])\nreturn"},
@@ -212,6 +183,7 @@ class last_only(Misconception):
         for i, symbol in enumerate(sorted(set(text))): stoi, itos = {symbol: i}, {i: symbol}
         return stoi, itos
         """,
+        loop.edited({"itos[len(stoi)] = c; stoi[c] = len(stoi)": "stoi[c] = 0; itos[0] = c; return stoi, itos"}),
     ]
 
 
@@ -241,27 +213,22 @@ class itos_is_a_list(Minor):
 
 
 class text_keys(Minor):
-    """The ids are strings: they should be whole numbers (int)."""
+    """The ids are strings, as values of stoi or as keys of itos: they should be whole numbers (int)."""
 
-    edits = {"stoi, itos": "{c: str(i) for c, i in stoi.items()}, {str(i): c for i, c in itos.items()}"}
-
-
-class itos_with_text_keys(Minor):
-    """The keys of `itos` are strings: they should be the ids, whole numbers."""
-
-    edits = {", itos": ", {str(i): c for i, c in itos.items()}"}
+    variants = [
+        {"stoi, itos": "{c: str(i) for c, i in stoi.items()}, {str(i): c for i, c in itos.items()}"},
+        {", itos": ", {str(i): c for i, c in itos.items()}"},
+    ]
 
 
 class only_stoi(Misconception):
-    """Only one dictionary is returned: the pair (stoi, itos) is asked for."""
+    """Only one dictionary, or a list, is returned: the pair is asked for, `return stoi, itos`."""
 
-    variants = [{", itos": ""}, {"stoi, itos": "itos"}]
-
-
-class list_(Misconception):
-    """A list of two dictionaries is returned: a tuple is asked for, `return stoi, itos`."""
-
-    edits = {"stoi, itos": "[stoi, itos]"}
+    variants = [
+        {", itos": ""},
+        {"stoi, itos": "itos"},
+        {"stoi, itos": "[stoi, itos]"},
+    ]
 
 
 class size_too(Minor):

@@ -78,7 +78,7 @@ class another_encoding(Misconception):
 
 
 class dictionary_order(Misconception):
-    """The merges are worked through in the dictionary's order: begin with the smallest new id."""
+    """The merges are worked through in another order than that of their new ids: begin with the smallest."""
 
     variants = [
         {"sorted(merges.items(), key=lambda entry: entry[1])": "merges.items()"},
@@ -86,13 +86,8 @@ class dictionary_order(Misconception):
             "sorted(merges.items(), key=lambda entry: entry[1])": "merges.items()",
             "[left] + stands_for[right]": '.get(left, b"") + stands_for.get(right, b"")',
         },
+        {", key=lambda entry: entry[1]": ""},
     ]
-
-
-class sorted_by_pair(Misconception):
-    """The merges are worked through in the order of their pairs: begin with the smallest new id."""
-
-    edits = {", key=lambda entry: entry[1]": ""}
 
 
 class parts_swapped(Misconception):
@@ -135,39 +130,28 @@ class byte_ids_inverted(Misconception):
 
 
 class special_lost(Misconception):
-    """Special tokens disappear from the text: their id stands for their text."""
+    """The ids of special tokens are unknown, or give nothing: they stand for their text, in `special`."""
 
-    edits = {'name.encode("utf-8")': 'b""'}
-
-
-class special_unknown(Misconception):
-    """The ids of special tokens are unknown: they are in `special`."""
-
-    edits = {"special.items()": "()"}
+    variants = [
+        {'name.encode("utf-8")': 'b""'},
+        {"special.items()": "()"},
+    ]
 
 
 class special_trimmed(Misconception):
-    """The brackets of special tokens are taken off: their text comes back as it was."""
+    """The text of a special token is trimmed, spaced or re-encoded: it comes back as it was."""
 
-    edits = {"name.": 'name.strip("<|>[]").'}
+    variants = [
+        {"name.": 'name.strip("<|>[]").'},
+        {"name.": 'f" {name} ".'},
+        {'("utf-8")': ['("latin-1", errors="replace")', '("ascii", errors="ignore")']},
+    ]
 
 
 class special_zero(Misconception):
     """A special token whose id is 0 is taken for none: 0 is an id like any other."""
 
     edits = {'("utf-8")': '("utf-8") if i else b""'}
-
-
-class special_in_another_code(Misconception):
-    """The text of a special token goes through another code than UTF-8, which loses letters."""
-
-    edits = {'("utf-8")': ['("latin-1", errors="replace")', '("ascii", errors="ignore")']}
-
-
-class special_spaced(Misconception):
-    """Spaces are put around special tokens: their text comes back as it was."""
-
-    edits = {"name.": 'f" {name} ".'}
 
 
 class not_named(Misconception):
@@ -177,21 +161,18 @@ class not_named(Misconception):
 
 
 class skipped(Misconception):
-    """Unknown ids are skipped without an error: raise a ValueError."""
+    """Unknown ids are skipped, or become some symbol, without an error: raise a ValueError."""
 
-    edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': 'stands_for[i] = b""'}
-
-
-class silent_symbol(Misconception):
-    """Unknown ids become some symbol without an error: raise a ValueError."""
-
-    edits = {
-        'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': [
-            'stands_for[i] = b"?"',
-            'stands_for[i] = b"<unk>"',
-            r'stands_for[i] = b"\xff"',
-        ]
-    }
+    variants = [
+        {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': 'stands_for[i] = b""'},
+        {
+            'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': [
+                'stands_for[i] = b"?"',
+                'stands_for[i] = b"<unk>"',
+                r'stands_for[i] = b"\xff"',
+            ]
+        },
+    ]
 
 
 class zero_skipped(Misconception):
@@ -207,39 +188,30 @@ class spaces_between(Misconception):
 
 
 class lowercased(Misconception):
-    """The text comes back in small letters: it should come back as it was."""
+    """The text is changed (small letters, `strip`): it should come back as it was."""
 
-    edits = {'"replace")': '"replace").lower()'}
-
-
-class stripped(Misconception):
-    """`strip` removes white space at the ends, so the text does not come back as it was."""
-
-    edits = {'"replace")': ['"replace").strip()', '"replace").lstrip()', '"replace").rstrip()']}
+    variants = [
+        {'"replace")': '"replace").lower()'},
+        {'"replace")': ['"replace").strip()', '"replace").lstrip()', '"replace").rstrip()']},
+    ]
 
 
 class reversed_(Misconception):
-    """The text comes back in another order: follow the ids."""
+    """The ids are decoded in another order, or each once: follow the ids, repetitions too."""
 
-    edits = {"[i] for i in ids": ["[i] for i in reversed(ids)", "[i] for i in sorted(ids)"]}
-
-
-class unique(Misconception):
-    """Each different id is decoded once: repetitions belong to the text."""
-
-    edits = {"[i] for i in ids": "[i] for i in dict.fromkeys(ids)"}
+    variants = [
+        {"[i] for i in ids": ["[i] for i in reversed(ids)", "[i] for i in sorted(ids)"]},
+        {"[i] for i in ids": "[i] for i in dict.fromkeys(ids)"},
+    ]
 
 
 class last_missing(Misconception):
-    """The last id is not decoded: a range or a slice ends one too early."""
+    """Only the first id is decoded, or the last one is missing: decode all of them."""
 
-    edits = {"[i] for i in ids": "[i] for i in ids[:-1]"}
-
-
-class first_only(Misconception):
-    """Only the first id is decoded."""
-
-    edits = {"[i] for i in ids": "[i] for i in ids[:1]"}
+    variants = [
+        {"[i] for i in ids": "[i] for i in ids[:-1]"},
+        {"[i] for i in ids": "[i] for i in ids[:1]"},
+    ]
 
 
 class bytes_returned(Fundamental):
@@ -249,23 +221,20 @@ class bytes_returned(Fundamental):
 
 
 class text_of_bytes(Misconception):
-    """The bytes are turned into text with `str`, quotes included: decode them."""
+    """The bytes are turned into text with `str`, or into a list: decode them into one string."""
 
-    edits = {
-        'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
-            'str(b"".join(stands_for[i] for i in ids))'
-        )
-    }
-
-
-class list_(Misconception):
-    """A list is returned: one string is asked for."""
-
-    edits = {
-        'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
-            'list(b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace"))'
-        )
-    }
+    variants = [
+        {
+            'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
+                'str(b"".join(stands_for[i] for i in ids))'
+            )
+        },
+        {
+            'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
+                'list(b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace"))'
+            )
+        },
+    ]
 
 
 class empty_refused(Misconception):

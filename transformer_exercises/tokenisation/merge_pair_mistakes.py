@@ -105,10 +105,12 @@ class overlapping(Misconception):
 
 
 class grows_on(Misconception):
-    """A symbol that was just made takes in the next one as well (a a a gives aaa): each merge joins two symbols."""
+    """A symbol that was just made takes in the next one: one call makes each symbol from two."""
 
-    based_on = index
-    edits = {"i += 2": "i += 2\nwhile symbols[i:i + 1] == pair[1:]: merged[-1] += pair[1]; i += 1"}
+    variants = [
+        index.edited({"i += 2": "i += 2\nwhile symbols[i:i + 1] == pair[1:]: merged[-1] += pair[1]; i += 1"}),
+        {"(merged[-1], symbol) == pair": "merged[-1].endswith(pair[0]) and symbol == pair[1]"},
+    ]
 
 
 class in_couples(Misconception):
@@ -130,17 +132,12 @@ class right_to_left(Misconception):
 
 
 class second_kept(Minor):
-    """The right symbol of a merged pair stays behind as well: go two symbols on after a merge."""
+    """After a merge the index goes on by one or by three: go two symbols on."""
 
-    based_on = index
-    edits = {"+= 2": "+= 1"}
-
-
-class too_far(Minor):
-    """After a merge the symbol that follows it is skipped: go two symbols on (a `for` loop adds one more)."""
-
-    based_on = index
-    edits = {"+= 2": "+= 3"}
+    variants = [
+        index.edited({"+= 2": "+= 1"}),
+        index.edited({"+= 2": "+= 3"}),
+    ]
 
 
 class last_lost(Minor):
@@ -150,17 +147,12 @@ class last_lost(Minor):
 
 
 class pair_at_end_missed(Minor):
-    """A pair at the very end is not merged: the loop ends one pair too early."""
+    """A pair at the very end, or at the very beginning, is not merged: the loop leaves it out."""
 
-    based_on = index
-    edits = {"symbols[i:i + 2] == pair": "i + 2 < len(symbols) and symbols[i:i + 2] == pair"}
-
-
-class pair_at_start_missed(Minor):
-    """A pair at the very beginning is not merged: indices begin at 0."""
-
-    based_on = index
-    edits = {"symbols[i:i + 2] == pair": "i > 0 and symbols[i:i + 2] == pair"}
+    variants = [
+        index.edited({"symbols[i:i + 2] == pair": "i + 2 < len(symbols) and symbols[i:i + 2] == pair"}),
+        index.edited({"symbols[i:i + 2] == pair": "i > 0 and symbols[i:i + 2] == pair"}),
+    ]
 
 
 class index_error(Misconception):
@@ -176,17 +168,12 @@ class index_error(Misconception):
 
 
 class left_only(Misconception):
-    """Only the left symbol is compared: both must be equal."""
+    """Only one of the two symbols is compared: both must be equal."""
 
-    based_on = index
-    edits = {"symbols[i:i + 2] == pair": "i + 1 < len(symbols) and symbols[i] == pair[0]"}
-
-
-class right_only(Misconception):
-    """Only the right symbol is compared: both must be equal."""
-
-    based_on = index
-    edits = {"symbols[i:i + 2] == pair": "i + 1 < len(symbols) and symbols[i + 1] == pair[1]"}
+    variants = [
+        index.edited({"symbols[i:i + 2] == pair": "i + 1 < len(symbols) and symbols[i] == pair[0]"}),
+        index.edited({"symbols[i:i + 2] == pair": "i + 1 < len(symbols) and symbols[i + 1] == pair[1]"}),
+    ]
 
 
 class either_order(Misconception):
@@ -210,24 +197,13 @@ class pair_kept_as_pair(Misconception):
     edits = {"symbols[i] + symbols[i + 1]": ["pair", "'_'.join(pair)", "'-'.join(pair)", "' '.join(pair)", "str(pair)"]}
 
 
-class merged_again(Misconception):
-    """A symbol that was just made is merged further (a a a a gives aaaa): one call makes each symbol from two."""
-
-    edits = {"(merged[-1], symbol) == pair": "merged[-1].endswith(pair[0]) and symbol == pair[1]"}
-
-
 class others_dropped(Misconception):
-    """Only the merged symbols are returned: the other symbols of the word stay where they are."""
+    """The other symbols, or the joined one, are missing: the word stays, with the new symbol in the pair's place."""
 
-    based_on = index
-    edits = {"merged.append(symbols[i])": "pass"}
-
-
-class removed(Misconception):
-    """The pair is removed: the joined symbol takes its place."""
-
-    based_on = index
-    edits = {"merged.append(symbols[i] + symbols[i + 1])": "pass"}
+    variants = [
+        index.edited({"merged.append(symbols[i])": "pass"}),
+        index.edited({"merged.append(symbols[i] + symbols[i + 1])": "pass"}),
+    ]
 
 
 class at_the_end(Misconception):

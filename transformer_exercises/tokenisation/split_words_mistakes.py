@@ -103,7 +103,7 @@ class ascii_letters(Misconception):
 
 
 class ascii_punctuation(Misconception):
-    """Only ASCII marks are split off: « ¿ । ، 。 and “ are punctuation too (all categories P)."""
+    """Your list of marks or categories is incomplete: every category that begins with P is punctuation, « ¿ । ، too."""
 
     variants = [
         {'unicodedata.category(symbol).startswith("P")': 'symbol in __import__("string").punctuation'},
@@ -114,13 +114,6 @@ class ascii_punctuation(Misconception):
         r'return re.findall(r"\w+|[.,!?;:]", text)',
         r'return re.findall(r"\w+|[.,!?]", text)',
         'return re.sub(r"([.,!?;:\\"\'()])", r" \\1 ", text).split()',
-    ]
-
-
-class listed_punctuation(Misconception):
-    """Your list of marks or categories is not complete: every category that begins with P is punctuation."""
-
-    variants = [
         {
             'unicodedata.category(symbol).startswith("P")': [
                 'unicodedata.category(symbol) == "Po"',
@@ -147,13 +140,8 @@ class punctuation_grouped(Misconception):
 class apostrophe_kept(Misconception):
     """An apostrophe or a hyphen stays inside its word: it is a mark like the others, a piece of its own."""
 
-    edits = {'("P")': ['("P") and symbol != "\'"', '("P") and symbol != "-"', '("P") and symbol not in "\'-"']}
-
-
-class apostrophe_and_marks(Misconception):
-    r"""An apostrophe or a hyphen stays in its word, and `\w` of `re` tears combining marks off."""
-
     variants = [
+        {'("P")': ['("P") and symbol != "\'"', '("P") and symbol != "-"', '("P") and symbol not in "\'-"']},
         'return re.findall(r"[\\w\']+|[^\\w\\s]", text)',
         'return re.findall(r"[\\w\'-]+|[^\\w\\s]", text)',
         'return re.findall(r"\\w+(?:\'\\w+)?|[^\\w\\s]", text)',
@@ -162,16 +150,12 @@ class apostrophe_and_marks(Misconception):
 
 
 class digits_lost(Misconception):
-    """Digits are split one by one or get lost: a word is a run of letters and digits, and 2024 is one."""
+    """Digits get lost, or are split off: a word is a run of letters and digits, such as 2024 or B2B."""
 
-    based_on = letters_marks_and_numbers
-    edits = {'kind[0] in "LMNS': 'symbol.isalpha() or kind[0] == "M'}
-
-
-class letters_and_digits_apart(Misconception):
-    """Letters and digits are split from each other: a word is a run of both, such as B2B."""
-
-    edits = {'"".join(spaced)': 're.sub(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])", " ", "".join(spaced))'}
+    variants = [
+        letters_marks_and_numbers.edited({'kind[0] in "LMNS': 'symbol.isalpha() or kind[0] == "M'}),
+        {'"".join(spaced)': 're.sub(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])", " ", "".join(spaced))'},
+    ]
 
 
 class combining_class(Misconception):
@@ -182,17 +166,12 @@ class combining_class(Misconception):
 
 
 class non_spacing_only(Misconception):
-    """Only marks of category Mn stay with their word: take all categories that begin with M, Mc too."""
+    """Only marks of category Mn, or only Mc, stay with their word: take all categories that begin with M."""
 
-    based_on = letters_marks_and_numbers
-    edits = {'kind[0] in "LMNS': 'symbol.isalnum() or kind == "Mn'}
-
-
-class spacing_only(Misconception):
-    """Only marks of category Mc stay with their word: accents and tone marks are Mn. Take all that begin with M."""
-
-    based_on = letters_marks_and_numbers
-    edits = {'kind[0] in "LMNS': 'symbol.isalnum() or kind == "Mc'}
+    variants = [
+        letters_marks_and_numbers.edited({'kind[0] in "LMNS': 'symbol.isalnum() or kind == "Mn'}),
+        letters_marks_and_numbers.edited({'kind[0] in "LMNS': 'symbol.isalnum() or kind == "Mc'}),
+    ]
 
 
 class some_scripts(Misconception):
@@ -276,23 +255,18 @@ class lowercased(Minor):
 
 
 class blanks_only(Misconception):
-    """Only blanks (' ') separate words: `split()` without an argument knows tabs, new lines and the rest too."""
+    """Only blanks, or only ASCII white space, separate words: `split()` without an argument knows all kinds."""
 
     variants = [
         {"split()": ['split(" ")', r'replace("\n", " ").split(" ")']},
         {'"".join(spaced).split()': '[p for p in "".join(spaced).split(" ") if p]'},
+        {
+            '"".join(spaced).split()': [
+                r'[p for p in re.split(r"[ \t\r\n]+", "".join(spaced)) if p]',
+                r'[p for p in re.split(r"[ \t\n]+", "".join(spaced)) if p]',
+            ]
+        },
     ]
-
-
-class ascii_white_space(Misconception):
-    """Only ASCII white space separates words: no-break spaces and the wide space of Chinese do too."""
-
-    edits = {
-        '"".join(spaced).split()': [
-            r'[p for p in re.split(r"[ \t\r\n]+", "".join(spaced)) if p]',
-            r'[p for p in re.split(r"[ \t\n]+", "".join(spaced)) if p]',
-        ]
-    }
 
 
 class white_space_kept(Misconception):
@@ -308,17 +282,13 @@ class white_space_kept(Misconception):
 
 
 class last_mark_only(Misconception):
-    """Only a mark at the end of a word is split off: marks stand before and inside words too."""
+    """Punctuation is split off at the end, or the ends, of a word only: inside a word each mark is a piece too."""
 
-    code = """
+    variants = [
+        """
     return [p for w in text.split() for p in ((w[:-1], w[-1]) if len(w) > 1 and w[-1] in ".,!?;:" else (w,))]
-    """
-
-
-class ends_only(Misconception):
-    """Punctuation is split off at the two ends of a word only: inside a word each mark is a piece too."""
-
-    code = """
+    """,
+        """
     pieces = []
     for word in text.split():
         after = []
@@ -326,7 +296,8 @@ class ends_only(Misconception):
         while word and unicodedata.category(word[-1])[0] == "P": after.insert(0, word[-1]); word = word[:-1]
         pieces += [word] * bool(word) + after
     return pieces
-    """
+    """,
+    ]
 
 
 class space_on_one_side(Misconception):

@@ -88,18 +88,6 @@ class in_sweeps(Misconception):
     }
 
 
-class latest_first(Misconception):
-    """The merge learnt last goes first: the smallest new id is the earliest."""
-
-    edits = {"min": "max"}
-
-
-class most_frequent_first(Misconception):
-    """The most frequent pair of the piece goes first, as in training: to encode, take the earliest."""
-
-    edits = {"min(known, key=merges.get)": "max(known, key=known.count)"}
-
-
 class order_of_the_dictionary(Misconception):
     """The merges are taken in the order of the dictionary: their rank is the new id."""
 
@@ -124,21 +112,21 @@ class from_the_right(Misconception):
 
 
 class smallest_pair(Misconception):
-    """The pair with the smallest parts goes first: compare the ids that the pairs become."""
+    """Another pair goes first, such as the smallest or most frequent: compare the ids that the pairs become."""
 
-    edits = {"min(known, key=merges.get)": ["min(known)", "max(known)"]}
+    variants = [
+        {"min(known, key=merges.get)": ["min(known)", "max(known)"]},
+        {"min(known, key=merges.get)": "max(known, key=known.count)"},
+    ]
 
 
 class one_merge_only(Misconception):
-    """Only one merge is done in each piece: go on until no pair is left."""
-
-    edits = {"while True": "for _ in range(1)"}
-
-
-class rounds_limited(Misconception):
     """The merging ends before all is merged: go on until no pair is left, however long the piece is."""
 
-    edits = {"while True": ["for _ in range(10)", "for _ in range(20)", "for _ in range(3)"]}
+    variants = [
+        {"while True": "for _ in range(1)"},
+        {"while True": ["for _ in range(10)", "for _ in range(20)", "for _ in range(3)"]},
+    ]
 
 
 class not_merged(Misconception):
@@ -217,9 +205,12 @@ class special_as_text(Misconception):
 
 
 class special_alone_only(Misconception):
-    """A special token is only known if it is the whole text: it may stand anywhere in it."""
+    """A special token is found only once, or only as the whole text: it may stand anywhere, several times."""
 
-    edits = {") if special": ") if False"}
+    variants = [
+        {") if special": ") if False"},
+        {"text)": "text, maxsplit=1)"},
+    ]
 
 
 class special_too_late(Misconception):
@@ -238,12 +229,6 @@ class special_lost(Misconception):
     """Special tokens are lost: they become their id."""
 
     edits = {"ids.append(special[part])": "pass"}
-
-
-class special_once(Misconception):
-    """Only the first special token is found: there may be several."""
-
-    edits = {"text)": "text, maxsplit=1)"}
 
 
 class special_zero(Misconception):
@@ -277,38 +262,27 @@ class nested(Misconception):
 
 
 class last_piece_only(Misconception):
-    """Only the last piece comes back: add to the list instead of overwriting it."""
+    """Only one piece comes back: add to the list instead of overwriting it, and return after the loop."""
 
-    edits = {"+=": "="}
-
-
-class first_piece_only(Misconception):
-    """Only the first piece comes back: a `return` stands inside the loop."""
-
-    edits = {"ids +=": "return"}
+    variants = [
+        {"+=": "="},
+        {"ids +=": "return"},
+    ]
 
 
 class lowercased(Misconception):
-    """The text is turned into small letters: encode it as it is."""
+    """The text is changed first (small letters, NFC, `strip`): encode the characters as they are."""
 
-    edits = {"(part)": "(part.lower())"}
-
-
-class normalised(Misconception):
-    """The text is normalised (NFC, NFKC), so another text comes back: encode the characters as they are."""
-
-    edits = {
-        "(part)": [
-            '(__import__("unicodedata").normalize("NFC", part))',
-            '(__import__("unicodedata").normalize("NFKC", part))',
-        ]
-    }
-
-
-class stripped(Misconception):
-    """White space at the ends is lost: encode it as it is."""
-
-    edits = {"(part)": ["(part.strip())", "(part.rstrip())"]}
+    variants = [
+        {"(part)": "(part.lower())"},
+        {
+            "(part)": [
+                '(__import__("unicodedata").normalize("NFC", part))',
+                '(__import__("unicodedata").normalize("NFKC", part))',
+            ]
+        },
+        {"(part)": ["(part.strip())", "(part.rstrip())"]},
+    ]
 
 
 class unique(Misconception):
@@ -324,15 +298,12 @@ class tuple_(Misconception):
 
 
 class text(Misconception):
-    """A string is returned: a list of ids is asked for."""
+    """A string, or strings, are returned: a list of whole numbers is asked for."""
 
-    edits = {"return ids": 'return " ".join(map(str, ids))'}
-
-
-class strings(Misconception):
-    """The ids are returned as strings: whole numbers are asked for."""
-
-    edits = {"return ids": "return [str(i) for i in ids]"}
+    variants = [
+        {"return ids": 'return " ".join(map(str, ids))'},
+        {"return ids": "return [str(i) for i in ids]"},
+    ]
 
 
 class kept_between_calls(Misconception):

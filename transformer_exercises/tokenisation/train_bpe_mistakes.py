@@ -167,27 +167,26 @@ class not_merged(Fundamental):
 
 
 class one_word_merged(Misconception):
-    """The merge is done in one word only: it is done in all of them."""
+    """The merge is done in one word, or at one place of each word, only: it is done everywhere."""
 
-    based_on = simple
-    edits = {
-        "words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()}": """
+    variants = [
+        simple.edited(
+            {
+                "words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()}": """
             for symbols in list(words):
                 if merge_pair(symbols, best) != symbols: words[merge_pair(symbols, best)] = words.pop(symbols); break
         """
-    }
-
-
-class first_place_merged(Misconception):
-    """Only the first occurrence in each word is merged: all of them are."""
-
-    based_on = simple
-    edits = {
-        "merge_pair(symbols, best)": """
+            }
+        ),
+        simple.edited(
+            {
+                "merge_pair(symbols, best)": """
             next((symbols[:i] + (''.join(best),) + symbols[i + 2:]
                   for i in range(len(symbols)) if symbols[i:i + 2] == best), symbols)
         """
-    }
+            }
+        ),
+    ]
 
 
 class text_replaced(shared_mistakes.text_replaced):
@@ -231,20 +230,17 @@ class right_to_left(Misconception):
 
 
 class new_pairs_missed(Misconception):
-    """The pairs that a merge makes are never counted: add the pairs of the new symbol with its neighbours."""
+    """The counts are not updated whole: add the pairs with the new symbol, take away those that the merge destroys."""
 
-    edits = {"counts[pair] += frequencies[i]": "if pair in zip(old, old[1:]): counts[pair] += frequencies[i]"}
-
-
-class old_pairs_kept(Misconception):
-    """Pairs that a merge destroys are still counted: take the neighbours of the merged pair away."""
-
-    edits = {
-        "append(best)": "append(best)\ndel counts[best]",
-        "for pair in zip(old, old[1:]):": "",
-        "counts[pair] -= frequencies[i]": "",
-        "(new, new[1:]):": "(new, new[1:]):\n    if pair in zip(old, old[1:]): continue",
-    }
+    variants = [
+        {"counts[pair] += frequencies[i]": "if pair in zip(old, old[1:]): counts[pair] += frequencies[i]"},
+        {
+            "append(best)": "append(best)\ndel counts[best]",
+            "for pair in zip(old, old[1:]):": "",
+            "counts[pair] -= frequencies[i]": "",
+            "(new, new[1:]):": "(new, new[1:]):\n    if pair in zip(old, old[1:]): continue",
+        },
+    ]
 
 
 class updated_without_frequency(Misconception):
@@ -267,17 +263,12 @@ class holders_not_updated(Misconception):
 
 
 class one_too_many(Minor):
-    """One merge too many is learned: num_merges of them."""
+    """One merge too many, or too few, is learned: num_merges of them."""
 
-    based_on = simple
-    edits = {"(num_merges)": "(num_merges + 1)"}
-
-
-class one_too_few(Minor):
-    """One merge too few is learned: num_merges of them."""
-
-    based_on = simple
-    edits = {"(num_merges)": "(num_merges - 1)"}
+    variants = [
+        simple.edited({"(num_merges)": "(num_merges + 1)"}),
+        simple.edited({"(num_merges)": "(num_merges - 1)"}),
+    ]
 
 
 class one_only(Misconception):
@@ -295,17 +286,12 @@ class vocabulary_size(Misconception):
 
 
 class fails_at_the_end(Misconception):
-    """When no pair is left, the maximum of nothing fails: stop early instead."""
+    """When no pair is left, it fails, or the merges so far are lost: stop early and return them."""
 
-    based_on = simple
-    edits = {"if not counts: break": ""}
-
-
-class none_at_the_end(Misconception):
-    """When no pair is left, the merges so far are lost or None is added: stop and return them."""
-
-    based_on = simple
-    edits = {"break": ["return None", "return []", "merges.append(None); continue"]}
+    variants = [
+        simple.edited({"if not counts: break": ""}),
+        simple.edited({"break": ["return None", "return []", "merges.append(None); continue"]}),
+    ]
 
 
 class stops_at_one(Misconception):
@@ -366,10 +352,12 @@ class ranks(Misconception):
 
 
 class set_(Misconception):
-    """A set is returned, in which the order is lost: a list in the order learned is asked for."""
+    """A set is returned, or the merges are sorted: keep the order in which they were learned."""
 
-    based_on = simple
-    edits = {"return merges": "return set(merges)"}
+    variants = [
+        simple.edited({"return merges": "return set(merges)"}),
+        simple.edited({"return merges": "return sorted(merges)"}),
+    ]
 
 
 class more_than_merges(Minor):
@@ -391,13 +379,6 @@ class reversed_(Minor):
 
     based_on = simple
     edits = {"append(": "insert(0,"}
-
-
-class sorted_(Misconception):
-    """The merges are sorted: keep the order in which they were learned, which `bpe_encode` needs."""
-
-    based_on = simple
-    edits = {"return merges": "return sorted(merges)"}
 
 
 class lists(Misconception):
