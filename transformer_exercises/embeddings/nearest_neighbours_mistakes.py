@@ -124,16 +124,13 @@ class exclude_ignored(Misconception):
     edits = {"in exclude": "in ()"}
 
 
-class default_excludes_all(Misconception):
-    """A tuple as an index is one index per dimension, so `similarity[()]` is everything: use a loop."""
-
-    edits = {"in exclude": "in [exclude]"}
-
-
 class tuple_as_index(Misconception):
-    """A tuple as an index is one index per dimension, so `similarity[(1, 2)]` fails: make it a list, or loop."""
+    """A tuple as an index is one index per dimension: `similarity[()]` is everything. Make it a list, or loop."""
 
-    edits = {"for id in exclude": "if len(exclude) > 0", "id": "exclude"}
+    variants = [
+        {"for id in exclude": "if len(exclude) > 0", "id": "exclude"},
+        {"in exclude": "in [exclude]"},
+    ]
 
 
 class empty_exclude_fails(Minor):
@@ -143,19 +140,14 @@ class empty_exclude_fails(Minor):
 
 
 class sets_fail(Misconception):
-    """It works for a list or tuple only: `exclude` may be a set, too."""
+    """It works for one kind of `exclude` only: it may be a list, a tuple or a set."""
 
     variants = [
         {"id in exclude": "n in range(len(exclude))", "id": "exclude[n]"},
         {"for id in exclude": "if len(exclude)", "id": "torch.tensor(exclude)"},
         {"in exclude": "in [torch.tensor(exclude, dtype=torch.long, device=weight.device)]"},
+        {"in exclude": ["in exclude + ()", "in exclude | set()", "in exclude + []"]},
     ]
-
-
-class lists_fail(Misconception):
-    """`exclude` is taken for one kind (`exclude + (…)`, `exclude | …`): it may be a list, tuple or set."""
-
-    edits = {"in exclude": ["in exclude + ()", "in exclude | set()", "in exclude + []"]}
 
 
 class only_one_excluded(Misconception):

@@ -187,7 +187,7 @@ class one_direction(Misconception):
 
 
 class grouped(Minor):
-    """The contexts of a centre are grouped together: one pair (centre, context) for each is asked for."""
+    """Contexts are grouped, or stand in a list of their own: one list of pairs (centre, context) is asked for."""
 
     variants = [
         empty_slice_at_the_edge.edited(
@@ -199,19 +199,8 @@ class grouped(Minor):
             }
         ),
         "return {c: ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window] for i, c in enumerate(ids)}",
+        {"return pairs": ["return [c for c, _ in pairs], [o for _, o in pairs]", "return list(zip(*pairs))"]},
     ]
-
-
-class two_lists(Minor):
-    """Centres and contexts are returned in two lists: one list of pairs (centre, context) is asked for."""
-
-    edits = {"return pairs": ["return [c for c, _ in pairs], [o for _, o in pairs]", "return list(zip(*pairs))"]}
-
-
-class flat(Misconception):
-    """The ids are in one flat list: a list of pairs (centre, context) is asked for."""
-
-    edits = {"pairs.append((centre, ids[j]))": "pairs += [centre, ids[j]]"}
 
 
 class returned_too_early(Misconception):
@@ -221,15 +210,12 @@ class returned_too_early(Misconception):
 
 
 class last_word_missed(Minor):
-    """The loop ends one too early, so the last word is never a centre: range(len(ids))."""
+    """The first or the last word is never a centre: `range(len(ids))`, places count from 0."""
 
-    edits = {"enumerate(ids)": "enumerate(ids[:-1])"}
-
-
-class first_word_missed(Minor):
-    """The loop begins at the second word, so the first is never a centre: places count from 0."""
-
-    edits = {"if j": "if i > 0 and j"}
+    variants = [
+        {"enumerate(ids)": "enumerate(ids[:-1])"},
+        {"if j": "if i > 0 and j"},
+    ]
 
 
 class short_texts_refused(Misconception):
@@ -252,27 +238,21 @@ class none_for_nothing(Misconception):
 
 
 class lists_for_tuples(Misconception):
-    """The pairs are lists: tuples are asked for, `(centre, context)`."""
+    """Lists, a tensor, a tuple or a flat list come back: a list of tuples of ints, `(centre, context)`."""
 
-    edits = {"(centre, ids[j])": "[centre, ids[j]]"}
-
-
-class tensor(Misconception):
-    """A tensor is returned: a list of tuples of ints is asked for."""
-
-    variants = [{"return pairs": "return torch.tensor(pairs)"}, {"(centre, ids[j])": "torch.tensor([centre, ids[j]])"}]
+    variants = [
+        {"(centre, ids[j])": "[centre, ids[j]]"},
+        {"return pairs": "return torch.tensor(pairs)"},
+        {"(centre, ids[j])": "torch.tensor([centre, ids[j]])"},
+        {"return pairs": "return tuple(pairs)"},
+        {"pairs.append((centre, ids[j]))": "pairs += [centre, ids[j]]"},
+    ]
 
 
 class generator(Fundamental):
     """A generator is returned (yield): a list is asked for."""
 
     edits = {"return pairs": "yield from pairs"}
-
-
-class tuple_(Misconception):
-    """A tuple is returned: a list of tuples is asked for."""
-
-    edits = {"return pairs": "return tuple(pairs)"}
 
 
 class input_changed(Minor):

@@ -69,19 +69,16 @@ class sum_over_batch(Misconception):
 
 
 class mean_over_negatives(Misconception):
-    """The negatives are averaged: sum their terms; the mean is over B only."""
+    """The negatives are averaged too: sum the answers of a pair, and take the mean over B only."""
 
-    edits = {"len(centre)  # (B, K)": "negatives.numel()"}
-
-
-class mean_over_everything(Misconception):
-    """The mean is over all 1 + K answers: sum a pair's answers, take the mean over B."""
-
-    edits = {"(centre)": "(centre) / (1 + negatives.shape[1])"}
+    variants = [
+        {"len(centre)  # (B, K)": "negatives.numel()"},
+        {"(centre)": "(centre) / (1 + negatives.shape[1])"},
+    ]
 
 
 class last_one_wins(Misconception):
-    """Of a row's gradients only one counts (`table[ids] -= …` writes a row once): add them all (index_add)."""
+    """Of a row that occurs several times one gradient, or the mean, counts: add them all up (index_add)."""
 
     variants = [
         {
@@ -116,44 +113,36 @@ class last_one_wins(Misconception):
                 "at_negatives.flatten(0, 1))"
             ): ("new_contexts[negatives] -= learning_rate * at_negatives"),
         },
-    ]
-
-
-class mean_of_repeated(Misconception):
-    """A row that occurs several times gets the mean of its gradients: they are added up."""
-
-    edits = {
-        "new_vectors = vectors.index_add(0, centre, -learning_rate * at_centre)": """
+        {
+            "new_vectors = vectors.index_add(0, centre, -learning_rate * at_centre)": """
             often = torch.bincount(centre, minlength=len(vectors)).clamp(min=1)[:, None]
             new_vectors = vectors + torch.zeros_like(vectors).index_add(0, centre, -learning_rate * at_centre) / often
         """
-    }
+        },
+    ]
 
 
 class one_pair_after_the_other(Misconception):
-    """Each pair starts from the tables the last one left: all gradients are at the old ones."""
+    """Pairs, or the second table, start from rows that have moved: all gradients are at the old tables."""
 
-    edits = {
-        "c, o, n =": """
+    variants = [
+        {
+            "c, o, n =": """
             for b in range(len(centre) if len(centre) > 1 else 0):
                 pair = [ids[b : b + 1] for ids in (centre, context, negatives)]
                 vectors, contexts = skipgram_step(vectors, contexts, *pair, learning_rate / len(centre))
             if len(centre) > 1: return vectors, contexts
             c, o, n =
         """
-    }
-
-
-class contexts_after_vectors(Misconception):
-    """The second table's step uses the first's new rows: both gradients are at the old tables."""
-
-    edits = {
-        "new_contexts = contexts.index_add(0, context, -learning_rate * at_context)": """
+        },
+        {
+            "new_contexts = contexts.index_add(0, context, -learning_rate * at_context)": """
             c = new_vectors[centre]
             new_contexts = contexts.index_add(0, context, -learning_rate * missing[:, None] * c)
             at_negatives = wrong[:, :, None] * c[:, None, :]
         """
-    }
+        },
+    ]
 
 
 class own_context_skipped(Misconception):
@@ -163,15 +152,12 @@ class own_context_skipped(Misconception):
 
 
 class vectors_only(Misconception):
-    """Only `vectors` is moved: contexts and negatives are trained, too."""
+    """Only one of the two tables is moved: centres, contexts and negatives are all trained."""
 
-    edits = {", new_contexts": ", contexts.clone()"}
-
-
-class contexts_only(Misconception):
-    """Only `contexts` is moved: the centre vectors are trained, too."""
-
-    edits = {"new_vectors,": "vectors.clone(),"}
+    variants = [
+        {", new_contexts": ", contexts.clone()"},
+        {"new_vectors,": "vectors.clone(),"},
+    ]
 
 
 class negatives_from_vectors(Misconception):
@@ -216,15 +202,12 @@ class centre_pulled_only(Misconception):
 
 
 class negatives_pulled(Misconception):
-    """The negatives are pulled to the centre: their minus sign is inside the σ, −log σ(−c·n)."""
+    """The negatives' part has the wrong sign: −log σ(−c·n), whose gradient is +σ(c·n), pushes them away."""
 
-    edits = {"torch.sigmoid(drawn)": "-torch.sigmoid(-drawn)"}
-
-
-class sign_of_negatives(Misconception):
-    """The negatives' part has the wrong sign: its gradient is +σ(c·n)."""
-
-    edits = {"= torch": "= -torch"}
+    variants = [
+        {"torch.sigmoid(drawn)": "-torch.sigmoid(-drawn)"},
+        {"= torch": "= -torch"},
+    ]
 
 
 class positive_pushed(Misconception):
@@ -267,24 +250,19 @@ class one_table(Misconception):
 
 
 class tables_swapped(Misconception):
-    """The tables are swapped: centres are rows of `vectors`, the others of `contexts`."""
+    """Tables, or centre and context, are swapped: centres are rows of `vectors`, the others of `contexts`."""
 
     variants = [
         {"new_vectors, new_contexts": "new_contexts, new_vectors"},
         {"vectors[centre], contexts[context], contexts": "contexts[centre], vectors[context], vectors"},
-    ]
-
-
-class pair_turned(Misconception):
-    """Centre and context are swapped: `centre` names rows of `vectors`, `context` rows of `contexts`."""
-
-    edits = {
-        "[negatives]  # (B, C), (B, C), (B, K, C)": """
+        {
+            "[negatives]  # (B, C), (B, C), (B, K, C)": """
             [negatives]
             centre, context = context, centre
             c, o = vectors[centre], contexts[context]
         """
-    }
+        },
+    ]
 
 
 class rate_ignored(Minor):
@@ -294,32 +272,26 @@ class rate_ignored(Minor):
 
 
 class updates_returned(Misconception):
-    """The changes (or gradients) are returned: return the new tables."""
+    """The changes, or only the rows used, are returned: return both whole new tables."""
 
-    edits = {
-        "new_vectors, new_contexts": [
-            "new_vectors - vectors, new_contexts - contexts",
-            "(vectors - new_vectors) / learning_rate, (contexts - new_contexts) / learning_rate",
-        ]
-    }
-
-
-class rows_returned(Misconception):
-    """Only the rows used are returned: return both whole tables."""
-
-    edits = {", new_contexts": "[centre], new_contexts[context]"}
+    variants = [
+        {
+            "new_vectors, new_contexts": [
+                "new_vectors - vectors, new_contexts - contexts",
+                "(vectors - new_vectors) / learning_rate, (contexts - new_contexts) / learning_rate",
+            ]
+        },
+        {", new_contexts": "[centre], new_contexts[context]"},
+    ]
 
 
 class tables_returned(Fundamental):
-    """The tables come back as they went in: no step is taken."""
+    """The old tables, or the loss, are returned: the two tables after the step are asked for."""
 
-    edits = {"new_vectors, new_contexts": "vectors, contexts"}
-
-
-class loss_returned(Fundamental):
-    """The loss is returned: the two new tables are asked for."""
-
-    edits = {"new_vectors, new_contexts": "(-F.logsigmoid(true) - F.logsigmoid(-drawn).sum(dim=-1)).mean()"}
+    variants = [
+        {"new_vectors, new_contexts": "vectors, contexts"},
+        {"new_vectors, new_contexts": "(-F.logsigmoid(true) - F.logsigmoid(-drawn).sum(dim=-1)).mean()"},
+    ]
 
 
 class list_of_two(Minor):
@@ -333,7 +305,7 @@ class two_steps(Minor, shared_mistakes.two_steps):
 
 
 class normalised(Misconception):
-    """The vectors are brought to length 1: the tables are taken as they are."""
+    """Plain gradient descent on plain dot products is asked for: no clipping, scaling, unit lengths or momentum."""
 
     variants = [
         {"new_vectors, new_contexts": "F.normalize(new_vectors, dim=-1), F.normalize(new_contexts, dim=-1)"},
@@ -342,13 +314,6 @@ class normalised(Misconception):
                 "(F.normalize(t, dim=-1) for t in (vectors[centre], contexts[context], contexts[negatives]))"
             )
         },
-    ]
-
-
-class clipped(Misconception):
-    """The scores (or the gradients) are clipped: the loss is taken as it is."""
-
-    variants = [
         {", (n * c[:, None, :]).sum(dim=-1)": ".clamp(-1, 1), (n * c[:, None, :]).sum(dim=-1).clamp(-1, 1)"},
         {
             "return new_vectors, new_contexts": (
@@ -356,19 +321,7 @@ class clipped(Misconception):
                 "contexts).clip(-1e-2, 1e-2)"
             )
         },
-    ]
-
-
-class scaled(Misconception):
-    """The scores are divided by √C: here they are plain dot products."""
-
-    edits = {"sum(dim=-1)": "sum(dim=-1) / c.shape[-1] ** 0.5"}
-
-
-class other_optimiser(Misconception):
-    """This is another optimiser's step: gradient descent is asked for, without momentum or decay."""
-
-    variants = [
+        {"sum(dim=-1)": "sum(dim=-1) / c.shape[-1] ** 0.5"},
         autograd.edited(
             {
                 "grads = torch.autograd.grad(loss, [v, u])": """

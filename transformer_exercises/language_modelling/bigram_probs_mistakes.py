@@ -117,17 +117,12 @@ class alpha_once_in_total(Misconception):
 
 
 class one_in_total(Misconception):
-    """The row's total grows by V, which is right for alpha = 1 only: it must grow by alpha · V."""
+    """The row's total grows by V, or by alpha · V²: it must grow by alpha for each of its V counts."""
 
-    based_on = alpha_once_in_total
-    edits = {") + alpha": ") + len(counts)"}
-
-
-class squared_in_total(Misconception):
-    """The row's total grows by alpha · V²: a row has V entries, the table has V²."""
-
-    based_on = alpha_once_in_total
-    edits = {") + alpha": ") + alpha * counts.numel()"}
+    variants = [
+        alpha_once_in_total.edited({") + alpha": ") + len(counts)"}),
+        alpha_once_in_total.edited({") + alpha": ") + alpha * counts.numel()"}),
+    ]
 
 
 class no_smoothing(Misconception):
@@ -140,22 +135,14 @@ class no_smoothing(Misconception):
     ]
 
 
-class alpha_always_one(Misconception):
-    """1 is added whatever alpha says: use the argument."""
-
-    edits = {"+ alpha": "+ 1"}
-
-
 class alpha_times(Misconception):
-    """The counts are multiplied by alpha, which cancels in the division: alpha is added to them."""
+    """alpha is not added as it is (1 whatever it says, divided by V, multiplied): add alpha to every count."""
 
-    edits = {"+": "*"}
-
-
-class alpha_over_size(Misconception):
-    """alpha is divided by (or multiplied with) V before it is added: alpha itself is added to every count."""
-
-    edits = {"+ alpha": ["+ alpha / len(counts)", "+ alpha * len(counts)"]}
+    variants = [
+        {"+": "*"},
+        {"+ alpha": ["+ alpha / len(counts)", "+ alpha * len(counts)"]},
+        {"+ alpha": "+ 1"},
+    ]
 
 
 class zeros_only(Misconception):
@@ -187,7 +174,7 @@ class unseen_nan(Misconception):
 
 
 class unseen_zero(Misconception):
-    """With alpha = 0 a row without counts is all zeros: it must be uniform, 1 / V each, so that it sums to 1."""
+    """With alpha = 0 a row without counts must be uniform: 1 / V each, so that it sums to 1."""
 
     variants = [
         "counts = counts.float() + alpha; return (counts / counts.sum(-1, keepdim=True)).nan_to_num(0.0)",
@@ -196,13 +183,6 @@ class unseen_zero(Misconception):
         "return (counts + alpha) / ((counts + alpha).sum(dim=-1, keepdim=True) + 1e-6)",
         "return (counts + alpha) / ((counts + alpha).sum(dim=-1, keepdim=True) + 1e-8)",
         "return (counts + alpha) / ((counts + alpha).sum(dim=-1, keepdim=True) + 1e-10)",
-    ]
-
-
-class unseen_one(Misconception):
-    """With alpha = 0 a row without counts must be uniform: 1 / V each, so that it sums to 1."""
-
-    variants = [
         {
             "sum(dim=-1, keepdim=True)": [
                 "sum(dim=-1, keepdim=True).masked_fill(unseen, 1.0)",
@@ -267,13 +247,21 @@ class epsilon_in_counts(Misconception):
 
 
 class alpha_zero_is_one(Minor):
-    """alpha = 0 is treated as if no alpha were given (`alpha or 1`): it means no smoothing."""
+    """alpha = 0 is refused, or treated as if none were given (`alpha or 1`): it means no smoothing."""
 
-    edits = {"+ alpha": "+ (alpha or 1.0)"}
+    variants = [
+        {"+ alpha": "+ (alpha or 1.0)"},
+        {
+            "smoothed = counts": [
+                "if alpha <= 0: raise ValueError('alpha')\nsmoothed = counts",
+                "assert alpha > 0\nsmoothed = counts",
+            ]
+        },
+    ]
 
 
 class all_rows_uniform(Misconception):
-    """With alpha = 0 one empty row makes all rows uniform: decide row by row."""
+    """With alpha = 0 other rows, or each 0, become uniform: only a row without any count is."""
 
     variants = [
         {", 1": ".any(), 1"},
@@ -285,24 +273,8 @@ class all_rows_uniform(Misconception):
             """
         },
         {"smoothed.masked_fill(unseen, 1)": "smoothed + unseen.any().long()"},
+        {NORMALISED: f"torch.where(smoothed == 0, 1 / len(counts), {NORMALISED})"},
     ]
-
-
-class zero_entries_uniform(Misconception):
-    """With alpha = 0 every 0 becomes 1 / V: only a row without any count is uniform."""
-
-    edits = {NORMALISED: f"torch.where(smoothed == 0, 1 / len(counts), {NORMALISED})"}
-
-
-class zero_refused(Minor):
-    """alpha = 0 is refused: it is allowed, and means no smoothing."""
-
-    edits = {
-        "smoothed = counts": [
-            "if alpha <= 0: raise ValueError('alpha')\nsmoothed = counts",
-            "assert alpha > 0\nsmoothed = counts",
-        ]
-    }
 
 
 class wrong_default(Minor):
@@ -312,18 +284,11 @@ class wrong_default(Minor):
 
 
 class softmax(Misconception):
-    """A softmax makes the probabilities, by exponentials: shares of the counts are asked for, without exp."""
+    """Each row is normalised otherwise (a softmax, its length): divide by the sum, for shares."""
 
     variants = [
         {NORMALISED: "torch.softmax(smoothed.float(), dim=-1)"},
         "return torch.softmax(counts.double() + alpha, dim=-1)",
-    ]
-
-
-class euclidean(Misconception):
-    """Each row is divided by its length (the root of the sum of squares): divide by the sum, p=1."""
-
-    variants = [
         {NORMALISED: ["F.normalize(smoothed.float(), dim=-1)", "F.normalize(smoothed * 1.0, dim=-1)"]},
         "return F.normalize(counts.float() + alpha, dim=-1)",
     ]
@@ -357,13 +322,6 @@ class in_place_on_integers(Misconception):
     """`counts += alpha` writes reals into the caller's integers, which fails: write `counts + alpha`."""
 
     code = "counts += alpha; return counts / counts.sum(dim=-1, keepdim=True)"
-
-
-class vocabulary_fixed(Misconception):
-    """V is fixed in the code: take it from the shape of counts."""
-
-    based_on = alpha_once_in_total
-    edits = {") + alpha": [") + alpha * 27", ") + alpha * 3"]}
 
 
 class one_row(Fundamental):

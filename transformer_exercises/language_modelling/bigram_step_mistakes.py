@@ -125,15 +125,12 @@ class no_softmax(Misconception):
 
 
 class softmax_of_columns(Misconception):
-    """The softmax runs down the columns: row i holds the logits of what follows i, so dim=1 (or −1)."""
+    """The softmax runs down the columns, or over the whole table: each row has its own, so dim=1 (or −1)."""
 
-    edits = {", dim=1": ", dim=0"}
-
-
-class softmax_of_the_table(Misconception):
-    """One softmax runs over the whole table: each row has its own."""
-
-    edits = {", dim=1": ".flatten(), dim=0).view_as(logits"}
+    variants = [
+        {", dim=1": ", dim=0"},
+        {", dim=1": ".flatten(), dim=0).view_as(logits"},
+    ]
 
 
 class transposed(Misconception):
@@ -155,33 +152,23 @@ class pair_lost(Minor):
 
 
 class wraps_round(Misconception):
-    """There is a pair too many, from the last token back to the first."""
+    """The pairs are others (round the end, two apart, every second, all later): the pairs are neighbours."""
 
-    edits = {"[:-1], ids[1:]": ", ids.roll(-1)"}
-
-
-class two_steps_apart(Misconception):
-    """The pairs are two places apart: each token and the one directly after it are a pair."""
-
-    edits = {"1], ids[1": "2], ids[2"}
-
-
-class every_second_pair(Misconception):
-    """Only every second pair counts (0 and 1, 2 and 3, …): each token but the last begins a pair."""
-
-    edits = {":-1], ids[1:": ": len(ids) // 2 * 2 : 2], ids[1::2"}
-
-
-class all_pairs(Misconception):
-    """Every token is paired with all that come later: only direct neighbours are pairs."""
-
-    edits = {":-1], ids[1:": "torch.triu_indices(len(ids), len(ids), 1, device=ids.device)"}
+    variants = [
+        {"[:-1], ids[1:]": ", ids.roll(-1)"},
+        {"1], ids[1": "2], ids[2"},
+        {":-1], ids[1:": ": len(ids) // 2 * 2 : 2], ids[1::2"},
+        {":-1], ids[1:": "torch.triu_indices(len(ids), len(ids), 1, device=ids.device)"},
+    ]
 
 
 class one_row_only(Misconception):
-    """Only one row is moved, that of the first or the last pair: all pairs of the text count."""
+    """Only one row, or the beginning of the text, counts: the loss is the mean over all of its pairs."""
 
-    edits = {":-1], ids[1:": [":1][: len(ids) - 1], ids[1:2", "-2:-1], ids[1:][-1:"]}
+    variants = [
+        {":-1], ids[1:": [":1][: len(ids) - 1], ids[1:2", "-2:-1], ids[1:][-1:"]},
+        {", ids[1:]": ["[:256], ids[1:][:256]", "[:1024], ids[1:][:1024]"]},
+    ]
 
 
 class rate_ignored(Minor):
@@ -191,15 +178,12 @@ class rate_ignored(Minor):
 
 
 class rate_divides(Misconception):
-    """The gradient is divided by the learning rate: it is multiplied."""
+    """The gradient is divided by the learning rate, or the logits are scaled too: only the gradient is multiplied."""
 
-    edits = {"learning_rate * gradient": "gradient / learning_rate"}
-
-
-class rate_on_the_whole(Misconception):
-    """The learning rate multiplies the logits, too: only the gradient is scaled."""
-
-    edits = {STEP: "learning_rate * (logits - gradient)"}
+    variants = [
+        {"learning_rate * gradient": "gradient / learning_rate"},
+        {STEP: "learning_rate * (logits - gradient)"},
+    ]
 
 
 class two_steps(Minor, shared_mistakes.two_steps):
@@ -219,9 +203,13 @@ class update_only(Minor):
 
 
 class gradient_only(Misconception):
-    """The gradient is returned: the new logits are asked for, logits − learning rate · gradient."""
+    """The gradient, the loss or probabilities are returned: the logits after the step are asked for."""
 
-    edits = {STEP: "gradient"}
+    variants = [
+        {STEP: "gradient"},
+        "return F.cross_entropy(logits[ids[:-1]], ids[1:])",
+        {STEP: [f"torch.softmax({STEP}, dim=1)", f"torch.log_softmax({STEP}, dim=1)"]},
+    ]
 
 
 class logits_returned(Fundamental):
@@ -230,28 +218,10 @@ class logits_returned(Fundamental):
     edits = {STEP: ["logits", "logits.clone()"]}
 
 
-class loss_returned(Misconception):
-    """The loss is returned: the new table of logits is asked for."""
-
-    code = "return F.cross_entropy(logits[ids[:-1]], ids[1:])"
-
-
-class probabilities_returned(Misconception):
-    """Probabilities (or normalised logits) are returned: the logits after the step are asked for."""
-
-    edits = {STEP: [f"torch.softmax({STEP}, dim=1)", f"torch.log_softmax({STEP}, dim=1)"]}
-
-
 class probabilities_moved(Misconception):
     """The step is taken from the probabilities: it is the logits that are moved."""
 
     edits = {"logits -": "torch.softmax(logits, dim=1) -"}
-
-
-class by_counting(Misconception):
-    """The logarithms of the counted shares are returned, where many steps lead: one step is asked for."""
-
-    edits = {STEP: "torch.log_softmax((seen + 1e-9).log(), dim=1)"}
 
 
 class squared_error(Misconception):
@@ -280,29 +250,22 @@ class in_bits(Minor):
 
 
 class normalised(Misconception):
-    """The gradient is scaled to a fixed length (or to its sign): plain descent takes it as it is."""
+    """Plain gradient descent takes the gradient as it is: no clipping, scaling, momentum or rates of its own."""
 
-    edits = {"* gradient": ["* gradient / gradient.norm().clamp(min=1e-12)", "* gradient.sign()"]}
-
-
-class clipped(Misconception):
-    """The gradient is clipped: plain gradient descent takes it as it is."""
-
-    edits = {"* gradient": "* gradient.clamp(-0.1, 0.1)"}
-
-
-class other_optimiser(Misconception):
-    """The step is another optimiser's: plain descent has no momentum, decay or rates of its own."""
-
-    based_on = autograd
-    edits = {
-        "return logits.detach() - learning_rate * gradient": [
-            "torch.optim.Adam([table], learning_rate).step()",
-            "torch.optim.SGD([table], learning_rate, weight_decay=0.01).step()",
-        ],
-        "[gradient] = torch.autograd.grad(loss, [table])": "loss.backward()",
-        ".step()": ".step()\nreturn table.detach()",
-    }
+    variants = [
+        {"* gradient": ["* gradient / gradient.norm().clamp(min=1e-12)", "* gradient.sign()"]},
+        {"* gradient": "* gradient.clamp(-0.1, 0.1)"},
+        autograd.edited(
+            {
+                "return logits.detach() - learning_rate * gradient": [
+                    "torch.optim.Adam([table], learning_rate).step()",
+                    "torch.optim.SGD([table], learning_rate, weight_decay=0.01).step()",
+                ],
+                "[gradient] = torch.autograd.grad(loss, [table])": "loss.backward()",
+                ".step()": ".step()\nreturn table.detach()",
+            }
+        ),
+    ]
 
 
 class unstable(Misconception):
@@ -339,15 +302,12 @@ class table_shifted(Misconception):
 
 
 class no_pairs_nan(Misconception):
-    """A text without pairs gives NaN, the mean over nothing: the logits come back as they were."""
+    """A text without pairs gives NaN or an error, the mean over nothing: the logits come back as they were."""
 
-    edits = {"max(1, len(before))": "len(before)"}
-
-
-class no_pairs_error(Misconception):
-    """A text without pairs ends in a division by 0: the logits come back as they were."""
-
-    edits = {") / max(1,": ") * (1 /"}
+    variants = [
+        {"max(1, len(before))": "len(before)"},
+        {") / max(1,": ") * (1 /"},
+    ]
 
 
 class nothing_for_no_pairs(Minor):
@@ -378,12 +338,6 @@ class same_tensor_back(Minor):
     edits = {"logits.clone()": "logits"}
 
 
-class beginning_only(Misconception):
-    """Only the beginning of the text counts: the loss is the mean over all of its pairs."""
-
-    edits = {", ids[1:]": ["[:256], ids[1:][:256]", "[:1024], ids[1:][:1024]"]}
-
-
 class graph_kept(Misconception):
     """A graph hangs on the result, so each further step makes it longer: detach the new table."""
 
@@ -409,10 +363,3 @@ class input_changed(common_mistakes.input_changed):
 
 class device_not_kept(shared_mistakes.device_not_kept):
     edits = {", device=logits.device": ""}
-
-
-class vocabulary_fixed(Misconception):
-    """V is fixed in the code (or taken from the largest id): take it from the shape of logits."""
-
-    based_on = bincount
-    edits = {"V = len(logits)": ["V = 53", "V = int(ids.max()) + 1"]}

@@ -304,7 +304,7 @@ class beginning_only(Misconception):
 
 
 class floats(Misconception):
-    """The table is made of floats: counts are whole numbers (dtype=torch.long)."""
+    """The table has another dtype (floats, smaller integers): counts are whole numbers, dtype=torch.long."""
 
     variants = [
         {"(vocab_size, vocab_size)": ["(vocab_size, vocab_size).float()", "(vocab_size, vocab_size).double()"]},
@@ -313,13 +313,8 @@ class floats(Misconception):
     counts = torch.zeros(vocab_size, vocab_size, device=ids.device)
     counts.index_put_((ids[:-1], ids[1:]), torch.ones(len(ids[1:]), device=ids.device), accumulate=True); return counts
         """,
+        {"(vocab_size, vocab_size)": ["(vocab_size, vocab_size).int()", "(vocab_size, vocab_size).short()"]},
     ]
-
-
-class small_integers(Misconception):
-    """The table is of a smaller integer type: keep torch.long (int64)."""
-
-    edits = {"(vocab_size, vocab_size)": ["(vocab_size, vocab_size).int()", "(vocab_size, vocab_size).short()"]}
 
 
 class overflow(Minor):
@@ -332,12 +327,6 @@ class overflow(Minor):
             "(vocab_size, vocab_size).to(torch.int8)",
         ]
     }
-
-
-class vocabulary_fixed(Misconception):
-    """The size is fixed in the code: use vocab_size."""
-
-    edits = {"first,": ["vocab_size = 5\nfirst,", "vocab_size = 27\nfirst,"]}
 
 
 class dictionary(Misconception):

@@ -86,35 +86,32 @@ class shift_not_undone(Misconception):
 
 
 class epsilon(Misconception):
-    """A small number (or a clamp) only hides log(0), and limits the loss: log_softmax stays exact."""
+    """A small number, or a clamp, only hides log(0) or the overflow, and changes the loss: log_softmax stays exact."""
 
-    edits = {
-        "log_softmax(logits, dim=-1)": [
-            f"log(torch.softmax(logits, dim=-1){part})"
-            for part in (
-                " + 1e-9",
-                " + 1e-12",
-                " + 1e-10",
-                " + 1e-8",
-                " + 1e-7",
-                " + 1e-6",
-                " + 1e-5",
-                " + 1e-20",
-                ".clamp(min=1e-12)",
-                ".clamp(min=1e-10)",
-                ".clamp(min=1e-9)",
-                ".clamp(min=1e-8)",
-                ".clamp(min=1e-7)",
-                ".clamp(min=1e-6)",
-            )
-        ]
-    }
-
-
-class clamped(Misconception):
-    """The logits are clamped to keep exp from overflowing, which changes them. Subtract each row's maximum instead."""
-
-    edits = {", dim": [".clamp(-80, 80), dim", ".clamp(-100, 100), dim", ".clamp(-50, 50), dim", ".clamp(max=80), dim"]}
+    variants = [
+        {
+            "log_softmax(logits, dim=-1)": [
+                f"log(torch.softmax(logits, dim=-1){part})"
+                for part in (
+                    " + 1e-9",
+                    " + 1e-12",
+                    " + 1e-10",
+                    " + 1e-8",
+                    " + 1e-7",
+                    " + 1e-6",
+                    " + 1e-5",
+                    " + 1e-20",
+                    ".clamp(min=1e-12)",
+                    ".clamp(min=1e-10)",
+                    ".clamp(min=1e-9)",
+                    ".clamp(min=1e-8)",
+                    ".clamp(min=1e-7)",
+                    ".clamp(min=1e-6)",
+                )
+            ]
+        },
+        {", dim": [".clamp(-80, 80), dim", ".clamp(-100, 100), dim", ".clamp(-50, 50), dim", ".clamp(max=80), dim"]},
+    ]
 
 
 class first_dimension(Misconception):
@@ -140,7 +137,7 @@ class whole_tensor(Misconception):
 
 
 class two_dimensions_only(Misconception):
-    """Only logits (N, V) work: targets may have any shape. Flatten both, or use `gather` along dim=-1."""
+    """Only some shapes work; logits are (V,), (N, V), (B, T, V) or more. Flatten both, or use `gather` along dim=-1."""
 
     variants = [
         "return -torch.log_softmax(logits, dim=-1)[torch.arange(len(targets)), targets].mean()",
@@ -149,26 +146,14 @@ class two_dimensions_only(Misconception):
     losses = [torch.logsumexp(row, 0) - row[t] for row, t in zip(logits, targets)]; return torch.stack(losses).mean()
         """,
         {"-1, targets.unsqueeze(-1)": "1, targets[:, None]"},
-    ]
-
-
-class three_dimensions_only(Misconception):
-    """Only logits of shape (B, T, V) work: any number of leading dimensions may come, none at all too."""
-
-    variants = [
         {"log_probs =": "B, T, V = logits.shape\nlog_probs ="},
         {
             ".gather(-1, targets.unsqueeze(-1))": (
                 "[torch.arange(logits.shape[0])[:, None], torch.arange(logits.shape[1]), targets]"
             )
         },
+        {"(logits, dim=-1)": "(logits, dim=-1)\ntargets[0]"},
     ]
-
-
-class no_leading_dimension_fails(Misconception):
-    """Logits of shape (V,) with a single target fail: there may be no leading dimension at all."""
-
-    edits = {"(logits, dim=-1)": "(logits, dim=-1)\ntargets[0]"}
 
 
 class dimension_lost_or_kept(Misconception):
@@ -248,15 +233,12 @@ class log_of_mean(Misconception):
 
 
 class no_softmax(Misconception):
-    """The logits are used as if they were log-probabilities: normalise them first (log_softmax)."""
+    """The logits are used as log-probabilities, or as probabilities: normalise them first (log_softmax)."""
 
-    edits = {LOG_SOFTMAX: "logits"}
-
-
-class logits_as_probabilities(Misconception):
-    """The logarithm of the logits is taken: the softmax makes probabilities of them first."""
-
-    edits = {"log_softmax(logits, dim=-1)": ["log(logits)", "log(logits.clamp(min=1e-9))"]}
+    variants = [
+        {LOG_SOFTMAX: "logits"},
+        {"log_softmax(logits, dim=-1)": ["log(logits)", "log(logits.clamp(min=1e-9))"]},
+    ]
 
 
 class softmax_twice(Misconception):
@@ -272,39 +254,24 @@ class sigmoid(Misconception):
 
 
 class base_two(Minor):
-    """The loss is in bits (base 2): the natural logarithm is asked for."""
+    """The loss is in bits, or has base 10: the natural logarithm is asked for."""
 
     variants = [
         {"mean()": "mean() / math.log(2)"},
         {"log_softmax(logits, dim=-1)": "log2(torch.softmax(logits, dim=-1))"},
-    ]
-
-
-class base_ten(Minor):
-    """The logarithm has base 10: the natural logarithm is asked for."""
-
-    variants = [
         {"log_softmax(logits, dim=-1)": "log10(torch.softmax(logits, dim=-1))"},
         {"mean()": "mean() / math.log(10)"},
     ]
 
 
 class entropy(Fundamental):
-    """The entropy of the model's own distribution is returned; the targets decide whose −log p counts."""
+    """The targets decide whose −log p counts: not the likeliest token, all tokens or the model's own distribution."""
 
-    code = "logs = torch.log_softmax(logits, -1); return -(logs.exp() * logs).sum(-1).mean()"
-
-
-class likeliest_token(Fundamental):
-    """The likeliest token's log-probability is taken: it is the *target's* that counts."""
-
-    edits = {"gather(-1, targets.unsqueeze(-1))": "amax(dim=-1, keepdim=True)"}
-
-
-class all_log_probs(Fundamental):
-    """All log-probabilities are averaged: pick the target's at each position."""
-
-    edits = {"log_probs.gather(-1, targets.unsqueeze(-1))": ["log_probs", "log_probs[..., targets]"]}
+    variants = [
+        "logs = torch.log_softmax(logits, -1); return -(logs.exp() * logs).sum(-1).mean()",
+        {"gather(-1, targets.unsqueeze(-1))": "amax(dim=-1, keepdim=True)"},
+        {"log_probs.gather(-1, targets.unsqueeze(-1))": ["log_probs", "log_probs[..., targets]"]},
+    ]
 
 
 class targets_shifted(Misconception):
@@ -355,18 +322,13 @@ class smoothed(Misconception):
 
 
 class square_error(Misconception):
-    """The squared error between probabilities and one-hot targets is returned, not −log p(target)."""
+    """Another loss is returned (squared errors, binary cross-entropy): only the target's −log p counts."""
 
     variants = [
         "return ((torch.softmax(logits, -1) - F.one_hot(targets, logits.shape[-1])) ** 2).mean()",
         "return ((torch.softmax(logits, -1) - F.one_hot(targets, logits.shape[-1])) ** 2).sum(-1).mean()",
+        "return F.binary_cross_entropy_with_logits(logits, F.one_hot(targets, logits.shape[-1]).to(logits.dtype))",
     ]
-
-
-class binary(Misconception):
-    """The other tokens' log(1 − p) is added, as in binary cross-entropy: only the target's −log p counts."""
-
-    code = "return F.binary_cross_entropy_with_logits(logits, F.one_hot(targets, logits.shape[-1]).to(logits.dtype))"
 
 
 class rounded(common_mistakes.rounded):

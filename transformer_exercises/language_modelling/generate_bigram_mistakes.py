@@ -73,30 +73,23 @@ class columns(Misconception):
 
 
 class first_row_always(Misconception):
-    """The row does not depend on the latest token (row 0, or the step's number): use probs[ids[-1]]."""
+    """The row is another one (row 0, the step's, the token before the latest): use probs[ids[-1]]."""
 
     variants = [
         {"probs[ids[-1]]": ["probs[0]", "probs.mean(dim=0)", "torch.ones(len(probs))"]},
         {"_ in": "step in", "ids[-1]": "step % len(probs)"},
+        {"-": "-2] if len(ids) > 1 else ids[-"},
     ]
 
 
-class two_back(Misconception):
-    """The row is that of the token before the latest: use ids[-1]."""
-
-    edits = {"-": "-2] if len(ids) > 1 else ids[-"}
-
-
 class one_too_few(Minor):
-    """The start id is counted among the num_tokens: it comes on top, so the list has num_tokens + 1 ids."""
+    """One token too few, or too many, is returned: num_tokens new ones after the start id."""
 
-    edits = {"(num_tokens)": "(num_tokens - 1)"}
-
-
-class one_too_many(Minor):
-    """One token too many is drawn: num_tokens new ones after the start id."""
-
-    edits = {"(num_tokens)": "(num_tokens + 1)"}
+    variants = [
+        {"(num_tokens)": "(num_tokens - 1)"},
+        {"(num_tokens)": "(num_tokens + 1)"},
+        {"return ids": "return ids[:-1]"},
+    ]
 
 
 class start_left_out(Minor):
@@ -106,24 +99,13 @@ class start_left_out(Minor):
 
 
 class start_ignored(Minor):
-    """The text always begins with token 0: it begins with start_id."""
-
-    edits = {"[start_id]": "[0]"}
-
-
-class start_drawn(Minor):
-    """The first token is drawn (or replaced by its follower): the list begins with start_id itself."""
+    """The first token is 0, or is drawn: the list begins with start_id itself."""
 
     variants = [
+        {"[start_id]": "[0]"},
         {"return ids": "return ids[1:] + [torch.multinomial(probs[ids[-1]], 1, generator=generator).item()]"},
         {"[start_id]": "[torch.randint(len(probs), (1,), generator=generator).item()]"},
     ]
-
-
-class last_left_out(Minor):
-    """The last token is missing: num_tokens new ones come after the start id."""
-
-    edits = {"return ids": "return ids[:-1]"}
 
 
 class last_only(Misconception):
@@ -149,28 +131,20 @@ class stops_early(Misconception):
     }
 
 
-class several_in_a_step(Misconception):
-    """More than one token is added in a step: leave the inner loop with `break` when one is found."""
-
-    edits = {
-        DRAW: "torch.rand(1, generator=generator)",
-        "append(next_id.item())": "extend((row.cumsum(0) > next_id).nonzero().flatten().tolist())",
-    }
-
-
 class all_at_once(Misconception):
-    """All tokens are drawn at once, without replacement: draw one at a time, from the latest token's row."""
+    """Tokens are drawn together, or from one number: draw one at a time, from the latest token's row."""
 
-    code = "return [start_id] + torch.multinomial(probs[start_id], num_tokens, generator=generator).tolist()"
-
-
-class one_number_for_all(Misconception):
-    """One random number decides all tokens: draw a new one for each."""
-
-    edits = {
-        "ids =": "u = torch.rand(1, generator=generator)\nids =",
-        DRAW: "(row.cumsum(0) <= u).sum().clamp(max=len(probs) - 1)",
-    }
+    variants = [
+        "return [start_id] + torch.multinomial(probs[start_id], num_tokens, generator=generator).tolist()",
+        {
+            "ids =": "u = torch.rand(1, generator=generator)\nids =",
+            DRAW: "(row.cumsum(0) <= u).sum().clamp(max=len(probs) - 1)",
+        },
+        {
+            DRAW: "torch.rand(1, generator=generator)",
+            "append(next_id.item())": "extend((row.cumsum(0) > next_id).nonzero().flatten().tolist())",
+        },
+    ]
 
 
 class reversed_(Minor):
@@ -209,12 +183,6 @@ class softmax(Misconception):
     edits = {"probs[ids[-1]]": "torch.softmax(probs[ids[-1]], dim=-1)"}
 
 
-class smoothed_again(Misconception):
-    """A number is added to the probabilities, so impossible tokens get a chance: draw from the row as it is."""
-
-    edits = {"[ids[-1]]": ["[ids[-1]] + 1e-2", "[ids[-1]] + 0.1", "[ids[-1]] + 1"]}
-
-
 class logarithms(Misconception):
     """Logarithms are passed to torch.multinomial: it takes the probabilities themselves."""
 
@@ -222,49 +190,37 @@ class logarithms(Misconception):
 
 
 class temperature(Misconception):
-    """The probabilities are sharpened or flattened (squared, a root, top-k): draw from the row as it is."""
+    """The row is changed (a power, top-k, rounded, smoothed, no repeats): draw from the row as it is."""
 
-    edits = {
-        "[ids[-1]]": [
-            "[ids[-1]] ** 2",
-            "[ids[-1]] ** 0.5",
-            "[ids[-1]] * (probs[ids[-1]] >= probs[ids[-1]].topk(2).values[-1])",
-        ]
-    }
-
-
-class hundredths(Misconception):
-    """Probabilities are rounded to hundredths: most tokens of a real vocabulary are rarer, and never come."""
-
-    edits = {
-        "next_id = torch.multinomial(row, num_samples=1, generator=generator)": [
-            """
+    variants = [
+        {
+            "[ids[-1]]": [
+                "[ids[-1]] ** 2",
+                "[ids[-1]] ** 0.5",
+                "[ids[-1]] * (probs[ids[-1]] >= probs[ids[-1]].topk(2).values[-1])",
+            ]
+        },
+        {"[ids[-1]]": ["[ids[-1]] + 1e-2", "[ids[-1]] + 0.1", "[ids[-1]] + 1"]},
+        {
+            "next_id = torch.multinomial(row, num_samples=1, generator=generator)": [
+                """
             pool = [j for j, p in enumerate(row.tolist()) for _ in range(round(100 * p))]
             next_id = torch.tensor(pool)[torch.randint(len(pool), (1,), generator=generator)]
             """,
-            """
+                """
             drawn = torch.randint(100, (1,), generator=generator) / 100
             next_id = (row.cumsum(-1) <= drawn).sum().clamp(max=len(row) - 1)
             """,
-        ]
-    }
-
-
-class likeliest_forty(Misconception):
-    """Only the likeliest tokens of a row may come (top-k): draw from the row as it is."""
-
-    edits = {
-        "next_id = torch.multinomial(row, num_samples=1, generator=generator)": """
+            ]
+        },
+        {
+            "next_id = torch.multinomial(row, num_samples=1, generator=generator)": """
             best = row.topk(min(40, len(row)))
             next_id = best.indices[torch.multinomial(best.values, num_samples=1, generator=generator)]
         """
-    }
-
-
-class no_repeats(Misconception):
-    """A token never follows itself: repeats are allowed, the table decides."""
-
-    edits = {"[ids[-1]]": "[ids[-1]].clone()\nrow[ids[-1]] = 0"}
+        },
+        {"[ids[-1]]": "[ids[-1]].clone()\nrow[ids[-1]] = 0"},
+    ]
 
 
 class cumulative_off_by_one(Minor):
@@ -324,33 +280,23 @@ class seeded_each_step(Misconception):
 
 
 class tensor(Misconception):
-    """A tensor is returned: a list of Python ints is asked for (`.tolist()`)."""
+    """A tensor or a tuple is returned: a list of Python ints is asked for."""
 
-    edits = {"return ids": "return torch.tensor(ids)"}
+    variants = [
+        {"return ids": "return torch.tensor(ids)"},
+        {"return ids": "return tuple(ids)"},
+    ]
 
 
 class tensors_in_the_list(Minor):
-    """The list holds tensors: take the number out of each, with `.item()`."""
+    """Tensors, lists or strings come back: a list of Python ints is asked for, `.item()` of each draw."""
 
-    variants = [{"next_id.item()": ["next_id", "next_id[0]"]}, global_generator.edited({".item()": ""})]
-
-
-class lists_in_the_list(Minor):
-    """The list holds lists: take the number out of each draw, with `.item()`."""
-
-    edits = {"item": "tolist", "[ids[-1]]": "[ids[-1]].reshape(-1)"}
-
-
-class tuple_(Misconception):
-    """A tuple is returned: a list is asked for."""
-
-    edits = {"return ids": "return tuple(ids)"}
-
-
-class text(Minor):
-    """A string is returned: a list of Python ints is asked for."""
-
-    edits = {"return ids": ["return ' '.join(map(str, ids))", "return [str(token) for token in ids]"]}
+    variants = [
+        {"next_id.item()": ["next_id", "next_id[0]"]},
+        global_generator.edited({".item()": ""}),
+        {"item": "tolist", "[ids[-1]]": "[ids[-1]].reshape(-1)"},
+        {"return ids": ["return ' '.join(map(str, ids))", "return [str(token) for token in ids]"]},
+    ]
 
 
 class only_if_asked(Misconception):

@@ -57,18 +57,13 @@ class other_activation(Minor):
 
 
 class relu_on_the_vectors(Misconception):
-    """The ReLU acts on the vectors (or on the logits) instead of what the hidden layer returns."""
+    """The ReLU acts on the vectors or on the logits: it stands on what the hidden layer returns."""
 
     variants = [
         {"torch.relu(self.hidden": "self.hidden(torch.relu"},
         no_relu.edited({"self.output(mixed)": "torch.relu(self.output(mixed))"}),
+        {"self.output(mixed)": "torch.relu(self.output(mixed))"},
     ]
-
-
-class relu_on_the_logits(Misconception):
-    """A ReLU acts on the logits, too: logits may be negative, or no token could become improbable."""
-
-    edits = {"self.output(mixed)": "torch.relu(self.output(mixed))"}
 
 
 class softmax_at_the_end(Misconception):
@@ -124,15 +119,12 @@ class all_flattened(Misconception):
 
 
 class n_tokens(Minor):
-    """The model reads n tokens: an n-gram model reads the n − 1 before, and predicts the n-th."""
+    """The hidden layer has room for another number of vectors: an n-gram model reads the n − 1 tokens before."""
 
-    edits = {"(n - 1)": "n"}
-
-
-class n_minus_two(Minor):
-    """The hidden layer has room for fewer than n − 1 vectors."""
-
-    edits = {"- 1": "- 2", "(context)": "(context[..., 1:])"}
+    variants = [
+        {"(n - 1)": "n"},
+        {"- 1": "- 2", "(context)": "(context[..., 1:])"},
+    ]
 
 
 class sizes_swapped(Minor):
@@ -230,22 +222,19 @@ class extra_layer(Misconception):
     ]
 
 
-class direct_connections(Misconception):
-    """The vectors also lead straight to the logits: here they go through the hidden layer only."""
+class residual(Misconception):
+    """What goes into a layer is added to what comes out of it, or leads on to the logits: no such additions here."""
 
-    edits = {
-        "(hidden_dim, vocab_size)": """
+    variants = [
+        {"(mixed)": "(mixed + self.hidden(side_by_side))"},
+        {
+            "(hidden_dim, vocab_size)": """
             (hidden_dim, vocab_size)
             self.direct = nn.Linear((n - 1) * embed_dim, vocab_size, bias=False)
         """,
-        "(mixed)": "(mixed) + self.direct(side_by_side)",
-    }
-
-
-class residual(Misconception):
-    """What goes into a layer is added to what comes out of it: there are no such additions here."""
-
-    edits = {"(mixed)": "(mixed + self.hidden(side_by_side))"}
+            "(mixed)": "(mixed) + self.direct(side_by_side)",
+        },
+    ]
 
 
 class dropout(Misconception):

@@ -63,15 +63,12 @@ class sum_of_probabilities(Misconception):
 
 
 class base_two(Minor):
-    """The logarithm has base 2 (bits): the natural logarithm is asked for, torch.log."""
+    """The logarithm has base 2 or 10: the natural logarithm is asked for, torch.log."""
 
-    edits = {".log": ".log2"}
-
-
-class base_ten(Minor):
-    """The logarithm has base 10: the natural logarithm is asked for, torch.log."""
-
-    edits = {".log": ".log10"}
+    variants = [
+        {".log": ".log2"},
+        {".log": ".log10"},
+    ]
 
 
 class log1p(Misconception):
@@ -119,17 +116,12 @@ class wraps_round(Minor):
 
 
 class last_step_missed(Minor):
-    """The last step is missing: N tokens have N − 1 steps, and `range(n)` ends at n − 1 already."""
+    """A step is missing at one end: N tokens have N − 1 steps, and `range(n)` ends at n − 1 already."""
 
-    based_on = loop
-    edits = {")):": ") - 1):"}
-
-
-class first_step_missed(Minor):
-    """The first step, p(x2 given x1), is missing."""
-
-    based_on = loop
-    edits = {"(1,": "(2,"}
+    variants = [
+        loop.edited({")):": ") - 1):"}),
+        loop.edited({"(1,": "(2,"}),
+    ]
 
 
 class first_token_counted(Misconception):
@@ -177,15 +169,12 @@ class epsilon(Misconception):
 
 
 class zero_skipped(Misconception):
-    """Steps of probability 0 are left out: one impossible step makes the whole text impossible, −inf."""
+    """Steps of probability 0 are left out, or refused: one impossible step makes the whole text impossible, −inf."""
 
-    edits = {".log": "[steps > 0].log"}
-
-
-class zero_refused(Misconception):
-    """A step of probability 0 raises an error: the result is −inf, no error."""
-
-    edits = {"return": ["if (steps == 0).any(): raise ValueError('probs')\nreturn", "assert (steps > 0).all()\nreturn"]}
+    variants = [
+        {".log": "[steps > 0].log"},
+        {"return": ["if (steps == 0).any(): raise ValueError('probs')\nreturn", "assert (steps > 0).all()\nreturn"]},
+    ]
 
 
 class number_for_one_token(Misconception):
@@ -240,24 +229,19 @@ class nan_for_impossible(Misconception):
 
 
 class one_token_refused(Misconception):
-    """A text of one token fails or is refused: its product is empty, and the logarithm 0."""
+    """A text of one token has the log-probability 0: the product is empty, which is 1."""
 
     variants = [
         {"return": ["if len(ids) < 2: raise ValueError('ids')\nreturn", "if len(ids) < 2: return None\nreturn"]},
         {"steps.log()": "torch.stack([p.log() for p in steps])"},
         {"sum()": "cumsum(0)[-1]"},
+        {
+            "return": [
+                "if len(ids) < 2: return probs.new_tensor(1.0)\nreturn",
+                "if len(ids) < 2: return probs.new_tensor(float('-inf'))\nreturn",
+            ]
+        },
     ]
-
-
-class one_token_special(Misconception):
-    """A text of one token has the log-probability 0: the product is empty, which is 1."""
-
-    edits = {
-        "return": [
-            "if len(ids) < 2: return probs.new_tensor(1.0)\nreturn",
-            "if len(ids) < 2: return probs.new_tensor(float('-inf'))\nreturn",
-        ]
-    }
 
 
 class log_softmax(Misconception):
