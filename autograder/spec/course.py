@@ -1,7 +1,7 @@
 """Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
-A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`), beside
-a module of wrong and right answers (`attention/softmax_mistakes.py`). A topic's `questions.toml` has a table for each
+A course is a package with a folder for each topic and a module for each exercise in it (`TOPIC/EXERCISE.py`), beside
+a module of wrong and right answers (`TOPIC/EXERCISE_mistakes.py`). A topic's `questions.toml` has a table for each
 question: its `key`, and for each letter what choosing it shows. The solution notebooks hold the rest: an exercise
 belongs to the notebook in which a solution cell bears its name and a hidden test asks for it; that cell is its
 reference, and locked cells are what answers may build on.
@@ -176,7 +176,7 @@ def checked_name(notebook: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.replace("_", "").lower()  # `SelfAttention` is declared in self_attention.py
+    return name.replace("_", "").lower()  # `MyModule` is declared in my_module.py
 
 
 @functools.cache

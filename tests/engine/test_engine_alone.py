@@ -17,9 +17,7 @@ FILES = [path for path in sorted(ENGINE.rglob("*")) if path.suffix in (".py", ".
 LIBRARIES = {"tokenizers", "transformers", "huggingface_hub", "ipywidgets"}
 # What is left, and why
 ALLOWED = {
-    "judge/diagnosis/keys.py": {"tokenizers", "transformers"},  # answers on file were computed with their versions
     "judge/process_state.py": {"Embedding", "transformers"},  # libraries' functions that draw at random
-    "spec/course.py": {"SelfAttention", "softmax"},  # examples of how a course is laid out
     "untrusted/warm_up.py": {"LayerNorm", "softmax"},  # PyTorch's
 }
 

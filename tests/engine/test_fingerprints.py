@@ -111,7 +111,7 @@ def test_only_variants_that_are_not_stored_are_computed(nothing_kept, five_varia
 
 def test_fingerprints_of_another_state_of_an_exercise_are_never_used(nothing_kept, five_variants, asked, monkeypatch):
     fingerprint_store.of(NAME)
-    folder, old = fingerprints.cached(NAME), keys.semantic_hash(NAME)
+    folder, old = fingerprints.cached(NAME), keys.results_key(NAME)
     in_order = fingerprints.cached(NAME, keys.exact_text_hash(NAME))
     monkeypatch.setattr(keys, "semantic_hash", lambda name: "another")
     monkeypatch.setattr(keys, "exact_text_hash", lambda name, modules=(): "other letters")
@@ -130,7 +130,7 @@ def test_fingerprints_of_another_state_of_an_exercise_are_never_used(nothing_kep
 
 def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kept, five_variants, asked, monkeypatch):
     first = fingerprint_store.of(NAME)
-    fingerprints.save(first, fingerprints.shipped(NAME), keys.semantic_hash(NAME))
+    fingerprints.save(first, fingerprints.shipped(NAME), keys.results_key(NAME))
     forget_files()
     assert_equal(again(), first)
     assert len(asked) == 1
@@ -155,15 +155,15 @@ def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_variants, aske
     folder = fingerprints.cached(NAME)
     for path in (folder, fingerprints.cached(NAME, keys.exact_text_hash(NAME))):
         path.write_bytes(broken(path.read_bytes()))
-    assert fingerprints.load(folder, keys.semantic_hash(NAME)) is None
+    assert fingerprints.load(folder, keys.results_key(NAME)) is None
     assert_equal(again(), first)
     assert len(asked) == 2
-    assert fingerprints.load(folder, keys.semantic_hash(NAME)) is not None
+    assert fingerprints.load(folder, keys.results_key(NAME)) is not None
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_variants, monkeypatch):
     first = fingerprint_store.of(NAME)
-    key, folder = keys.semantic_hash(NAME), fingerprints.cached(NAME)
+    key, folder = keys.results_key(NAME), fingerprints.cached(NAME)
 
     def half(found: Fingerprints, file, key: str, letters: str) -> None:
         file.write(b"PK half of it")

@@ -128,7 +128,7 @@ def test_a_mistake_is_added_by_one_class_and_one_command(copy):
     assert status == 0, output
     [row] = [line.split() for line in output.splitlines() if line.split()[:1] == ["near_future_open"]]
     assert row == ["near_future_open", "1", "1", "1", "1", "1"]
-    assert "near_future_open" in fingerprints.read(file, keys.semantic_hash(NAME)).names
+    assert "near_future_open" in fingerprints.read(file, keys.results_key(NAME)).names
 
 
 AHEAD = '''

@@ -37,7 +37,7 @@ def of(name: str) -> Fingerprints:
     in_order = fingerprints.cached(name, keys.exact_text_hash(name))
     if (known := fingerprints.load(in_order, name=name)) is not None:
         return known
-    key = keys.semantic_hash(name)
+    key = keys.results_key(name)
     rows = fingerprints.missing(name)
     if len(rows) > FEW:
         compute_missing([name])
@@ -71,7 +71,7 @@ def compute_missing(names: Iterable[str], workers: int | None = None) -> int:
 
 def unkept(name: str) -> set[str]:
     """Return the variants of an exercise whose fingerprints the course does not keep."""
-    kept = fingerprints.load(fingerprints.shipped(name), keys.semantic_hash(name))
+    kept = fingerprints.load(fingerprints.shipped(name), keys.results_key(name))
     return set(fingerprints.sources_of(name)) - set(kept.variants if kept is not None else ())
 
 
@@ -79,7 +79,7 @@ def keep(names: Iterable[str]) -> list[Path]:
     """Write these exercises' fingerprints into the course, for the present catalogue alone. Return the files."""
     paths = {name: fingerprints.shipped(name) for name in names}
     for name, path in paths.items():
-        fingerprints.save(of(name), path, keys.semantic_hash(name), name)
+        fingerprints.save(of(name), path, keys.results_key(name), name)
     return list(paths.values())
 
 
@@ -121,7 +121,7 @@ def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int
 
 def _add(name: str, new: Fingerprints) -> None:
     """Add fingerprints to the user's cache; the caller holds its lock, since other processes add to it, too."""
-    key, path = keys.semantic_hash(name), fingerprints.cached(name)
+    key, path = keys.results_key(name), fingerprints.cached(name)
     kept = fingerprints.load(path, key)
     fingerprints.save(new if kept is None else kept.joined(new), path, key)
 
@@ -152,7 +152,7 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
         line = answers.readline()
         if not line:
             raise RuntimeError(f"a variant of {name} (one of rows {rows}) ended its process")
-        return fingerprints.read(io.BytesIO(base64.b64decode(line)), keys.semantic_hash(name))
+        return fingerprints.read(io.BytesIO(base64.b64decode(line)), keys.results_key(name))
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -173,7 +173,7 @@ def main() -> None:
     for line in sys.stdin:
         name, *rows = line.split()
         buffer = io.BytesIO()
-        fingerprints.write(fingerprints.compute(name, list(map(int, rows))), buffer, keys.semantic_hash(name))
+        fingerprints.write(fingerprints.compute(name, list(map(int, rows))), buffer, keys.results_key(name))
         print(base64.b64encode(buffer.getvalue()).decode(), file=answers, flush=True)
 
 

@@ -85,7 +85,7 @@ def cached(name: str, key: str = "") -> Path:
     The file holds the source key. Its name holds the run key, since another Python or torch may answer differently.
     """
     place = platformdirs.user_cache_path("autograder") / "fingerprints"
-    return place / f"{name}-{keys.run_key(key or keys.semantic_hash(name))}.npz"
+    return place / f"{name}-{keys.run_key(key or keys.results_key(name))}.npz"
 
 
 def write(found: Fingerprints, file: IO[bytes], key: str, name: str = "") -> None:
@@ -160,7 +160,7 @@ def load_stored(name: str, key: str) -> Fingerprints:
 
 def missing(name: str) -> list[int]:
     """Return the numbers of an exercise's catalogued variants that have no stored fingerprints."""
-    there = set(load_stored(name, keys.semantic_hash(name)).variants)
+    there = set(load_stored(name, keys.results_key(name)).variants)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 

@@ -24,6 +24,8 @@ from .pairs import Pair, StudentReplies
 
 log = logging.getLogger(__name__)
 
+SEARCHING = ("pair_cache", "pairs", "compose")  # modules that decide what a search finds
+
 
 def explaining_pairs(
     exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies, first: Sequence[tuple[int, int]] = ()
@@ -52,7 +54,9 @@ def explaining_pairs(
 
 def home(name: str) -> Path:
     """Return the folder of the entries that are valid for an exercise in its present state."""
-    key = keys.run_key(keys.exact_text_hash(name) + keys.module_key(Path(__file__)))
+    key = keys.run_key(
+        keys.exact_text_hash(name) + keys.files_hash(Path(__file__).with_name(f"{module}.py") for module in SEARCHING)
+    )
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
 
 

@@ -141,7 +141,7 @@ class _Drawing:
             return numbers
         signs = np.sign(np.where(finite, 0.0, numbers))
         kinds = np.where(np.isnan(numbers), 2, signs)  # NaN has a sign that depends on the processor
-        self.said += [kind.replace("input", "given").encode(), kinds.astype(np.int8).tobytes()]
+        self.said += [kind.encode(), kinds.astype(np.int8).tobytes()]
         return np.where(finite, numbers, 0.0)
 
 
