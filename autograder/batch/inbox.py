@@ -20,7 +20,7 @@ from nbgrader.utils import notebook_hash
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
 from ..nbgrader_plugin.intake import student_folder, timestamps
-from ..nbgrader_plugin.intake.exchange_collect import Collect, another_owner, not_theirs
+from ..nbgrader_plugin.intake.exchange_collect import Collect, another_owner, refusal
 
 SETTLED_AFTER = 0.2  # seconds without a change after which a folder that looks complete counts as complete
 STALLED_AFTER = 5.0  # the same for a folder that does not look complete
@@ -224,7 +224,7 @@ class Exchange:
         owner = another_owner(folder, student) if self._check_owner else None
         if owner is not None and folder.name not in self._refused:
             self._refused.add(folder.name)
-            self._say(not_theirs(folder, owner))
+            self._say(refusal(folder, owner))
         return owner is not None
 
     def _is_collected(self, student: str, assignment: str) -> bool:

@@ -383,7 +383,7 @@ class Watcher:
 
     def _print(self, text: str) -> None:
         """Print a line with the time. Escape control characters: names may contain terminal commands."""
-        plain = student_folder.shown(text, most=2_000)
+        plain = student_folder.shown(text, limit=2_000)
         self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)
 
 

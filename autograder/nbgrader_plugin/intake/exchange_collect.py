@@ -1,4 +1,4 @@
-"""`nbgrader collect` that takes nobody's submission under another student's name, and writes for the owner only."""
+"""`nbgrader collect` that refuses a submission under another student's name, and writes for the owner only."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ def another_owner(folder: Path, student: str) -> str | None:
     return None
 
 
-def not_theirs(folder: Path, owner: str) -> str:
+def refusal(folder: Path, owner: str) -> str:
     return (
         f"{folder} is owned by {owner}, not by the student whom its name means, so it was not collected: ask both, and "
         "remove it. Where accounts are called otherwise than students, set c.ExchangeCollect.check_owner = False."
@@ -44,7 +44,7 @@ def not_theirs(folder: Path, owner: str) -> str:
 
 
 class Collect(ExchangeCollect):
-    """nbgrader's command, except that it leaves what another account put under a student's name, and links.
+    """nbgrader's command, except that it refuses submissions put there by another account, and skips links.
 
     Links could reach files that their owner may not read, such as another student's submission.
     """
@@ -71,7 +71,7 @@ class Collect(ExchangeCollect):
 
     def report(self) -> None:
         for name, owner in self.refused.items():
-            self.log.error(not_theirs(Path(self.inbound_path, name), owner))
+            self.log.error(refusal(Path(self.inbound_path, name), owner))
         if self.refused:
             self.fail(f"Submissions were not collected, as others own them ({len(self.refused)}).")
 

@@ -41,7 +41,7 @@ MOODLE = re.compile(
     r"(?P<name>[^_]*)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?",
     re.IGNORECASE | re.DOTALL,
 )
-# What may be Canvas's number of the user, by its place: it follows the name, and the upload's number or a page follows.
+# Finds numbers that may be the user's in Canvas: between the name and the upload's number or a page.
 USER = re.compile(r"(?:(?<=_)|^)[0-9]+(?=_[0-9]+_.|_(?:text|link)\.html$)", re.IGNORECASE | re.DOTALL)
 NOT_IN_NAMES = re.compile(r"[^\w\x80-\U0010ffff]", re.ASCII)  # Canvas takes these out of a student's name, at least
 # Suffixes for a second file of the same name, from Canvas, browsers, JupyterLab and file managers.
@@ -60,7 +60,7 @@ class SubmittedFile:
     file: str  # name of the file
     upload: int = 0  # a later one has a higher number
     late: bool = False
-    rivals: tuple[str, ...] = ()  # later numbers in the place of `number`, if the name before them is a student's
+    rivals: tuple[str, ...] = ()  # later numbers that may stand for `number`, if the name before them is a student's
     others: tuple[str, ...] = ()  # all later numbers: students who choose a file's name may write any
 
     @property
@@ -69,11 +69,11 @@ class SubmittedFile:
 
 
 def parse(path: Path, folder: Path) -> SubmittedFile | None:
-    """Return what a path below `folder` says; None if no system named it. Names that students choose come last."""
+    """Return the parts of a path below `folder`; None if no system named it. Names that students choose come last."""
     parts = path.relative_to(folder).parts
-    for place, part in enumerate(parts):
-        last = place == len(parts) - 1
-        about = path, Path(*parts[: place + 1])
+    for index, part in enumerate(parts):
+        last = index == len(parts) - 1
+        about = path, Path(*parts[: index + 1])
         if moodle := MOODLE.fullmatch(part):
             file = moodle["file"] if last and moodle["file"] else path.name
             return SubmittedFile(*about, "moodle", moodle["number"], moodle["name"], file)
@@ -90,7 +90,7 @@ def parse(path: Path, folder: Path) -> SubmittedFile | None:
 
 @dataclass
 class ClassList:
-    """Says whose a system's number is: by the gradebook, and by the system's own table if there is one."""
+    """Finds the student of a system's number in the gradebook, and in the system's own table if there is one."""
 
     known: list[Person]
     roster: str = ""  # the table's path
@@ -230,15 +230,15 @@ class LmsCollector(FileNameCollectorPlugin):
         return {*doubts}, students
 
     def _report_doubts(self, found: list[SubmittedFile], doubts: dict[Path, str], certain: dict[Key, Person]) -> None:
-        """Name the files that may be of several students, and what those have handed in for certain."""
+        """Warn of files that may be of several students, with the files that are certainly theirs."""
 
         sentences = dict[str, None]()
         for one in found:
             if one.path in doubts:
                 rivals = {(one.system, number) for number in (one.number, *one.others)} & certain.keys()
                 own = [other.named for other in found if other.key in rivals and other.path not in doubts]
-                beside = f"; for certain theirs: {', '.join(map(str, dict.fromkeys(own)))}" if own else ""
-                sentences[f"{one.named} ({doubts[one.path]}{beside})"] = None
+                certainly = f"; for certain theirs: {', '.join(map(str, dict.fromkeys(own)))}" if own else ""
+                sentences[f"{one.named} ({doubts[one.path]}{certainly})"] = None
         self._warn(sentences, "may be of several students and were given to nobody", "Files")
 
     def _class_list(self, known: list[Person]) -> ClassList:
@@ -255,11 +255,11 @@ class LmsCollector(FileNameCollectorPlugin):
         elif table.column("ID") is None:
             self.parent.fail("%s has neither Canvas's column ID nor Moodle's column Identifier.", self.roster)
         students, problems = match(table, range(len(table.rows)), known, keys)
-        for place, row in enumerate(table.rows):
+        for index, row in enumerate(table.rows):
             if number := key_cell(column, table.cell(row, column)):
-                listed.rows[system, number].append((table.cell(row, name), students.get(place)))
-                if place in problems:
-                    listed.problems[system, number] = problems[place]
+                listed.rows[system, number].append((table.cell(row, name), students.get(index)))
+                if index in problems:
+                    listed.problems[system, number] = problems[index]
         return listed
 
     def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
@@ -275,7 +275,7 @@ class LmsCollector(FileNameCollectorPlugin):
                 names[same[-1].path] = notebook
             if len(same) > 1:
                 self.log.warning(
-                    "%s handed in %d files that may be %s; “%s” counts, the others lie beside it: %s",
+                    "%s handed in %d files that may be %s; “%s” counts, the others lie next to it: %s",
                     *(student, len(same), notebook, self._shown(same[-1]), "; ".join(map(self._shown, same[:-1]))),
                 )
         if not any(one.file.lower().endswith(".ipynb") for one in own):
@@ -302,7 +302,7 @@ def _by_name(names: dict[Key, str], known: list[Person]) -> dict[Key, Person]:
 
 
 def _letters_and_digits(name: str) -> str:
-    """Return what Canvas leaves of a name but underscores: letters, digits and the marks that belong to letters."""
+    """Return a name's letters, digits and combining marks: what Canvas keeps of it, without underscores."""
     composed = unicodedata.normalize("NFC", name)
     return "".join(c for c in composed if unicodedata.category(c)[0] in "LMN").casefold()
 

@@ -1,4 +1,4 @@
-"""Name what lies in the folder of submissions and is not read: nbgrader passes over all but STUDENT/ASSIGNMENT/."""
+"""List files in the folder of submissions that are not read: nbgrader skips all but STUDENT/ASSIGNMENT/."""
 
 import os
 import unicodedata
@@ -9,16 +9,16 @@ from pathlib import Path
 from ...close_names import did_you_mean
 from . import student_folder
 
-# Left by programs, as are names that begin with a dot
+# Names of files and folders that programs create, as are names that begin with a dot
 NOT_MEANT = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", ".ipynb_checkpoints"})
-MOST = 20  # sentences
+MAX_SENTENCES = 20  # sentences
 
 
 def overlooked(submitted: Path, assignments: Collection[str]) -> list[str]:
     """Return a sentence for each file or folder that no assignment's marking reads, with what to do about it."""
     found = list(_sentences(submitted, assignments))
-    more = [f"{len(found) - MOST} more are like these."] if len(found) > MOST else []
-    return [student_folder.shown(sentence, 1000) for sentence in found[:MOST]] + more
+    more = [f"{len(found) - MAX_SENTENCES} more are like these."] if len(found) > MAX_SENTENCES else []
+    return [student_folder.shown(sentence, 1000) for sentence in found[:MAX_SENTENCES]] + more
 
 
 def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
@@ -37,7 +37,7 @@ def _sentences(submitted: Path, assignments: Collection[str]) -> Iterator[str]:
 
 
 def _twins(submitted: Path) -> Iterator[str]:
-    """Name students' folders whose names are the same but for their case or the way in which letters are composed."""
+    """Yield a sentence for students' folders whose names differ only in case or in how letters are composed."""
     alike = defaultdict(list)
     for entry in _entries(submitted):
         if entry.is_dir():
@@ -50,13 +50,13 @@ def _twins(submitted: Path) -> Iterator[str]:
 
 
 def _too_deep(where: str, submissions: list[os.DirEntry[str]]) -> Iterator[str]:
-    """Name a notebook in a folder inside an assignment's folder that has no notebook itself."""
-    for one in submissions:
-        inside = _entries(one) if one.is_dir(follow_symlinks=False) else []
+    """Yield a sentence for a notebook in a subfolder of an assignment's folder that has no notebook itself."""
+    for submission in submissions:
+        inside = _entries(submission) if submission.is_dir(follow_symlinks=False) else []
         if not any(entry.name.endswith(".ipynb") for entry in inside):
             deeper = (found for entry in inside if entry.is_dir(follow_symlinks=False) for found in _entries(entry))
             for found in [found.path for found in deeper if found.name.endswith(".ipynb")][:1]:
-                name = os.path.relpath(found, Path(one.path).parent)
+                name = os.path.relpath(found, Path(submission.path).parent)
                 yield f"{where}/{name} is one folder too deep, so it was not read."
 
 
@@ -80,6 +80,6 @@ def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             found = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in NOT_MEANT]
-    except OSError:  # there is none, or it may not be read, which marking says
+    except OSError:  # missing or not readable; marking reports that
         return []
     return sorted(found, key=lambda entry: entry.name)

@@ -225,8 +225,9 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     _note_claims(cells, wanted, notes)
     _drop_copies(cells, wanted, names, notes)
     _free_additions(cells, wanted, names)
-    given = {without_space(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
-    result = [_restored_cell(cell, wanted, given) for cell in cells]
+    unnamed = [cell for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)]
+    provided = {without_space(cell.source) for cell in unnamed}
+    result = [_restored_cell(cell, wanted, provided) for cell in cells]
     put_back = _add_missing(result, release, names, notes)
     _move_tests(result, put_back)
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
@@ -271,7 +272,7 @@ def _defining(cells: list[NotebookNode], names: dict[str, set[str]]) -> dict[str
 
 
 def _is_blank(cell: NotebookNode, released: NotebookNode) -> bool:
-    """Return True for an answer as it was handed out, whatever became of its comments, docstrings and layout."""
+    """Return True for an answer as it was handed out, even if its comments, docstrings or layout changed."""
     if without_space(cell.source) == without_space(released.source):
         return True
     code = _code_of(cell.source) if released.cell_type == "code" else None
@@ -318,14 +319,14 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         elif too_long:  # longer than the judge reads, so it is not run either
             cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
-        most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
-        notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({most}); they were cut."))
+        limit = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
+        notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({limit}); they were cut."))
 
 
 def _restore_grade_ids(
     cells: list[NotebookNode], release: NotebookNode, wanted: dict[str, NotebookNode], names: dict[str, set[str]]
 ) -> None:
-    """Give cells without metadata their grade_id back, by their text, the names they define, or their place."""
+    """Give cells without metadata their grade_id back, by their text, the names they define, or their position."""
     for cell in cells:
         if cell.grade_id not in wanted:
             cell.grade_id = None
@@ -335,7 +336,7 @@ def _restore_grade_ids(
         if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
             cell.grade_id = by_text.pop(text)
             missing.pop(cell.grade_id)
-    for name, cell in _in_place(cells, release, missing):
+    for name, cell in _between_neighbours(cells, release, missing):
         cell.grade_id = name
         missing.pop(name)
     for name, released in missing.items():
@@ -350,21 +351,21 @@ def _restore_grade_ids(
                 cell.grade_id = name
 
 
-def _in_place(
+def _between_neighbours(
     cells: list[NotebookNode], release: NotebookNode, missing: Container[str]
 ) -> Iterator[tuple[str, NotebookNode]]:
-    """Yield missing written answers, each the first changed text between the two cells that it had beside it."""
+    """Yield missing written answers, each the first changed text between its two neighbours in the release."""
     order = [grade_id(cell) or without_space(cell.source) for cell in release.cells]
     blank = {without_space(cell.source) for cell in release.cells}
-    places = {}
+    gaps = {}  # grade_ids by the two cells around a written answer
     for before, cell, after in zip(order, release.cells[1:], order[2:], strict=False):
         if cell.cell_type == "markdown" and is_solution(cell) and grade_id(cell) in missing:
-            places[before, after] = cell.metadata.nbgrader.grade_id
+            gaps[before, after] = cell.metadata.nbgrader.grade_id
     before, between = "", list[NotebookNode]()
     for cell in cells:
         here = cell.grade_id or without_space(cell.source)
         if here in order:
-            if between and (name := places.pop((before, here), None)):
+            if between and (name := gaps.pop((before, here), None)):
                 yield name, min(between, key=lambda one: without_space(one.source) in blank)
             before, between = here, []
         elif cell.cell_type == "markdown" and here:
@@ -452,19 +453,19 @@ def _free_additions(cells: list[NotebookNode], wanted: dict[str, NotebookNode], 
         released = wanted[cell.grade_id].source.strip()
         if needed & (defined_in(cell.source) - defined_in(released)):
             before, _, after = cell.source.partition(released)
-            place = next(place for place, one in enumerate(cells) if one is cell)
+            index = next(index for index, other in enumerate(cells) if other is cell)
             parts = [_cell("code", part.strip("\n"), None) for part in (before, after) if part.strip()]
-            cells[place : place + 1] = [*parts[: bool(before.strip())], cell, *parts[bool(before.strip()) :]]
+            cells[index : index + 1] = [*parts[: bool(before.strip())], cell, *parts[bool(before.strip()) :]]
 
 
 def _is_locked(released: NotebookNode | None) -> bool:
     return released is not None and not is_solution(released)
 
 
-def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
+def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], provided: set[str]) -> NotebookNode:
     """Return a cell with the release's metadata, and its text if it is locked. Tag the course's own unchanged cells."""
     if (released := wanted.get(cell.pop("grade_id"))) is None:
-        cell.metadata = NotebookNode(tags=[PROVIDED] if without_space(cell.source) in given else [])
+        cell.metadata = NotebookNode(tags=[PROVIDED] if without_space(cell.source) in provided else [])
         return cell
     restored = copy.deepcopy(released)
     if is_solution(released):
@@ -485,9 +486,9 @@ def _add_missing(
     """
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
-    given = {"", *(without_space(cell.source) for cell in release.cells)}
+    released_texts = {"", *(without_space(cell.source) for cell in release.cells)}
     texts = [cell for cell in cells if cell.cell_type == "markdown" and not grade_id(cell)]
-    own = any(without_space(cell.source) not in given for cell in texts)  # a written answer may be among them
+    own = any(without_space(cell.source) not in released_texts for cell in texts)  # a written answer may be among them
     written = filter(_is_written, cells)
     defined = set[str]().union(*(defined_in(cell.source) for cell in written))
     put_back, elsewhere = list[str](), list[str]()
@@ -535,10 +536,10 @@ def _move_tests(cells: list[NotebookNode], put_back: Container[str | None]) -> N
     for cell in code:
         used = _is_test(cell) and (_needed(cell, written) if grade_id(cell) in put_back else needed_by(cell.source))
         if used and (missing := used - above):
-            place = next(place for place, one in enumerate(cells) if one is cell)
-            below = [one for one in enumerate(cells) if one[0] > place and _is_written(one[1])]
-            if behind := [at for at, one in below if missing & defined_in(one.source)]:
-                cells.insert(behind[-1], cells.pop(place))
+            index = next(index for index, other in enumerate(cells) if other is cell)
+            below = [(at, other) for at, other in enumerate(cells) if at > index and _is_written(other)]
+            if defining := [at for at, other in below if missing & defined_in(other.source)]:
+                cells.insert(defining[-1], cells.pop(index))
         above |= defined_in(cell.source)
 
 

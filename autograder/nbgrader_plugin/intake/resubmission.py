@@ -1,4 +1,4 @@
-"""Let nbgrader know when a submission was handed in, and mark one again that is newer though no time proves it."""
+"""Give nbgrader the times of submission, and mark a replaced submission again even if its time is not known."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -32,8 +32,8 @@ def mark_newer(
 ) -> None:
     """Let nbgrader's `Autograde` mark a submission again, as with `--force`, if it replaced the one that was marked.
 
-    nbgrader itself compares their times only, and marks none again that came without one, or after one without. Before
-    a submission is marked, and what was marked before is removed, `prepare` is called with its assignment.
+    nbgrader itself compares their times only, so it marks none again if either has no time. `prepare` is called with
+    the assignment before a submission is marked, and before the earlier marked version is removed.
     """
     init = converter.init_destination
 

@@ -12,7 +12,7 @@ MAX_TAGS = 10_000  # in one output; a nested tag costs time for each tag above i
 MAX_FORMULAS = 200  # environments in one cell; the search for each one's end may read all text after it
 MAX_LINKS = 1_000  # brackets in one cell; nbconvert searches for the end of each
 MAX_TEXT = 100_000  # characters of one output that is Markdown
-MAX_WORDS = 2_000  # characters of a picture's description
+MAX_DESCRIPTION = 2_000  # characters of a picture's description
 MAX_PICTURE = 8 * 2**20  # characters of base64
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 SVG = "image/svg+xml"
@@ -69,7 +69,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _is_relative(address: str) -> bool:
-    """Return True if a browser reads an address as one beside or below the notebook; others could trigger actions."""
+    """Return True if an address stays in the notebook's folder or below it; other addresses could trigger actions."""
     read = unquote(SKIPPED_BY_BROWSERS.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
     return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")
@@ -89,9 +89,9 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-def html(markup: str, most: int = 4) -> str:
-    """Return markup without what runs, loads, or covers other parts of a page. `most` multiplies the limits."""
-    if len(markup) > MAX_HTML * most or markup.count("<") > MAX_TAGS * most:
+def html(markup: str, scale: int = 4) -> str:
+    """Return markup without parts that run, load, or cover the rest of a page. `scale` multiplies the limits."""
+    if len(markup) > MAX_HTML * scale or markup.count("<") > MAX_TAGS * scale:
         return f"<p>[HTML of {len(markup):,} characters is not shown.]</p>"
     return _CLEANER.clean(printable(markup))
 
@@ -129,7 +129,7 @@ def bundle(data: dict[str, Any]) -> dict[str, str]:
         if kind in TEXTS:
             found[kind] = printable(text)
         elif kind == "text/html":
-            found[kind] = html(text, most=1)
+            found[kind] = html(text, scale=1)
         elif kind == "text/markdown":
             found[kind] = markdown(text[:MAX_TEXT])  # becomes HTML with the text cells
         elif kind in PICTURES and len(text) <= MAX_PICTURE and re.fullmatch(r"[A-Za-z0-9+/=\s]*", text):
@@ -148,7 +148,7 @@ def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
             sizes = {name: own[name] for name in ("width", "height") if type(own.get(name)) is int}
             found[kind] = {name: size for name, size in sizes.items() if 0 < size < 10_000}
             if isinstance(own.get("alt"), str) and own["alt"].strip():
-                found[kind]["alt"] = printable(own["alt"][:MAX_WORDS])
+                found[kind]["alt"] = printable(own["alt"][:MAX_DESCRIPTION])
     return found
 
 

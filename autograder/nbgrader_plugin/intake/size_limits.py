@@ -1,4 +1,4 @@
-"""Remove a large notebook's outputs, from standard input to output: python -I -S size_limits.py MEMORY SECONDS MOST."""
+"""Remove a large notebook's outputs, from stdin to stdout: python -I -S size_limits.py MEMORY SECONDS MAX_BYTES."""
 
 import json
 import resource
@@ -8,7 +8,7 @@ KEPT = ("cell_type", "source", "metadata", "attachments")
 
 
 def main() -> None:
-    memory, seconds, most = map(int, sys.argv[1:])
+    memory, seconds, max_bytes = map(int, sys.argv[1:])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -25,7 +25,7 @@ def main() -> None:
                 for cell in sheet.get("cells", []) if isinstance(sheet, dict) else []:
                     if isinstance(cell, dict):
                         cell["outputs"] = []
-        if len(text := json.dumps(notebook).encode()) <= most:
+        if len(text := json.dumps(notebook).encode()) <= max_bytes:
             sys.stdout.buffer.write(text)
             return
     sys.exit(3)

@@ -45,7 +45,7 @@ class Submission:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Return a hash of the files that were taken, without the time stamp: what was handed in, whenever."""
+        """Return a hash of the accepted files without the time stamp: equal submissions have equal hashes."""
         found = hashlib.sha256()
         for name in sorted(set(self.taken) - {STAMP}):
             with contextlib.suppress(NotAFile):  # it changed after the folder was listed
@@ -67,8 +67,8 @@ def kind_of(about: os.stat_result) -> str | None:
     return "a hard link" if linked else KINDS.get(stat.S_IFMT(about.st_mode))
 
 
-def read(path: Path, most: int) -> bytes:
-    """Return the content of a regular file. Raise NotAFile for anything else, or if it has more than `most` bytes."""
+def read(path: Path, limit: int) -> bytes:
+    """Return the content of a regular file. Raise NotAFile for anything else, or if it has more than `limit` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -78,9 +78,9 @@ def read(path: Path, most: int) -> bytes:
         kind = kind_of(about) or ("" if stat.S_ISREG(about.st_mode) else "a folder")
         if kind:
             raise NotAFile(_not_taken(path.name, kind))
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise NotAFile(f"“{shown(path.name)}” is larger than {most:,} bytes.")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise NotAFile(f"“{shown(path.name)}” is larger than {limit:,} bytes.")
     return content
 
 
@@ -93,9 +93,9 @@ def is_file(path: Path) -> bool:
     return stat.S_ISREG(about.st_mode) and kind_of(about) is None
 
 
-def shown(name: str, most: int = 200) -> str:
-    """Return a name, or a line with names, with unprintable characters escaped, of at most `most` characters."""
-    return escaped(name, kept="")[:most]
+def shown(name: str, limit: int = 200) -> str:
+    """Return a name, or a line with names, with unprintable characters escaped, cut to `limit` characters."""
+    return escaped(name, kept="")[:limit]
 
 
 def invalid_name(name: str) -> str | None:
@@ -110,13 +110,13 @@ def invalid_name(name: str) -> str | None:
 def inspect_folder(student: str, folder: Path, files: Set[str] = frozenset()) -> Submission:
     """Return a student's submission with each file accepted or refused. Open no file but the time stamp.
 
-    `files` holds the relative paths of the course's own, which nbgrader can write over a student's files only.
+    `files` holds the relative paths of the course's own files: nbgrader writes them over files, not over folders.
     """
     found = Submission(student, folder)
-    for place in (folder.parent, folder):
-        about = os.lstat(place)
-        if not stat.S_ISDIR(about.st_mode):
-            found.whole = _not_taken(place.name, kind_of(about) or "a file, not a folder")
+    for path in (folder.parent, folder):
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            found.whole = _not_taken(path.name, kind_of(status) or "a file, not a folder")
             found.troubles.append(found.whole)
             return found
     total = 0
@@ -145,7 +145,7 @@ def inspect_folder(student: str, folder: Path, files: Set[str] = frozenset()) ->
 
 
 def _walk(folder: Path, files: Set[str], depth: int = 0, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Yield all but folders, as (relative path, status), notebooks first, and folders in the place of `files`.
+    """Yield (path, status) of all but folders, notebooks first, and of folders with the path of one of `files`.
 
     Never enter a folder by a link.
     """
@@ -161,7 +161,7 @@ def _walk(folder: Path, files: Set[str], depth: int = 0, under: str = "") -> Ite
 
 
 def read_stamp(folder: Path) -> timestamps.Stamp | None:
-    """Return what a folder's time stamp says; None if there is none that can be read."""
+    """Return a folder's time stamp; None if it is missing or cannot be read."""
     try:
         return timestamps.read(read(folder / STAMP, MAX_STAMP).decode("utf-8-sig"))
     except (NotAFile, OSError, ValueError):  # a folder; not UTF-8; not a time
@@ -172,15 +172,15 @@ def _not_taken(name: str, kind: str) -> str:
     return f"“{shown(name)}” is {kind}. It was not opened: only files themselves can be handed in."
 
 
-def copy(submission: Submission, goal: Path) -> None:
-    """Copy a submission's accepted files to `goal`; add a trouble for each file that cannot be copied."""
-    goal.mkdir(parents=True)
+def copy(submission: Submission, target: Path) -> None:
+    """Copy a submission's accepted files to `target`; add a trouble for each file that cannot be copied."""
+    target.mkdir(parents=True)
     for relative in submission.taken:
-        target = goal / relative
-        target.parent.mkdir(parents=True, exist_ok=True)
+        path = target / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(submission.folder / relative, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(descriptor, "rb") as original, target.open("wb") as written:
-                shutil.copyfileobj(original, written)
+            with open(descriptor, "rb") as original, path.open("wb") as copied:
+                shutil.copyfileobj(original, copied)
         except OSError as error:
             submission.troubles.append(f"“{shown(relative)}” could not be copied ({error.strerror}).")

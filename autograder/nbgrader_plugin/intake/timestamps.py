@@ -31,12 +31,12 @@ AMBIGUOUS = {
 }
 WEST, EAST = timedelta(hours=-12), timedelta(hours=14)  # the offsets of the earth's zones lie between these
 
-PLACE = re.compile(r"\[?\b([A-Za-z]+(?:/[A-Za-z][\w+-]*)+)\]?")  # a zone of the tz database, in Java in brackets
+ZONE = re.compile(r"\[?\b([A-Za-z]+(?:/[A-Za-z][\w+-]*)+)\]?")  # a zone of the tz database, in Java in brackets
 # A name of UTC in front of an offset, which means that offset. dateutil turns the sign round, as POSIX does.
 FROM_UTC = re.compile(r"(?<![A-Z])(?:UTC|GMT) ?(?=[+-](?:\d\d?(?::\d\d)?|\d{4})(?![\d:]))")
 COMMENT = re.compile(r"(?<=[+-]\d{4}) \(.*\)$")  # JavaScript's name of the zone behind the offset
 SIGNED = re.compile(r"([A-Z]+)[+-]\d")  # behind any other name the sign may mean either
-DAYS = datetime(2000, 1, 1), datetime(2001, 2, 2)  # what a text leaves out is taken from these, and so differs
+DAYS = datetime(2000, 1, 1), datetime(2001, 2, 2)  # missing parts of a date are taken from these, and so differ
 
 
 class NoTime(ValueError):
@@ -53,32 +53,32 @@ class _Unclear(Exception):
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a time stamp says; without fields, nothing."""
+    """A time stamp as it was read. Without fields, it holds no time."""
 
-    written: datetime | None = None  # as it stands there, without its zone
+    written: datetime | None = None  # as it was written, without its zone
     moment: datetime | None = None  # in UTC; None if it is not known
     doubt: str = ""  # why the moment is not known, or that it is known only if UTC was meant
 
     @property
     def utc(self) -> datetime | None:
-        """Return the moment as nbgrader keeps it: in UTC, and without saying so."""
+        """Return the moment as nbgrader keeps it: in UTC, without a time zone."""
         return self.moment and self.moment.replace(tzinfo=None)
 
     @property
     def order(self) -> datetime | None:
-        """Return by what to order the submissions of one student: the moment, or what is written."""
+        """Return the key that orders one student's submissions: the moment, or else the time as written."""
         return self.utc or self.written
 
 
 def read(text: str) -> Stamp:
-    """Return what a time stamp says. Without a zone it says UTC, as nbgrader documents. Raise NoTime if it is none."""
+    """Return the time stamp in `text`. Without a zone it is UTC, as nbgrader documents. Raise NoTime if it is none."""
     if not text.strip():
         return Stamp()
-    place = PLACE.search(text)
-    plain = " ".join((text.replace(place[0], " ") if place else text).upper().split())
+    zone = ZONE.search(text)
+    plain = " ".join((text.replace(zone[0], " ") if zone else text).upper().split())
     try:
         written, name, seconds = _parse(COMMENT.sub("", FROM_UTC.sub(" ", plain)))
-        offset = _offset(written, name, seconds, place[1] if place else None)
+        offset = _offset(written, name, seconds, zone[1] if zone else None)
         moment = (written - (offset or timedelta())).replace(tzinfo=UTC)
     except _Unclear as unclear:
         return Stamp(unclear.written, doubt=str(unclear))
@@ -98,14 +98,14 @@ def _parse(text: str) -> tuple[datetime, str | None, int | None]:
     return found.pop(), *zones[0]
 
 
-def _offset(written: datetime, name: str | None, seconds: int | None, place: str | None) -> timedelta | None:
+def _offset(written: datetime, name: str | None, seconds: int | None, zone: str | None) -> timedelta | None:
     """Return how far a zone is ahead of UTC; None if none is named. Raise _Unclear if nobody can tell."""
     if seconds is not None:
         if WEST <= (offset := timedelta(seconds=seconds)) <= EAST:
             return offset
         raise _Unclear(written, "no zone is that far from UTC")
-    if place is not None:
-        return _offset_at(place, written)
+    if zone is not None:
+        return _offset_in(zone, written)
     if name in AMBIGUOUS:
         raise _Unclear(written, f"{name} is {AMBIGUOUS[name]}")
     if name is not None and name not in HOURS:
@@ -113,19 +113,19 @@ def _offset(written: datetime, name: str | None, seconds: int | None, place: str
     return None if name is None else timedelta(hours=HOURS[name])
 
 
-def _offset_at(place: str, written: datetime) -> timedelta:
+def _offset_in(name: str, written: datetime) -> timedelta:
     try:
-        zone = ZoneInfo(place)
+        zone = ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise _Unclear(written, f"{place} is the name of no known zone") from None
+        raise _Unclear(written, f"{name} is the name of no known zone") from None
     first, second = (written.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
     if first is None or first != second:
-        raise _Unclear(written, f"clocks in {place} were changed then, and showed this time twice or never")
+        raise _Unclear(written, f"clocks in {name} were changed then, and showed this time twice or never")
     return first
 
 
 def remarks(stamps: Mapping[str, Stamp]) -> list[str]:
-    """Return what an instructor must know of students' time stamps, and how to decide: a sentence for each matter."""
+    """Return a sentence for each doubt about students' time stamps, with what the instructor can do."""
     unclear: dict[str, list[str]] = {}  # students, by what is unclear
     assumed = []
     for student, stamp in stamps.items():

@@ -1,4 +1,4 @@
-"""Unpack a learning-management system's downloads and the archives in them, without overwriting or leading out."""
+"""Unpack a learning-management system's downloads and the archives in them; overwrite nothing, stay in the folder."""
 
 import logging
 import math
@@ -93,8 +93,8 @@ def is_archive(path: Path) -> bool:
 
 
 def _reason(problem: BaseException) -> str:
-    said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
-    return f"{type(problem).__name__}: {said}"[:120]
+    message = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
+    return f"{type(problem).__name__}: {message}"[:120]
 
 
 def members(archive: Path) -> Iterator[tuple[str, str | None, Opener]]:
