@@ -122,7 +122,7 @@ def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Itera
     _, sheets = read_marks(course.db_url, assignment)
     roster = classroom.folder / NAMES
     with contextlib.suppress(Unusable):
-        table = read(roster, least=1)
+        table = read(roster, min_columns=1)
         known = {table.cell(row, "id") for row in table.rows}
         strangers = [sheet.student for sheet in sheets[assignment] if sheet.student not in known]
         if strangers and table.column("id") is not None:

@@ -1,4 +1,4 @@
-"""Keep a class's secret, from which inputs are drawn for each hand-in, in a file beside the gradebook."""
+"""Keep a class's secret, from which inputs are drawn for each submission, in a file next to the gradebook."""
 
 import os
 import re
@@ -36,7 +36,7 @@ class ClassSecret:
 
     key: bytes
     late: str = ""
-    new: bool = False  # made just now
+    new: bool = False  # whether it was made just now
 
     @property
     def remark(self) -> str:
@@ -49,7 +49,7 @@ class ClassSecret:
 
 
 def path_of(course: CourseDirectory) -> Path:
-    """Return the path of the secret: beside the gradebook, or among the term's data if that is no file."""
+    """Return the path of the secret: next to the gradebook, or in the folder of the term's data if that is no file."""
     url = make_url(course.db_url)
     if url.get_backend_name() == "sqlite" and url.database:
         return Path(course.root, url.database).parent / FILE

@@ -46,7 +46,7 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
     with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
         try:
             app.initialize([])
-        except Exception as error:  # whatever stands in a configuration
+        except Exception as error:  # a configuration may raise anything
             raise NoCourse(_why_not_run(error)) from error
         finally:
             if scratch:
@@ -65,16 +65,16 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
 def _why_not_run(error: Exception) -> str:
     """Return a sentence with the file and line of a configuration that could not be run, or the folder it asks for."""
     if isinstance(error, OSError) and error.filename:
-        return f"{error.filename} cannot be used: {error.strerror}. Mend that, or name another."
+        return f"{error.filename} cannot be used: {error.strerror}. Fix that, or name another."
     lines = [at for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).name.endswith("_config.py")]
     where = f"{lines[-1].filename}, line {lines[-1].lineno}" if lines else str(root() / SETTINGS)
-    return f"{where} cannot be run: {type(error).__name__}: {error}. Mend it, then give the same command again."
+    return f"{where} cannot be run: {type(error).__name__}: {error}. Fix it, then give the same command again."
 
 
 def refuse_elsewhere() -> None:
-    """Raise NoCourse unless a configuration says where a course is: here, in a folder above, or the user's own."""
-    here, place = Path.cwd(), root()
-    if (place / SETTINGS).is_file() and here.is_relative_to(place):
+    """Raise NoCourse unless a configuration names a course: in this folder, one above it, or the user's own."""
+    here, top = Path.cwd(), root()
+    if (top / SETTINGS).is_file() and here.is_relative_to(top):
         return
     app = NbGraderApp(log_level=logging.CRITICAL)
     app.initialize([])
@@ -97,14 +97,16 @@ def sources_of(app: NbGraderApp) -> Path:
 
 
 def assignments(app: NbGraderApp, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the `wanted` ones of the course's notebooks and other configured assignments, or all. Raise ValueError."""
-    place = app.coursedir
-    steps = (place.source_directory, place.release_directory)
-    found = {Path(path).parent.name for step in steps for path in glob.glob(place.format_path(step, ".", "*/*.ipynb"))}
+    """Return the wanted assignments, or all: the course's notebooks and others. Raise ValueError if one is unknown."""
+    folders = app.coursedir
+    steps = (folders.source_directory, folders.release_directory)
+    found = {
+        Path(path).parent.name for step in steps for path in glob.glob(folders.format_path(step, ".", "*/*.ipynb"))
+    }
     known = [*notebooks(), *sorted(found - set(notebooks()))]
     if missing := [name for name in wanted if name not in known]:
         here = [name for name in known if name in found] or known  # an installed course may have none in this folder
-        there = f" There are {', '.join(here)}." if here else f" No notebooks lie in {place.source_directory}/."
+        there = f" There are {', '.join(here)}." if here else f" No notebooks lie in {folders.source_directory}/."
         raise ValueError(f"there is no assignment {missing[0]!r}.{did_you_mean(missing[0], known) or there}")
     return list(dict.fromkeys(wanted)) or known
 
@@ -124,15 +126,15 @@ def prepare_release(
     and Refused if releasing would lose edits, or cells' ids, or if the gradebook would not take it.
     """
     own = changed_settings(app.coursedir, **({"source_directory": str(sources)} if sources else {}))
-    goal = changed_settings(own, release_directory=str(scratch / "release"))
-    released, generated = (GenerateAssignment(coursedir=one, parent=app, force=True) for one in (own, goal))
+    temporary = changed_settings(own, release_directory=str(scratch / "release"))
+    released, generated = (GenerateAssignment(coursedir=one, parent=app, force=True) for one in (own, temporary))
     exporter = ReleaseExporter(config=app.config)
     with _raising_with_log(app, listed([*chosen])):
         edited = exporter.refuse(released, chosen)
     without_gradebook(generated)
     for notebook in chosen:
         with _raising_with_log(app, notebook):
-            goal.assignment_id = notebook
+            temporary.assignment_id = notebook
             generated.start()
             refuse_changed_cells(generated, notebook)
 
@@ -166,12 +168,12 @@ def _raising_with_log(app: NbGraderApp, notebook: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def logged(one: NbGraderApp | BaseConverter) -> Iterator[io.StringIO]:
-    """Give what nbgrader logs in the `with` block."""
+def logged(logger: NbGraderApp | BaseConverter) -> Iterator[io.StringIO]:
+    """Yield a buffer that collects what nbgrader logs in the `with` block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
-    one.log.addHandler(handler)
+    logger.log.addHandler(handler)
     try:
         yield log
     finally:
-        one.log.removeHandler(handler)
+        logger.log.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""Find in nbgrader's log why it failed."""
+"""Find the cause of a failure in nbgrader's log."""
 
 from nbgrader.converters.base import NbGraderException
 

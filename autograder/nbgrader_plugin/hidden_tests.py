@@ -1,4 +1,4 @@
-"""The hidden part of test cells, which names the exercise that a cell marks. Students never get it."""
+"""Read the hidden part of test cells, which names the exercise that a cell marks. Students never get it."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 
 
 class UnknownName(ValueError):
-    """A hidden line names nothing in this course, or another notebook's question; the message says what to do."""
+    """Raised for a hidden line that names nothing in this course, or another notebook's question."""
 
 
 def exercise_of(cell: NotebookNode) -> str | None:
@@ -45,13 +45,13 @@ def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
         name = exercise_of(cell)
         if name is None or (name in names() and name not in elsewhere):
             continue
-        said = f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but "
+        start = f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but "
         if name in elsewhere:
             raise UnknownName(
-                f"{said}that question is in {elsewhere[name]}. If this notebook was released when questions had other "
+                f"{start}that question is in {elsewhere[name]}. If this notebook was released when questions had other "
                 "numbers, its marks stay as they are: mark it with the version of the course that released it."
             )
         raise UnknownName(
-            f"{said}this course has no exercise or question of that name. Correct the name, or take the line out if "
+            f"{start}this course has no exercise or question of that name. Correct the name, or take the line out if "
             "the cell's own tests are to decide; then generate the assignment again."
         )

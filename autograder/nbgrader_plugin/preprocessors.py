@@ -43,7 +43,7 @@ from .release.generate import changed_settings, register_assignment
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
-MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
+MAX_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 KEPT = "Your instructor has been told, and what you handed in is kept."
 UNPREPARED = f"This notebook could not be prepared for marking. {KEPT}"
 STOPPED = f"Marking stopped on something in this notebook. {KEPT}"
@@ -85,19 +85,19 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
-        self._hopeful: set[str] = set()  # assignments whose notebooks can be marked
+        self._ready: set[str] = set()  # assignments whose notebooks can be marked
         self.secret = ClassSecret(b"")
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             if self.parent.coursedir.directory_structure != CourseDirectory.directory_structure.default_value:
                 raise NbGraderException("autograder knows nbgrader's own CourseDirectory.directory_structure only")
             if {"begin_test_delimeter", "end_test_delimeter"} & set(self.config.ClearHiddenTests):
-                said = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
-                raise NbGraderException(said)
+                message = "autograder knows nbgrader's own marks of hidden tests only, and would show others"
+                raise NbGraderException(message)
             privacy.write_privately(self.parent)
             share_engines()
             resubmission.read_times(self.parent.coursedir)
-            resubmission.mark_newer(self.parent, self.handed_in, self._refuse_if_hopeless)
+            resubmission.mark_newer(self.parent, self.handed_in, self._start_or_refuse)
             self._add_submissions()
 
     def _add_submissions(self) -> None:
@@ -152,7 +152,7 @@ class SubmissionExporter(NotebookExporter):
         wanted = self.parent.coursedir.assignment_id
         for name in student_folder.folders_in(top, self.parent.coursedir.student_id):
             if name in NOT_MEANT or not (top / name).is_dir():
-                continue  # `overlooked` names what somebody meant
+                continue  # `overlooked` reports the others
             plain = not (top / name).is_symlink()
             for assignment in student_folder.folders_in(top / name, wanted) if plain else [wanted]:
                 folder = top / name / assignment
@@ -185,12 +185,12 @@ class SubmissionExporter(NotebookExporter):
         resubmission.read_times(own)
         converter.assignments = {}
         for one in found:
-            goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
+            target = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
             if one.troubles:
-                student_folder.copy(one, goal)
+                student_folder.copy(one, target)
             else:
-                goal.parent.mkdir(parents=True)
-                goal.symlink_to(one.folder)
+                target.parent.mkdir(parents=True)
+                target.symlink_to(one.folder)
 
     def _report_at_end(self, converter: Any) -> None:
         """After the last submission, log unclear times and students without a mark; fail if there are any of these."""
@@ -232,13 +232,13 @@ class SubmissionExporter(NotebookExporter):
             for sentence in timestamps.remarks(found):
                 self.log.warning("%s: %s", assignment, sentence)
 
-    def _refuse_if_hopeless(self, assignment: str) -> None:
+    def _start_or_refuse(self, assignment: str) -> None:
         """Start the sandbox in which this assignment's notebooks run. Raise NothingMarked if none can be marked.
 
-        That is so where the sandbox cannot be made, where `costs.toml` is wrong, and where a test names no exercise.
+        Causes are: the sandbox cannot be made, `costs.toml` is wrong, or a test names no exercise.
         """
         judging = any(one is Judge or one == f"{Judge.__module__}.Judge" for one in self.parent.autograde_preprocessors)
-        if not judging or assignment in self._hopeful:
+        if not judging or assignment in self._ready:
             return
         from ..judge.diagnosis.mistake_costs import CostsError, costs
 
@@ -251,7 +251,7 @@ class SubmissionExporter(NotebookExporter):
             Judge(parent=self.parent).start_for(any(map(_is_of_the_course, release)))
         except (CostsError, UnknownName, SandboxError, TraitError) as error:
             raise NothingMarked(str(error)) from error
-        self._hopeful.add(assignment)
+        self._ready.add(assignment)
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir
@@ -260,8 +260,10 @@ class SubmissionExporter(NotebookExporter):
             about = _read_release(path, path.stat().st_mtime_ns).metadata
             language = about.get("kernelspec", {}).get("language") or about.get("language_info", {}).get("name", "")
             if language.lower() not in ("", "python"):
-                said = f"{assignment}/{path.name} is written in {language}, and autograder marks Python notebooks only"
-                raise NbGraderException(f"{said}. Nobody was marked; nbgrader's own preprocessors can mark it")
+                problem = (
+                    f"{assignment}/{path.name} is written in {language}, and autograder marks Python notebooks only"
+                )
+                raise NbGraderException(f"{problem}. Nobody was marked; nbgrader's own preprocessors can mark it")
         return paths
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -345,14 +347,14 @@ class RestoreCells(OverwriteCells):
 class CheckMetadata(CheckCellMetadata):
     """nbgrader's CheckCellMetadata, once per release: `repair` gives all submissions the release's metadata."""
 
-    _right: ClassVar[set[str]] = set()
+    _valid: ClassVar[set[str]] = set()
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        if (said := json.dumps(about)) not in self._right:
+        if (key := json.dumps(about)) not in self._valid:
             nb, resources = super().preprocess(nb, resources)
-            if len(self._right) < MOST_RELEASES:  # the order of the cells is the student's
-                self._right.add(said)
+            if len(self._valid) < MAX_RELEASES:  # the order of the cells is the student's
+                self._valid.add(key)
         return nb, resources
 
 
@@ -360,7 +362,7 @@ class Judge(NbGraderPreprocessor):
     """Run the student's cells in a child process and mark the test cells from outside. Replaces `Execute`."""
 
     cell_timeout = Float(Limits.cell, help="Seconds that one cell may take").tag(config=True)
-    question_timeout = Float(Limits.question, help="Seconds that one question of the judge may take").tag(config=True)
+    question_timeout = Float(Limits.question, help="Seconds that one call by a check may take").tag(config=True)
     notebook_timeout = Float(Limits.notebook, help="Seconds that one notebook may take").tag(config=True)
     work_timeout = Float(
         Limits.work,
@@ -389,14 +391,14 @@ class Judge(NbGraderPreprocessor):
         config=True
     )
 
-    tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
+    on_progress: ClassVar[Callable[[int, int], None] | None] = None  # called as NotebookMarker.on_progress
 
-    secret: ClassVar[bytes] = b""  # the class's, from which inputs are drawn; without it none are
+    secret: ClassVar[bytes] = b""  # the class's secret, from which inputs are drawn; without it none are
 
-    templates: ClassVar[dict[tuple[str, ...], "Template"]] = {}  # this process's, by the modules that they preload
+    templates: ClassVar[dict[tuple[str, ...], "Template"]] = {}  # of this process, by preloaded modules
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        submission, place = resources["nbgrader"], resources["metadata"].get("path", "")
+        submission, folder = resources["nbgrader"], resources["metadata"].get("path", "")
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
@@ -407,12 +409,12 @@ class Judge(NbGraderPreprocessor):
             found = within(self.work_timeout, lambda: tampering.find_signs(nb, notes))
             problem = problem or self._mark(nb, resources, remarks, found)
         except OverLimit:
-            self.log.warning("%s: reading it took more than work_timeout; it earns nothing", place)
+            self.log.warning("%s: reading it took more than work_timeout; it earns nothing", folder)
             problem = problem or TOO_LONG
         tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
-            self.log.warning("%s: %s %s  [%s]", place, where, one.what, one.line)
+            self.log.warning("%s: %s %s  [%s]", folder, where, one.what, one.line)
         if problem is not None:
             from .marking.notebook_marker import zero_everywhere
 
@@ -437,14 +439,14 @@ class Judge(NbGraderPreprocessor):
         from ..sandbox.session import Template
 
         template = Template(sandboxed, preload)
-        said = template.prove()
+        outcome = template.prove()
         Judge.templates[preload] = template
-        return said
+        return outcome
 
     def _mark(
         self, nb: NotebookNode, resources: dict[str, Any], remarks: list[str], found: list[tampering.Sign]
     ) -> str | None:
-        """Mark in place; add to `remarks` what the student must know of the whole notebook, and to `found` signs.
+        """Mark in place; add sentences for the student to `remarks`, and signs of tampering to `found`.
 
         Return a sentence if it cannot be marked. Raise SandboxError if the sandbox fails.
         """
@@ -456,7 +458,9 @@ class Judge(NbGraderPreprocessor):
         limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             path = Path(resources["metadata"]["path"])
-            marker = NotebookMarker(nb, template, path, limits, self.stderr_fails, remarks=remarks, tell=Judge.tell)
+            marker = NotebookMarker(
+                nb, template, path, limits, self.stderr_fails, remarks=remarks, on_progress=Judge.on_progress
+            )
             marker.secret, marker.drawn_inputs_count = Judge.secret, self.drawn_inputs_count
             marker.run()
             found += marker.signs()

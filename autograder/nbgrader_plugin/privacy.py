@@ -1,4 +1,4 @@
-"""Keep what is about students its owner's only, whatever the umask, or its group's where `groupshared` says so.
+"""Make files about students private to their owner, or to the group with `groupshared`, whatever the umask.
 
 nbgrader leaves modes to the umask, by which others can read on most machines. Students read feedback in the exchange.
 """
@@ -16,7 +16,7 @@ from traitlets.config import Application, Config
 
 from ..files import make_private, only_for_owner, private
 
-BESIDE = ("marked", "downloaded", "students.csv")  # the submissions' folder, with what is about students
+PRIVATE_NAMES = ("marked", "downloaded", "students.csv")  # in the folder that holds the submissions' folder
 
 _configured: list[Config] = []  # the configuration that was read last
 _unprotected: list[Config] = []  # the same, until a gradebook is opened
@@ -49,9 +49,9 @@ def protect(course: CourseDirectory) -> None:
     group = groupshared()
     steps = (course.submitted_directory, course.autograded_directory, course.feedback_directory)
     tops = [Path(course.format_path(step, "x", "y")).parents[1] for step in steps]
-    for path in [*tops, *(tops[0].with_name(name) for name in BESIDE)]:
+    for path in [*tops, *(tops[0].with_name(name) for name in PRIVATE_NAMES)]:
         private(path, group)
-    if group:  # SQLite makes its journal beside the gradebook
+    if group:  # SQLite makes its journal in the gradebook's folder
         with contextlib.suppress(OSError):
             tops[0].parent.chmod(stat.S_IMODE(tops[0].parent.stat().st_mode) | 0o2070)
 

@@ -1,1 +1,1 @@
-"""Extend nbgrader's Formgrader with safe pages, a marking queue, and rubrics beside written answers."""
+"""Extend nbgrader's Formgrader with safe pages, a marking queue, and rubrics next to written answers."""

@@ -5,15 +5,15 @@
     var shown = {};  // by student: whether this page asked for it
     var timer = null;
 
-    var show = function (view, said) {
+    var show = function (view, progress) {
         var bar = $("<progress/>").attr("aria-label", "marked").css("width", "100%");
         var text = "getting ready …";  // the first time this takes a while
-        if (said.before > 0) {
-            text = "waits for " + said.before + " before it";
+        if (progress.before > 0) {
+            text = "waits for " + progress.before + " before it";
             bar = "";
-        } else if (said.of > 0) {
-            text = "marking: " + said.done + " of " + said.of + " answers";
-            bar.attr({value: said.done, max: said.of});
+        } else if (progress.of > 0) {
+            text = "marking: " + progress.done + " of " + progress.of + " answers";
+            bar.attr({value: progress.done, max: progress.of});
         }
         view.$status.empty().append($("<div/>").text(text), bar);
         view.$autograde.add(view.$generate_feedback).add(view.$release_feedback).empty();

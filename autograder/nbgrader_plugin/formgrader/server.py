@@ -43,7 +43,7 @@ ON_CLICK = (
 OWN_SCRIPT = re.compile(r"<script\b")
 STUDENT_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
 HOST = re.compile(r"[\w.\[\]:-]+")
-# The end of a text cell's answer in nbgrader's page of a submission. The rubric and samples are inserted beside it.
+# The end of a text cell's answer in nbgrader's page of a submission. The rubric and samples are inserted next to it.
 ANSWER = (
     "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
 )
@@ -83,15 +83,15 @@ def _budget(context: Any) -> Budget:
     return budget
 
 
-def policy(nonce: str, place: str) -> str:
-    """Return the policy. `place` is Formgrader's address without a scheme: browsers take the page's own."""
+def policy(nonce: str, address: str) -> str:
+    """Return the policy. `address` is Formgrader's, without a scheme: browsers take the page's own."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(do.encode()).digest()).decode()}'" for do in ON_CLICK)
     parts = (
         "default-src 'none'",
         f"script-src 'nonce-{nonce}' 'unsafe-hashes' {hashes}",
-        f"style-src {place}/static/ 'unsafe-inline'",
-        f"img-src data: {place}/submissions/",
-        f"font-src {place}/static/ data:",
+        f"style-src {address}/static/ 'unsafe-inline'",
+        f"img-src data: {address}/submissions/",
+        f"font-src {address}/static/ data:",
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
@@ -136,11 +136,11 @@ class NonceLoader(BaseLoader):
         return source, filename, fresh
 
 
-def _panel_beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
+def _panel_for(formgrader: Any, assignment: str, cell: Any) -> Markup:
     """Return the panel with rubric and sample answers; empty unless the cell is a written answer of the course."""
     course = formgrader.coursedir
     folder = Path(course.format_path(course.source_directory, ".", assignment))
-    return written_answers.beside(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
+    return written_answers.panel_for(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
 
 
 def _extend_templates(settings: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ def _extend_templates(settings: dict[str, Any]) -> None:
         if environment is not None and not isinstance(environment.loader, NonceLoader):
             environment.loader = NonceLoader(environment.loader, Path(template_path).resolve())
             environment.globals["autograder_nonce"] = _nonce.get
-            environment.globals["autograder_panel"] = functools.partial(_panel_beside, settings["nbgrader_formgrader"])
+            environment.globals["autograder_panel"] = functools.partial(_panel_for, settings["nbgrader_formgrader"])
             if environment.cache is not None:
                 environment.cache.clear()
 
@@ -159,14 +159,14 @@ class FirstPage(FormgraderHandler):
     """Serve Formgrader's first page. It runs nbgrader_config.py in `?path=`, so refuse all but two trusted folders."""
 
     def get(self) -> Any:
-        asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
-        if asked and os.path.realpath(asked) not in map(os.path.realpath, (own.root_dir, own.coursedir.root)):
+        requested, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
+        if requested and os.path.realpath(requested) not in map(os.path.realpath, (own.root_dir, own.coursedir.root)):
             raise HTTPError(403, "Formgrader reads the configuration of the folder in which Jupyter runs only.")
         return super().get()
 
 
 class Scripts(BaseHandler):
-    """Serve nbgrader's scripts with ids for missing names, the progress of marking, and the way to written answers."""
+    """Serve nbgrader's scripts with ids for missing names, the progress of marking, and links to written answers."""
 
     @authenticated
     def get(self, name: str) -> None:

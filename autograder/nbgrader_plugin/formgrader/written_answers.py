@@ -1,4 +1,4 @@
-"""Show the rubric and sample answers beside a written answer while a person marks it. Neither is ever released."""
+"""Show the rubric and sample answers next to a written answer while a person marks it. Neither is ever released."""
 
 import functools
 import re
@@ -57,8 +57,8 @@ def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
     return found
 
 
-def beside(solution: Path, name: str) -> Markup:
-    """Return the panel beside the written answer of this name; empty for other cells."""
+def panel_for(solution: Path, name: str) -> Markup:
+    """Return the panel next to the written answer of this name; empty for other cells."""
     if (rubric := rubrics(solution).get(name)) is None:
         return Markup()
     style = Path(__file__).with_suffix(".css").read_text("utf-8")

@@ -24,7 +24,7 @@ def different_cells(db_url: str, course_id: str, assignment: str, notebooks: Ite
     """
     url = make_url(db_url)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        return []  # asking would create it
+        return []  # opening it would create it
     with Gradebook(db_url, course_id) as gradebook:
         known = [one for one in gradebook.assignments if one.name == assignment and one.num_submissions]
         before = {

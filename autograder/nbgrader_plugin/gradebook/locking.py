@@ -1,4 +1,4 @@
-"""Let several nbgrader processes use one gradebook: create under a lock what two would create at the same moment."""
+"""Let several nbgrader processes use one gradebook: create rows under a lock that two may need at the same moment."""
 
 import contextlib
 import functools
@@ -45,7 +45,7 @@ def locked(db_url: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _lock_sqlite(url: URL) -> Iterator[None]:
     path = Path(f"{url.database}.turn")
-    make_private(path, groupshared())  # who can read it can hold the lock
+    make_private(path, groupshared())  # anyone who can read it can hold the lock
     with contextlib.closing(sqlite3.connect(path, LOCK_TIMEOUT, isolation_level=None)) as turn:
         turn.execute("BEGIN EXCLUSIVE")
         yield
@@ -64,7 +64,7 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 def share_engines() -> None:
     """Let nbgrader's `Gradebook` objects share an engine for each URL, and look for all tables at once.
 
-    Marking a notebook opens several of them, which would each make an engine and ask for every table by itself.
+    Marking a notebook opens several of them, which would each make an engine and look for every table by itself.
     Marking patches nothing else.
     """
     nbgrader.api.create_engine = _engine

@@ -1,6 +1,6 @@
 """Read tables of students: those of Canvas and Moodle, matched to the gradebook's students, and the classroom's names.
 
-The columns by which each system identifies students stand in the sources of Canvas (github.com/instructure/canvas-lms,
+The columns that identify students are those in the sources of Canvas (github.com/instructure/canvas-lms,
 lib/gradebook_importer.rb) and Moodle (docs.moodle.org/405/en/Grade_import; mod/assign/feedback/offline).
 """
 
@@ -65,11 +65,11 @@ class Table:
     def column(self, name: str) -> int | None:
         """Return the index of the column with this English name, ignoring case; None if there is none."""
         heading = _same(self.headings.get(name, name))
-        return next((place for place, found in enumerate(self.header) if _same(found) == heading), None)
+        return next((index for index, found in enumerate(self.header) if _same(found) == heading), None)
 
     def cell(self, row: list[str], name: str) -> str:
-        place = self.column(name)
-        return row[place].strip() if place is not None else ""
+        index = self.column(name)
+        return row[index].strip() if index is not None else ""
 
     def text(self) -> str:
         out = io.StringIO(newline="")
@@ -77,8 +77,8 @@ class Table:
         return ("\ufeff" if self.bom else "") + out.getvalue()
 
 
-def read(path: Path, headings: Mapping[str, str] | None = None, least: int = 2) -> Table:
-    """Read a CSV file in UTF-8 with commas, semicolons or tabs, and at least `least` columns.
+def read(path: Path, headings: Mapping[str, str] | None = None, min_columns: int = 2) -> Table:
+    """Read a CSV file in UTF-8 with commas, semicolons or tabs, and at least `min_columns` columns.
 
     Raise Unusable if it is none or cannot be read.
     """
@@ -98,7 +98,7 @@ def read(path: Path, headings: Mapping[str, str] | None = None, least: int = 2) 
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as problem:
         raise Unusable(f"{path} is not a CSV file: {problem}.") from None
-    if len(header) < least:
+    if len(header) < min_columns:
         raise Unusable(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
     rows = [row + [""] * (len(header) - len(row)) for row in rows if any(cell.strip() for cell in row)]
     for row in rows:
@@ -142,42 +142,42 @@ MOODLE_KEYS: tuple[Key, ...] = (
 
 
 def match(
-    table: Table, places: Iterable[int], known: list[Person], keys: Sequence[Key]
+    table: Table, indexes: Iterable[int], known: list[Person], keys: Sequence[Key]
 ) -> tuple[dict[int, Person], dict[int, str]]:
-    """Return the student of each of these rows, and the problem of each ambiguous one, by the row's index."""
+    """Return the students of these rows, and the problems of ambiguous ones, both by the row's index."""
     students: dict[int, Person] = {}
     problems: dict[int, str] = {}
-    index = defaultdict(list)
+    persons = defaultdict(list)  # by key and value
     for priority, (_, value_of) in enumerate(keys):
         for person in known:
             if value := _same(value_of(person)):
-                index[priority, value].append(person)
-    for place in places:
-        cells = {column: key_cell(column, table.cell(table.rows[place], column)) for column, _ in keys}
-        hits = ((column, index.get((priority, _same(cells[column])))) for priority, (column, _) in enumerate(keys))
+                persons[priority, value].append(person)
+    for index in indexes:
+        cells = {column: key_cell(column, table.cell(table.rows[index], column)) for column, _ in keys}
+        hits = ((column, persons.get((priority, _same(cells[column])))) for priority, (column, _) in enumerate(keys))
         column, found = next((hit for hit in hits if hit[1]), ("", None))
         if not found:
             continue
         person, cell = found[0], f"{column} {cells[column]}"
         numbers = {_same(value) for value in cells.values()}
         if len(found) > 1:
-            problems[place] = f"{cell} is that of {len(found)} students"
+            problems[index] = f"{cell} is that of {len(found)} students"
         elif cells.get("ID") and person.lms and _same(person.lms) not in numbers:
-            problems[place] = f"{cell} is that of {person.id}, whose lms_user_id is {person.lms}"
+            problems[index] = f"{cell} is that of {person.id}, whose lms_user_id is {person.lms}"
         else:
-            students[place] = person
+            students[index] = person
     rows_of = defaultdict(list)
-    for place, person in students.items():
-        rows_of[person.id].append(place)
+    for index, person in students.items():
+        rows_of[person.id].append(index)
     for student, twice in rows_of.items():
-        for place in twice if len(twice) > 1 else ():
-            del students[place]
-            problems[place] = f"{len(twice)} rows mean {student}"
+        for index in twice if len(twice) > 1 else ():
+            del students[index]
+            problems[index] = f"{len(twice)} rows mean {student}"
     return students, problems
 
 
 def key_cell(column: str, cell: str) -> str:
-    """Return the cell by which to match. Of Moodle's Identifier, “Participant 123” in any language, take the number."""
+    """Return the value that identifies a student: of Moodle's Identifier, such as “Participant 123”, the number."""
     number = re.search(r"\d+$", cell)
     return number[0] if column == "Identifier" and number else cell
 
@@ -187,7 +187,7 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
     if not table.is_file():
         return
     try:
-        found = read(table, least=1)
+        found = read(table, min_columns=1)
     except Unusable as reason:
         log.warning("Students have no names: %s", reason)
         return

@@ -10,7 +10,7 @@ from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeC
 
 
 class Rows:
-    """Stand-in for a `Gradebook` that serves rows read beforehand, and asks the gradebook for all others."""
+    """Stand-in for a `Gradebook` that serves rows read beforehand, and passes other calls on to the gradebook."""
 
     def __init__(self, gradebook: Gradebook, **rows: dict[str, Any]) -> None:
         """`rows` holds rows by name, each group under the gradebook's method that finds one, such as `find_grade`."""

@@ -83,7 +83,7 @@ class NotebookMarker:
     stderr_fails: bool = True  # in an instructor's own tests, as in nbgrader
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # sentences for the student about the notebook as a whole
-    tell: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
+    on_progress: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
     secret: bytes = b""  # of the class; without it the order of cases is fixed, and no inputs are drawn
     drawn_inputs_count: bool = False  # whether checks that fail with drawn inputs lose their points
 
@@ -127,8 +127,8 @@ class NotebookMarker:
                     self._mark(cell, name)
                     if index in self._in_place and self.verdicts[cell.metadata.nbgrader.grade_id].earned:
                         self._run_visible_test(index, cell)
-                    if self.tell is not None:
-                        self.tell(len(self.verdicts), len(asked))
+                    if self.on_progress is not None:
+                        self.on_progress(len(self.verdicts), len(asked))
                 elif is_provided(cell) and not self._ordinary:
                     if index in self._in_place and self._remaining() > self.limits.notebook / 2:
                         self._run_skipped_for(cell.source)
