@@ -236,7 +236,7 @@ def test_inputs_change_with_each_text_that_the_answer_can_read():
 def test_inputs_change_with_files_beside_and_not_with_the_time_stamp(template, short, tmp_path):
     def inputs_of(name, text):
         (tmp_path / name).write_text(text)
-        return NotebookMarker(short, template, tmp_path, secret=b"of the class")._hand_in("softmax")
+        return NotebookMarker(short, template, tmp_path, secret=b"of the class")._submission_text("softmax")
 
     first = inputs_of("timestamp.txt", "2026-01-01 10:00:00 UTC")
     assert inputs_of("timestamp.txt", "2026-01-02 10:00:00 UTC") == first

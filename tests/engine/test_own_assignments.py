@@ -17,7 +17,7 @@ from own_assignments import MARKS, PENALTIES, graded, rows, run
 from autograder.nbgrader_plugin.formgrader import written_answers
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
-from autograder.nbgrader_plugin.marking.own_tests import ON_STDERR, places, reasons
+from autograder.nbgrader_plugin.marking.own_tests import ON_STDERR, lines_in, reasons
 from autograder.nbgrader_plugin.marking.tampering import find_signs
 from autograder.sandbox.limits import Limits
 
@@ -291,8 +291,8 @@ def test_a_traceback_names_lines_that_students_have_and_no_others():
     cells = [graded("f", "def f(n):\n    return 1 / n", answer=True), test]
     trace = "Cell In[2], line 3\n----> 3 assert f(2) == 77\n"
     trace += "Cell In[1], line 2, in f(n)\n      1 def f(n):\n----> 2     return 1 / n\n"
-    assert places(trace, cells) == ["in f, line 2: return 1 / n"]
-    assert places(trace.replace("f(2) == 77", "f(1)"), cells)[0] == "in test, line 1: assert f(1)"
+    assert lines_in(trace, cells) == ["in f, line 2: return 1 / n"]
+    assert lines_in(trace.replace("f(2) == 77", "f(1)"), cells)[0] == "in test, line 1: assert f(1)"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Mark one notebook: run its cells in a sandbox, ask the judge's questions, and list attempts to tamper."""
+"""Mark one notebook: run its cells in a sandbox, have the judge run its checks, and list signs of tampering."""

@@ -1,4 +1,4 @@
-"""Say what a cell of the student's did where neither its error nor the marks of its answers would show it."""
+"""Explain effects of a student's cell that neither its error nor the marks of its answers show."""
 
 import ast
 import re
@@ -11,11 +11,13 @@ from ...sandbox.limits import CellResult
 from ..intake.merge_marks import unresolved_merge
 from ..intake.sanitize import printable
 
-LOST = frozenset({"folder", "path"})  # what cells leave changed so that files beside the notebook are not found
+LOST = frozenset({"folder", "path"})  # changes after which files in the notebook's folder are not found
 NOT_FOUND = re.compile(r"\w*NotFoundError|ImportError|NotADirectoryError|PermissionError|OSError|Missing")
 INPUT = re.compile(r"\binput\s*\(")
-# Cell magics after which nothing that the cell defines is in the notebook
-APART = re.compile(r"\s*%%(timeit|writefile|bash|sh|script|html|js|javascript|latex|markdown|svg|perl|ruby|python3?)\b")
+# Cell magics that run a cell in a namespace or process of its own
+SEPARATE = re.compile(
+    r"\s*%%(timeit|writefile|bash|sh|script|html|js|javascript|latex|markdown|svg|perl|ruby|python3?)\b"
+)
 
 MOVED = (
     "{line} left the notebook's own folder, and what stands below stopped with {error}. Files and modules that came "
@@ -40,25 +42,25 @@ NOT_COMPILED = (
 
 
 class Advisor:
-    """Remembers, from cell to cell, what is left changed for the cells below."""
+    """Remembers, from cell to cell, the changes that cells leave for the cells below."""
 
     def __init__(self) -> None:
         self._left: Set[str] = frozenset()  # see `CellResult.left`
-        self._mover = ""  # the line or cell after which files beside the notebook are not found
+        self._mover = ""  # the line or cell after which files in the notebook's folder are not found
 
     def advise(self, source: str, result: CellResult, error: str) -> Iterator[str]:
-        """Yield sentences on a cell that was run: on why it failed, and what it leaves. `error` is its last one."""
+        """Yield sentences on why a cell failed, and on changes that it leaves. `error` is the cell's last error."""
         if result.ending == "error":
             if merge := unresolved_merge(source):
                 yield f"Marks of a merge that was not finished are left in it: {merge}"
             if error.startswith("EOFError") and INPUT.search(source):
                 yield NO_INPUT
-        if (magic := APART.match(source)) and (names := defined_in(source)):
+        if (magic := SEPARATE.match(source)) and (names := defined_in(source)):
             yield IN_MAGIC.format(magic=magic[1], names=", ".join(f"`{name}`" for name in sorted(names)[:5]))
         if "compile" in source and any(map(_compiles, ast.walk(parse_cell(source) or ast.Module([], [])))):
             yield NOT_COMPILED
         if result.ending in ("time", "died"):
-            return  # what it left is not known
+            return  # the changes that it left are not known
         if result.left & LOST and not self._left & LOST:
             lines = MOVING_LINE.findall(source) if "folder" in result.left else []
             self._mover = f"`{printable(lines[-1].strip())[:100]}`" if lines else "A cell of yours"

@@ -11,7 +11,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def aliases_in(sources: Iterable[str]) -> Aliases:
-    """Return the names that stand for one thing in all of a notebook, such as {"nn": "torch.nn"}."""
+    """Return the names that have one meaning in all of a notebook, such as {"nn": "torch.nn"}."""
     origins: dict[str, set[str]] = {}
     for source in sources:
         for name, origin in _bindings(source):
@@ -48,7 +48,7 @@ def walk(node: ast.AST, aliases: Aliases) -> Iterator[tuple[ast.AST, Aliases]]:
     """Yield all nodes below this one, each with the aliases that hold there: a function's own names hide them."""
     if isinstance(node, FUNCTIONS):
         own = {name for _, name, origin in _bound(node) if not origin}
-        if hidden := own & aliases.keys():  # seldom: a copy for each function would take the square
+        if hidden := own & aliases.keys():  # rare: copying for each function would take quadratic time
             aliases = {name: origin for name, origin in aliases.items() if name not in hidden}
     yield node, aliases
     for child in ast.iter_child_nodes(node):
@@ -64,9 +64,9 @@ def names_in(source: str) -> tuple[str, ...]:
 
 @cached_by_source
 def _bindings(source: str) -> tuple[tuple[str, str], ...]:
-    """Return names that a cell binds, each with what it stands for, "" if that is not known.
+    """Return names that a cell binds, each with the dotted name that it stands for, or "" if that is not known.
 
-    What a function binds to something unknown is its own.
+    Leave out names that a function binds to something unknown: they are local to it.
     """
     if (tree := parse_cell(source)) is None:
         return ()
@@ -80,11 +80,11 @@ def _bound(tree: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
     for node in ast.walk(tree):  # which gives parents first
         match node:
             case ast.Import(names=found):
-                for one in found:
-                    top = one.name.split(".")[0]
-                    yield (node, one.asname, one.name) if one.asname else (node, top, top)
+                for alias in found:
+                    top = alias.name.split(".")[0]
+                    yield (node, alias.asname, alias.name) if alias.asname else (node, top, top)
             case ast.ImportFrom(module=str(module), names=found, level=0):
-                yield from ((node, one.asname or one.name, f"{module}.{one.name}") for one in found)
+                yield from ((node, alias.asname or alias.name, f"{module}.{alias.name}") for alias in found)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 for target, value in _assigned(node):
                     if isinstance(target, ast.Name) and (origin := resolve(value, {})):

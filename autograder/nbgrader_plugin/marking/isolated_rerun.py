@@ -1,7 +1,7 @@
-"""Order the reruns in which an exercise is judged again with working versions of the student's other exercises.
+"""Order the reruns that judge an exercise with library equivalents in place of the student's other exercises.
 
-These versions are right answers, and the student's process could keep them. So reruns come last, one after the other,
-with working versions only of exercises whose marks are final.
+Library equivalents are right answers, and the student's process could keep them. So reruns come last, one after the
+other, with library equivalents only of exercises whose marks are final.
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,6 @@ class Postponed:
 
 
 def next_to_rerun(postponed: list[Postponed]) -> Postponed:
-    """Return the first exercise that uses none of the others; the first of all if they form a circle."""
-    names = {one.name for one in postponed}
-    return next((one for one in postponed if not one.needs & (names - {one.name})), postponed[0])
+    """Return the first exercise that uses none of the others, or the first of all if they form a cycle."""
+    names = {rerun.name for rerun in postponed}
+    return next((rerun for rerun in postponed if not rerun.needs & (names - {rerun.name})), postponed[0])

@@ -1,4 +1,4 @@
-"""Mark a whole notebook: run its cells in a child process, and ask the judge's questions at its test cells."""
+"""Mark a whole notebook: run its cells in a child process, and have the judge run its checks at test cells."""
 
 import ast
 import functools
@@ -25,7 +25,7 @@ from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
 from ...sandbox.isolation import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
-from ...sandbox.session import MAX_OUTPUTS as MOST_OUTPUTS
+from ...sandbox.session import MAX_OUTPUTS as MAX_SESSION_OUTPUTS
 from ...sandbox.session import Session, Template
 from ...spec.course import course, provided_names, question_or_exercise
 from ...spec.exercise import Question
@@ -42,7 +42,7 @@ from .notices import (
     SKIPPED,
     STALLED,
     TIME_UP,
-    TIME_UP_ASKING,
+    TIME_UP_EXERCISE,
     TOO_MUCH_READING,
     TOO_MUCH_WORK,
     TOO_OFTEN,
@@ -53,9 +53,9 @@ from .tampering import Sign
 log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before its remaining cells are skipped
-LOOP_AGAIN = 2.0  # seconds for a cell that uses what a cell before it did not come back from
+LOOP_LIMIT = 2.0  # seconds for a cell that uses a function in which an earlier cell was stopped
 
-EXERCISE_SHARE = 0.5  # of what is left of the judge's work on a notebook, for one exercise
+EXERCISE_SHARE = 0.5  # of the rest of the judge's work limit on a notebook, for one exercise
 WORK_GRACE = 5.0  # seconds of a processor beyond the budget until reading the notebook itself is stopped
 
 MAX_OUTPUTS = 300  # of one cell
@@ -88,7 +88,7 @@ class NotebookMarker:
     drawn_inputs_count: bool = False  # whether checks that fail with drawn inputs lose their points
 
     def run(self) -> dict[str, Verdict]:
-        """Mark. What is not marked within the budget of the judge's work earns nothing; marks given before it stay."""
+        """Mark and return the verdicts. Exercises beyond the judge's work limit earn nothing; earlier marks stay."""
         _load(name for cell in self.notebook.cells if (name := exercise_of(cell)) is not None)
         self._started = time.thread_time()
         try:
@@ -102,8 +102,8 @@ class NotebookMarker:
 
     def _run_cells(self) -> None:
         self._shown = 0  # characters of outputs
-        self._spent = 0.0  # seconds that ended sessions were busy, less those of `_asking_again`
-        self._asking_again = 0.0  # seconds that sessions were busy with drawn inputs
+        self._spent = 0.0  # seconds that ended sessions were busy, less those of `_drawn_seconds`
+        self._drawn_seconds = 0.0  # seconds that sessions were busy with drawn inputs
         self._not_replayed: set[int] = set()
         self._tests_run: set[int] = set()
         self._skipped: list[int] = []
@@ -112,10 +112,10 @@ class NotebookMarker:
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
         self._all_ended = True  # False once an ended session's processes would not die
-        asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
-        self._ordinary = not asked  # every cell runs, as in nbgrader
+        exercises = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
+        self._ordinary = not exercises  # every cell runs, as in nbgrader
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
-        notebooks = {question_or_exercise(name).notebook for name in asked}
+        notebooks = {question_or_exercise(name).notebook for name in exercises}
         self._provided = frozenset[str]().union(*map(provided_names, notebooks))
         self._in_place = set() if self._ordinary else self._sharing_state()
         self._advisor = Advisor()
@@ -128,7 +128,7 @@ class NotebookMarker:
                     if index in self._in_place and self.verdicts[cell.metadata.nbgrader.grade_id].earned:
                         self._run_visible_test(index, cell)
                     if self.on_progress is not None:
-                        self.on_progress(len(self.verdicts), len(asked))
+                        self.on_progress(len(self.verdicts), len(exercises))
                 elif is_provided(cell) and not self._ordinary:
                     if index in self._in_place and self._remaining() > self.limits.notebook / 2:
                         self._run_skipped_for(cell.source)
@@ -165,10 +165,10 @@ class NotebookMarker:
         )
 
     def _sharing_state(self) -> set[int]:
-        """Return the given cells and tests that a cell of the student's below shares names or the process's state with.
+        """Return the indexes of provided cells and tests that share names or process state with a student's cell below.
 
-        These run in their places: what a student's `%cd` or seed changes is found and left as in Jupyter. A test is
-        also run for the names that it defines; of other cells it is found out when they are needed.
+        These run where they are, so that the effects of a student's `%cd` or seed are as in Jupyter. A test also runs
+        for the names that it defines; other cells run later, when their names are needed.
         """
         touched, names, found = set[str](), set[str](), set[int]()
         for index, cell in reversed(list(enumerate(self.notebook.cells))):
@@ -195,17 +195,19 @@ class NotebookMarker:
     def _work_left(self) -> float:
         return self.limits.work - (time.thread_time() - self._started)
 
-    def _may_ask(self) -> bool:
-        """Return True if questions may still be asked: until the notebook has used twice its time limit."""
+    def _may_judge(self) -> bool:
+        """Return True if checks may still run: until the notebook has used twice its time limit."""
         return self._within_work_limit() and self._remaining() > -self.limits.notebook
 
     def _end(self) -> None:
         if (session := self._session) is not None:
             if not session.end():
-                log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+                log.warning(
+                    "A notebook's processes do not end; no exercise is judged with library equivalents any more"
+                )
                 self._all_ended = False
             self._spent += session.busy
-            self._session = None  # not before: whoever interrupts the end closes it
+            self._session = None  # not before: if the end is interrupted, the session is still closed
 
     def _run(self, index: int, cell: NotebookNode) -> CellResult:
         cell.outputs, cell.execution_count = [], None
@@ -222,9 +224,9 @@ class NotebookMarker:
             cell.outputs = [_notice(reason)]
             return CellResult(ending=ending)
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
-        by_itself = self._ordinary or (is_grade(cell) and not is_solution(cell))  # no part of the course's
+        by_itself = self._ordinary or (is_grade(cell) and not is_solution(cell))  # an instructor's own test
         if by_itself and self._looping and self._looping & self._reached_by(cell):
-            limit = min(limit, LOOP_AGAIN)
+            limit = min(limit, LOOP_LIMIT)
         result = self._live_session(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
         cell.outputs = self._limited(result.outputs, cell.execution_count)
@@ -326,11 +328,11 @@ class NotebookMarker:
             pass_stderr([*cell.outputs, *result.outputs])
         if _notice(LEFT_OUT) in cell.outputs:
             cell.outputs += deciding(clean for one in result.outputs for clean in _cleaned(one, self._count))
-        cut = len(result.outputs) >= MOST_OUTPUTS
+        cut = len(result.outputs) >= MAX_SESSION_OUTPUTS
         explain_failure(cell, result.ending, cut, (one for one in self.notebook.cells if one.cell_type == "code"))
 
     def _run_visible_test(self, index: int, cell: NotebookNode) -> None:
-        """Run what the student sees of a test, for the names and the state that it leaves to cells below."""
+        """Run the visible part of a test, for the names and the state that it leaves to cells below."""
         source = visible(cell.source)
         self._run_skipped_for(source)
         if self._live_session(index).run(source, self.limits.question).ending in ("ok", "error"):
@@ -341,58 +343,58 @@ class NotebookMarker:
         used = uses(name, _answer_sources(self.notebook))
         self._run_skipped(used | {name} | provided_names(question_or_exercise(name).notebook))
         session = self._live_session(index)
-        if self._may_ask() and session.alive:
-            self._write(cell, self._ask(session, cell, name, index))
+        if self._may_judge() and session.alive:
+            self._write(cell, self._judge(session, cell, name, index))
         else:
-            self._write(cell, zero(name, TOO_OFTEN if self._may_ask() else TIME_UP_ASKING))
+            self._write(cell, zero(name, TOO_OFTEN if self._may_judge() else TIME_UP_EXERCISE))
 
-    def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
-        """Return the verdict with the student's other exercises; postpone a rerun with working ones if it may help."""
+    def _judge(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
+        """Return the verdict with the student's other exercises; postpone a rerun with library equivalents of these."""
         declared = question_or_exercise(name)
         if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
             return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
-        with session.questions() as ask:
-            student = Student(ask, self._hand_in(name))
+        with session.questions() as request:
+            student = Student(request, self._submission_text(name))
             verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True))
             stopped = self._session is None  # the judge's work was too much
-            verdict = self._ask_again(verdict, student)
+            verdict = self._with_drawn_inputs(verdict, student)
             if verdict.full or stopped or not depends_on_others(name, sources, student.called):
                 return verdict
         needs = frozenset(uses(name, sources) | student.called)
         self._postponed.append(Postponed(cell, name, index, needs, verdict))
         return verdict
 
-    def _ask_again(self, verdict: Verdict, student: Student) -> Verdict:
-        """Return the verdict with what inputs drawn for the hand-in show; as it is if that takes too much work or time.
+    def _with_drawn_inputs(self, verdict: Verdict, student: Student) -> Verdict:
+        """Return the verdict after checks with drawn inputs, or the same one if these take too much work or time.
 
-        The time is not the student's: an answer that is right loses nothing by being asked again.
+        Their time does not count as the student's, so a right answer loses nothing by them.
         """
         session = self._session
-        if session is None or self._asking_again > self.limits.notebook:
+        if session is None or self._drawn_seconds > self.limits.notebook:
             return verdict
         busy = session.busy
         try:
             again = functools.partial(ask_again, verdict, student, self.drawn_inputs_count)
             return within(self._work_left() * EXERCISE_SHARE, again)
         except OverLimit:
-            log.warning("%s: asking it again took more than its share of work_timeout", verdict.exercise)
+            log.warning("%s: checks with drawn inputs took more than their share of work_timeout", verdict.exercise)
             self._end()
             return verdict
         finally:
-            self._asking_again += session.busy - busy
+            self._drawn_seconds += session.busy - busy
             self._spent -= session.busy - busy
 
-    def _hand_in(self, name: str) -> str:
-        """Return the text from which an exercise's drawn inputs follow; it changes with all that the answer reads."""
+    def _submission_text(self, name: str) -> str:
+        """Return the text from which inputs are drawn; it depends on all code and files that the answer reads."""
         return hand_in_of(self.secret, name, self._texts) if self.secret else ""
 
     @functools.cached_property
     def _texts(self) -> list[bytes]:
-        """Return the student's code cells, helpers too, and the files that were handed in beside the notebook."""
+        """Return the student's code cells, with helpers, and the files that were submitted with the notebook."""
         files = sorted(submitted_files(str(self.files))) if self.files is not None else []
-        beside = [text for name in files for text in (os.fsencode(name), Path(self.files or "", name).read_bytes())]
-        return [source.encode(errors="surrogatepass") for source in _answer_sources(self.notebook)] + beside
+        contents = [text for name in files for text in (os.fsencode(name), Path(self.files or "", name).read_bytes())]
+        return [source.encode(errors="surrogatepass") for source in _answer_sources(self.notebook)] + contents
 
     def signs(self) -> list[Sign]:
         """Return a sign for each answer that passes checks with the known inputs and fails them with drawn ones."""
@@ -408,9 +410,9 @@ class NotebookMarker:
         return found
 
     def _limited_work(self, name: str, work: Callable[[], Verdict]) -> Verdict:
-        """Return the verdict on one exercise; zero if it takes more than half of what is left of the judge's budget.
+        """Return the verdict on one exercise; zero if it takes more than half of the rest of the judge's work limit.
 
-        So the exercises after it can be marked. They are in a new session, since the old one may be amid a message.
+        The exercises after it can then be marked, in a new session: the old one may have stopped within a message.
         """
         try:
             return within(self._work_left() * EXERCISE_SHARE, work)
@@ -420,7 +422,7 @@ class NotebookMarker:
             return zero(name, TOO_MUCH_WORK.format(name=name))
 
     def _rerun_isolated(self) -> None:
-        """Judge postponed exercises again, with working versions of the others: see `isolated_rerun`."""
+        """Judge postponed exercises again, with library equivalents of the others: see `isolated_rerun`."""
         if self._postponed:
             self._end()
         while self._postponed and self._all_ended and self._remaining() > 0:
@@ -431,11 +433,11 @@ class NotebookMarker:
                 session = self._start(chosen.index, uses(chosen.name, sources) | {chosen.name})
                 if not session.alive:
                     continue
-                with session.questions() as ask:
-                    open_still = {other.name for other in self._postponed}
-                    student = Student(ask, self._hand_in(chosen.name))
-                    judge = functools.partial(mark, chosen.name, student, keep=open_still)
-                    verdict = self._ask_again(self._limited_work(chosen.name, judge), student)
+                with session.questions() as request:
+                    unfinished = {other.name for other in self._postponed}
+                    student = Student(request, self._submission_text(chosen.name))
+                    judge = functools.partial(mark, chosen.name, student, keep=unfinished)
+                    verdict = self._with_drawn_inputs(self._limited_work(chosen.name, judge), student)
                     if verdict.earned >= chosen.verdict.earned:
                         self._write(chosen.cell, verdict)
             finally:
@@ -445,12 +447,12 @@ class NotebookMarker:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
-            if name is None or self._session is None or not self._session.alive or not self._may_ask():
+            if name is None or self._session is None or not self._session.alive or not self._may_judge():
                 continue
             before = self.verdicts[cell.metadata.nbgrader.grade_id]
             if not before.earned and not before.lines and before.remark:
                 self._postponed = [one for one in self._postponed if one.cell is not cell]
-                after = self._ask(self._session, cell, name, len(self.notebook.cells))
+                after = self._judge(self._session, cell, name, len(self.notebook.cells))
                 if after.earned > before.earned:
                     self._write(cell, after)
 
@@ -462,7 +464,7 @@ class NotebookMarker:
 
 
 def _load(names: Iterable[str]) -> None:
-    """Load what marks these exercises: a process's first notebook does not pay for imports of seconds."""
+    """Import the modules of these exercises, so that the first notebook's time limit does not pay for it."""
     for name in names:
         question_or_exercise(name)  # imports its module
     if (torch := sys.modules.get("torch")) is not None:

@@ -11,7 +11,7 @@ from ..intake.repair import KEY
 FAILED = "This submission could not be marked"  # heading of the notice in a notebook that could not be marked
 LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
-TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
+TIME_UP_EXERCISE = "The time for the whole notebook was used up before this exercise, so it was not marked."
 TOO_MUCH_WORK = (
     "Comparing what this answer returned took more time than the marking of one exercise may take, so it earns "
     "nothing: return only what `{name}` is to return."

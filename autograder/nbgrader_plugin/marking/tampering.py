@@ -15,8 +15,8 @@ from .aliases import Aliases, aliases_in, names_in, resolve, walk
 
 KEY = "autograder_noticed"  # key in a marked notebook's metadata
 MAX_SIGNS = 50
-MAX_SIGN = 120  # characters of a line, and of what is said of it
-PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
+MAX_SIGN = 120  # characters of a line, and of its description
+STANDARD_NAMES = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
 
 
 def _by_name(signs: dict[str, str]) -> dict[str, str]:
@@ -63,7 +63,7 @@ DANGEROUS = {
     *("__eq__", "__ne__", "__bool__", "__array__", "__torch_function__", "__torch_dispatch__", "__reduce__"),
     *("__reduce_ex__", "__instancecheck__", "__class__", "__len__"),
 }
-WORDS = re.compile(
+SUSPICIOUS_TEXT = re.compile(
     r"/proc\b|gradebook|\bsolutions?/|\.ipynb\b|\bautograder\b|\bnbgrader\b|\.pth\b|NBGRADER_|/etc/(passwd|shadow)|\.ssh\b"
     r"|hidden.tests|vnd\.autograder",
     re.IGNORECASE,
@@ -79,7 +79,7 @@ class Sign:
     cell: int  # number of the code cell, from 1; 0 is the whole notebook
     name: str  # its grade_id
     line: str  # the line's text
-    what: str
+    what: str  # what the code does
 
 
 def find_signs(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Sign]:
@@ -103,11 +103,11 @@ def write_signs(notebook: NotebookNode, found: list[Sign]) -> None:
     """Write the signs into the notebook's metadata, which students' feedback does not show."""
     notebook.metadata.pop(KEY, None)
     if found:
-        notebook.metadata[KEY] = [asdict(one) for one in found]
+        notebook.metadata[KEY] = [asdict(sign) for sign in found]
 
 
 def read_signs(notebook: NotebookNode) -> list[Sign]:
-    return [Sign(**one) for one in notebook.metadata.get(KEY, [])]
+    return [Sign(**sign) for sign in notebook.metadata.get(KEY, [])]
 
 
 @cached_by_source
@@ -147,14 +147,14 @@ def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
         case ast.Attribute(attr=name) if name in ATTRIBUTES:
             yield ATTRIBUTES[name]
         case ast.Import(names=found):
-            yield from (MODULES[one.name.split(".")[0]] for one in found if one.name.split(".")[0] in MODULES)
+            yield from (MODULES[alias.name.split(".")[0]] for alias in found if alias.name.split(".")[0] in MODULES)
         case ast.ImportFrom(module=str(module), names=found):
             top = module.split(".")[0]
             yield from [MODULES[top]] if top in MODULES else []
             # `torch.nn` has parts with the names of Python's own: `from torch.nn import modules`
-            names = [one.name for one in found] if top in sys.stdlib_module_names else []
+            names = [alias.name for alias in found] if top in sys.stdlib_module_names else []
             yield from (ATTRIBUTES[name] for name in names if name in ATTRIBUTES)
-        case ast.If(test=test, body=[ast.Return() | ast.Raise()]) if _asks_for_device(test):
+        case ast.If(test=test, body=[ast.Return() | ast.Raise()]) if _tests_for_device(test):
             yield "ends at once on another device"
         case ast.ClassDef(bases=[ast.Name(id="dict"), *_], body=body):
             names = [part.name for part in body if isinstance(part, ast.FunctionDef) and part.name in VIEWS]
@@ -163,11 +163,11 @@ def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
             yield f"defines {name}, by which a value can pass for another"
         case ast.Name(id=name, ctx=ast.Load()) if name in HISTORY:
             yield "reads the history of cells"
-        case ast.Constant(value=str(text)) if word := WORDS.search(text):
+        case ast.Constant(value=str(text)) if word := SUSPICIOUS_TEXT.search(text):
             yield f"mentions {word.group()!r}"
 
 
-def _asks_for_device(test: ast.AST) -> bool:
+def _tests_for_device(test: ast.AST) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in DEVICES for node in ast.walk(test))
 
 
@@ -176,7 +176,7 @@ def _part_of_library(node: ast.AST, aliases: Aliases) -> str:
     while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and not resolve(node, aliases)):
         node = node.value
     name = resolve(node, aliases)
-    return name if name.split(".")[0] in PYTHONS | course().libraries else ""
+    return name if name.split(".")[0] in STANDARD_NAMES | course().libraries else ""
 
 
 def _names_of(node: ast.AST, aliases: Aliases) -> str:
