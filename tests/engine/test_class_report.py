@@ -229,8 +229,8 @@ def test_pass_rates_are_of_those_who_answered(small):
     assert list(matrix) == MARKED, "in the order of the notebook"
     row, checks = matrix["causal_mask"], exercise("causal_mask").checks
     assert (row.handed_in, row.answered) == (4, 3)
-    assert [(one.title, one.passed, one.asked) for one in row.checks] == [(one.title, 1, 3) for one in checks]
-    assert [(one.passed, one.asked) for one in matrix["q6_1"].checks] == [(3, 3)]
+    assert [(one.title, one.passed, one.judged) for one in row.checks] == [(one.title, 1, 3) for one in checks]
+    assert [(one.passed, one.judged) for one in matrix["q6_1"].checks] == [(3, 3)]
 
 
 def test_an_unreadable_file_and_a_blank_cell_are_no_answers(tmp_path):
@@ -254,14 +254,14 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     students["s04"] = Student({"q6_1": mark_choice(question, letter)})
     first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
-    assert [(location.exercise, location.students) for location in first.places] == [
+    assert [(one.exercise, one.students) for one in first.occurrences] == [
         ("padding_mask", 2),
         ("causal_mask", 1),
     ]
-    assert first.places[1].sentence == "No return in causal_mask."
-    paths = {(one.name, one.students): one.places[0] for one in others}
-    assert paths["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
-    assert paths[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
+    assert first.occurrences[1].sentence == "No return in causal_mask."
+    first_of = {(one.name, one.students): one.occurrences[0] for one in others}
+    assert first_of["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
+    assert first_of[f"q6_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():

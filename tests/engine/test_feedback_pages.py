@@ -261,7 +261,7 @@ def test_descriptions_of_pictures_reach_the_page():
     first, second = BeautifulSoup(page(whole([cell])), "html.parser").select("img")
     assert first["alt"] == 'A "curve" <that> rises.'
     assert (first["width"], first["height"]) == ("9", "7")
-    assert second["alt"] == rendering.NO_ERRORS
+    assert second["alt"] == rendering.NO_DESCRIPTION
     twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
     for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
         twin.attachments = {"p.png": {"image/png": data}}  # each cell has its own

@@ -29,7 +29,7 @@ def as_text(cell: str) -> str:
 
 
 def as_key(cell: str) -> str:
-    """Return a cell that identifies a student, unchanged unless it could do harm as a formula."""
+    """Return a cell that identifies a student, unchanged unless a spreadsheet could run it as a harmful formula."""
     return cell if HARMLESS.fullmatch(cell) else as_text(cell)
 
 
@@ -187,12 +187,12 @@ class LmsExport(MarksExport):
         raise NotImplementedError
 
     def _filled(self, table: Table, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
-        places = self._student_rows(table)
+        indexes = self._student_rows(table)
         columns = self._columns(table, list(marks))
-        found, problems = match(table, places, students, self.keys)
-        self._report(table, places, {name: marks[name] for name in columns}, found, problems)
+        found, problems = match(table, indexes, students, self.keys)
+        self._report(table, indexes, {name: marks[name] for name in columns}, found, problems)
         for name, column in columns.items():
-            maximum = self._maximum(table, places, column)
+            maximum = self._maximum(table, indexes, column)
             factor = self._factor(name, maxima[name], maximum)
             scaled = {person: score * factor for person, score in marks[name].items()}
             self._fill(table, column, found, scaled, name)
@@ -208,13 +208,13 @@ class LmsExport(MarksExport):
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
-        """Return the columns of assignments. Raise Unusable if all, or one that was asked for, have none or several."""
+        """Return the columns of assignments. Raise Unusable if all, or a named one, have none or several."""
         columns = {}
         for name in assignments:
             title = str(self.titles.get(name, name))
-            found = [place for place, heading in enumerate(table.header) if _is_heading_of(heading, title)]
+            found = [index for index, heading in enumerate(table.header) if _is_heading_of(heading, title)]
             if len(found) > 1:
-                headings = ", ".join(f"“{table.header[place]}”" for place in found)
+                headings = ", ".join(f"“{table.header[index]}”" for index in found)
                 raise Unusable(
                     f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`."
                 )
@@ -231,12 +231,12 @@ class LmsExport(MarksExport):
         return columns
 
     def _report(
-        self, table: Table, places: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]
+        self, table: Table, indexes: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]
     ) -> None:
-        names = {place: table.rows[place][self._name_column(table)].strip() for place in places}
-        doubtful = [f"{names[place]}: {problem}" for place, problem in problems.items()]
+        names = {index: table.rows[index][self._name_column(table)].strip() for index in indexes}
+        doubtful = [f"{names[index]}: {problem}" for index, problem in problems.items()]
         warn(self.log, doubtful, f"of {self.roster} are in doubt and were not filled in", "Rows")
-        strangers = [names[p] for p in places if p not in found and p not in problems]
+        strangers = [names[i] for i in indexes if i not in found and i not in problems]
         warn(self.log, strangers, f"of {self.roster} are not in the gradebook and were not filled in")
         for name, earned in marks.items():
             without = [person for person in found.values() if person not in earned]
@@ -245,27 +245,27 @@ class LmsExport(MarksExport):
             warn(self.log, lost, f"have a mark for {name} and are not in {self.roster}: enter theirs by hand")
 
     def _name_column(self, table: Table) -> int:
-        return next((place for name in self.name_columns if (place := table.column(name)) is not None), 0)
+        return next((index for name in self.name_columns if (index := table.column(name)) is not None), 0)
 
-    def _factor(self, name: str, ours: float, theirs: float | None) -> float:
-        if theirs is None or not ours or abs(ours - theirs) < 1e-9:
+    def _factor(self, name: str, maximum: float, lms_maximum: float | None) -> float:
+        if lms_maximum is None or not maximum or abs(maximum - lms_maximum) < 1e-9:
             return 1.0
         if self.scale:
-            return theirs / ours
+            return lms_maximum / maximum
         self.log.warning(
             "%s has a maximum of %s for %s, and the gradebook one of %s: marks are not scaled (%s.scale=True does)",
-            *(self.system, number(theirs), name, number(ours), type(self).__name__),
+            *(self.system, number(lms_maximum), name, number(maximum), type(self).__name__),
         )
         return 1.0
 
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
+    def _maximum(self, table: Table, indexes: list[int], column: int) -> float | None:
         """Return the system's maximum for an assignment, which Moodle's worksheet has in a column."""
-        found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
+        found = {_number(table.cell(table.rows[index], "Maximum grade")) for index in indexes} - {None}
         return found.pop() if len(found) == 1 else None
 
     def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
-        for row, person in ((table.rows[place], person) for place, person in found.items() if person in marks):
+        for row, person in ((table.rows[index], person) for index, person in found.items() if person in marks):
             if (cell := row[column].strip()).upper() in self.settled:
                 kept.append(f"{person}: {cell}")
             else:
@@ -276,16 +276,16 @@ class LmsExport(MarksExport):
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         """Return the table to write. Make its cells harmless in spreadsheets, except those filled in or read back."""
-        finding = {table.column(column) for column, _ in self.keys}
+        identifying = {table.column(column) for column, _ in self.keys}
         read_back = {table.column(column) for column in self.read_back}
         for row in table.rows:
             name = row[self._name_column(table)]
-            for place in set(range(len(table.header))) - filled - read_back:
-                safe = as_key(row[place]) if place in finding else as_text(row[place])
-                if place in finding and safe != row[place]:
-                    cell = f"{name}: {table.header[place]}"
+            for column in set(range(len(table.header))) - filled - read_back:
+                safe = as_key(row[column]) if column in identifying else as_text(row[column])
+                if column in identifying and safe != row[column]:
+                    cell = f"{name}: {table.header[column]}"
                     warn(self.log, [cell], "could be run by a spreadsheet; made a text", "Cells")
-                row[place] = safe
+                row[column] = safe
         return table
 
 
@@ -309,7 +309,7 @@ class CanvasExport(LmsExport):
         table.rows.insert(0, ["    Points Possible", "", "", "", *(number(maxima[name]) for name in marks)])
         return table
 
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
+    def _maximum(self, table: Table, indexes: list[int], column: int) -> float | None:
         return next((_number(row[column]) for row in table.rows if "Points Possible" in row[0]), None)
 
     def _identified(self, person: Person) -> list[str]:
@@ -323,13 +323,13 @@ class CanvasExport(LmsExport):
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
             )
         points = "Points Possible"  # below its headings Canvas adds rows that are no student's
-        named = {place for place, row in enumerate(table.rows) if row[0].strip() and points not in row[0]}
-        return [place for place, row in enumerate(table.rows) if table.cell(row, "ID") or place in named]
+        named = {index for index, row in enumerate(table.rows) if row[0].strip() and points not in row[0]}
+        return [index for index, row in enumerate(table.rows) if table.cell(row, "ID") or index in named]
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         super()._made_harmless(table, filled)
         wanted = sorted({*range((table.column("Section") or 0) + 1), *filled})
-        header, *rows = ([row[place] for place in wanted] for row in (table.header, *table.rows))
+        header, *rows = ([row[index] for index in wanted] for row in (table.header, *table.rows))
         return Table(header, rows, table.delimiter, table.bom)
 
 

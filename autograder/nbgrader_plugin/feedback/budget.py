@@ -19,7 +19,7 @@ LEFT_OUT = Markup('<p class="notice">Left out: it does not fit into this page.</
 
 
 class Budget:
-    """The budget of one page. `seconds` of processor time; `size` in characters."""
+    """The budget of one page: `seconds` of processor time, and `size` in characters."""
 
     def __init__(self, seconds: float = SECONDS, size: int = SIZE) -> None:
         self.seconds, self.size = seconds, size
@@ -29,8 +29,8 @@ class Budget:
 
     @property
     def sentences(self) -> list[str]:
-        said = [PLAIN.format(seconds=self.seconds)] if self._plain else []
-        return said + ([CUT.format(size=self.size / 2**20)] if self._cut else [])
+        notices = [PLAIN.format(seconds=self.seconds)] if self._plain else []
+        return notices + ([CUT.format(size=self.size / 2**20)] if self._cut else [])
 
     def piece(self, make: Callable[[], Markup], text: str) -> Markup:
         """Return the result of `make`; `text` unformatted if time is up; a notice or nothing if it does not fit."""

@@ -43,7 +43,7 @@ def mathml(latex: str, block: bool = False) -> str:
         if block:
             made.set("tabindex", "0")  # so that the keyboard can scroll a formula wider than the page
         return ElementTree.tostring(made, encoding="unicode", short_empty_elements=False)
-    except Exception:  # whatever latex2mathml fails on, the student sees the formula's source
+    except Exception:  # latex2mathml may raise anything; the student then sees the formula's source
         return f"<code>{escape(latex)}</code>"
 
 

@@ -13,7 +13,7 @@ SECRET = "submission_secret.txt"  # file of a submission; a student's machine fi
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """nbgrader's command, except that it names students who submitted otherwise; nbgrader's ends in a traceback."""
+    """nbgrader's command, except that it lists students who submitted otherwise; nbgrader's ends in a traceback."""
 
     def copy_files(self) -> None:
         left_out = set(self.coursedir.student_id_exclude.split(","))

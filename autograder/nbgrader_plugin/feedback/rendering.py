@@ -18,10 +18,10 @@ from ..intake import sanitize
 from .lexer import NotebookLexer
 from .mathml import mathml
 
-REMEMBERED = 4096  # cached pieces: enough for some twenty notebooks
-MAX_REMEMBERED = 2**16  # characters of a cached piece
+CACHE_SIZE = 4096  # cached pieces: enough for some twenty notebooks
+MAX_CACHED = 2**16  # characters of a cached piece
 MAX_FORMULAS = 1_000  # formulas rendered per cell
-NO_ERRORS = "A picture that this cell made; it came without a description."
+NO_DESCRIPTION = "A picture that this cell made; it came without a description."
 # The style sheet has no rule for these classes.
 UNSTYLED = re.compile(r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>')
 HEADING = re.compile(r"<(/?)h([1-6])(?=[\s>])")
@@ -29,7 +29,7 @@ TITLE = re.compile(r"\A<p><strong>\w+: [\d.]+ of [\d.]+ points</strong></p>")  #
 FORMULA = f"formula{secrets.token_hex(8)}x"  # placeholder for a formula while text is cleaned; random, not guessable
 # For screen readers an empty heading cell is useless; a tabindex lets the keyboard scroll a table wider than the page.
 READABLE = {"<th></th>": "<td></td>", "<table>": '<table tabindex="0">'}
-PLACE = re.compile(rf"{FORMULA}(\d+)x")
+PLACEHOLDER = re.compile(rf"{FORMULA}(\d+)x")
 PIECES = re.compile(rf'(<(?:"[^"]*"|[^">])*>)|{FORMULA}(\d+)x')
 
 
@@ -70,8 +70,8 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(source: str, attachments: Any = None) -> Markup:
-    seldom = attachments or len(source) > MAX_REMEMBERED
-    return _markdown(source, attachments) if seldom else _remembered_markdown(source)
+    rare = attachments or len(source) > MAX_CACHED
+    return _markdown(source, attachments) if rare else _cached_markdown(source)
 
 
 def _markdown(source: str, attachments: Any = None) -> Markup:
@@ -83,20 +83,20 @@ def _markdown(source: str, attachments: Any = None) -> Markup:
     def put_in(found: re.Match[str]) -> str:
         """Render formulas in text only: within a tag, such as a picture's description, keep their source."""
         if found[1] is not None:
-            return PLACE.sub(lambda place: escape(renderer.formulas[int(place[1])][0]), found[1])
+            return PLACEHOLDER.sub(lambda one: escape(renderer.formulas[int(one[1])][0]), found[1])
         return mathml(*renderer.formulas[int(found[2])])
 
     return Markup(PIECES.sub(put_in, clean) if renderer.formulas else clean)
 
 
-_remembered_markdown = functools.lru_cache(REMEMBERED)(_markdown)
+_cached_markdown = functools.lru_cache(CACHE_SIZE)(_markdown)
 
 
 def code(source: str) -> Markup:
-    return (_code.__wrapped__ if len(source) > MAX_REMEMBERED else _code)(source)
+    return (_code.__wrapped__ if len(source) > MAX_CACHED else _code)(source)
 
 
-@functools.lru_cache(REMEMBERED)
+@functools.lru_cache(CACHE_SIZE)
 def _code(source: str) -> Markup:
     made = UNSTYLED.sub(r"\1", highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True)))
     return Markup(f'<pre class="code"><code>{made.rstrip()}</code></pre>')
@@ -113,7 +113,7 @@ def output(one: NotebookNode) -> Markup:
         return Markup(f'<div class="rubric">{TITLE.sub("", data["text/html"], count=1)}</div>')
     shown = sanitize.bundle(data)
     if "text/html" in shown:
-        described = re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_ERRORS}"', shown["text/html"])
+        described = re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_DESCRIPTION}"', shown["text/html"])
         return Markup(f'<div class="table" tabindex="0">{described}</div>')
     if "text/markdown" in shown:
         return Markup(f'<div class="text">{markdown(shown["text/markdown"])}</div>')
@@ -125,8 +125,8 @@ def output(one: NotebookNode) -> Markup:
         if kind in shown:
             about = sanitize.about(one.get("metadata"), shown).get(kind, {})
             sizes = "".join(f' {name}="{about[name]}"' for name in ("width", "height") if name in about)
-            words = escape(about.get("alt") or NO_ERRORS)
-            return Markup(f'<img src="data:{kind};base64,{"".join(shown[kind].split())}" alt="{words}"{sizes}>')
+            description = escape(about.get("alt") or NO_DESCRIPTION)
+            return Markup(f'<img src="data:{kind};base64,{"".join(shown[kind].split())}" alt="{description}"{sizes}>')
     return _terminal(shown.get("text/plain", ""), "stream")
 
 

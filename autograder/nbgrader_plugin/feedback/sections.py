@@ -22,7 +22,7 @@ from . import rendering
 from .budget import Budget
 
 NOTHING = Markup()
-NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is unchanged
+NO_COMMENT = "No response."  # nbgrader's own comment on a written answer that is unchanged
 
 
 @dataclass
@@ -59,7 +59,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
     writer = _Writer(released, budget)
     notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
     writer.write([cell for cell in notebook.cells if cell.metadata.get(KEY) != "notice"])
-    order = {name: place for place, name in enumerate(released.spots)}
+    order = {name: index for index, name in enumerate(released.spots)}
     rows = [row for _, row in sorted(writer.rows.items(), key=lambda item: order.get(item[0], len(order)))]
     for row in rows:
         row.section_anchor = writer.anchors.get(str(row.section), "")
@@ -73,7 +73,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
         "late": about["late_penalty"],
         "rows": rows,
         "waiting": [row for row in rows if row.state == "waits"],
-        "to_mend": [row for row in rows if row.state in ("partly", "wrong")],
+        "to_fix": [row for row in rows if row.state in ("partly", "wrong")],
         "to_answer": [row for row in rows if row.state == "unanswered"],
         "unread": refusal(notices) is not None,
         "notice": Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
@@ -84,13 +84,13 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
     }
 
 
-def in_line(words: str) -> Markup:
-    """Return the markup of a heading's words, with their code and formulas."""
-    return Markup(re.sub(r"^<p>|</p>\s*$", "", str(rendering.markdown(words.replace(". ", "\\. ", 1))).strip()))
+def in_line(heading: str) -> Markup:
+    """Return the markup of a heading, with its code and formulas."""
+    return Markup(re.sub(r"^<p>|</p>\s*$", "", str(rendering.markdown(heading.replace(". ", "\\. ", 1))).strip()))
 
 
-def _said(verdict: dict[str, Any]) -> list[Markup]:
-    """Return the first messages for the student: the remark, else the named mistakes, else the first failed line."""
+def _messages(verdict: dict[str, Any]) -> list[Markup]:
+    """Return messages for the student: the remark, else the named mistakes, else the first failed line."""
     if verdict.get("remark"):
         return [Markup(prose(verdict["remark"]))]
     named = [one["sentence"] for one in verdict.get("diagnoses", [])]
@@ -112,11 +112,11 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
     elif verdict.get("remark") == UNANSWERED or (untouched and not verdict):
         row.state, row.says = "unanswered", [Markup("Not answered yet.")]
     else:
-        row.state, row.says = "partly" if earned else "wrong", _said(verdict) if verdict else _said_by_test(cell)
+        row.state, row.says = "partly" if earned else "wrong", _messages(verdict) if verdict else _test_messages(cell)
     return row
 
 
-def _said_by_test(cell: NotebookNode) -> list[Markup]:
+def _test_messages(cell: NotebookNode) -> list[Markup]:
     """Return why an instructor's own test earned less than its points, as the class report does."""
     if found := own_tests.reasons(cell):
         return [Markup("{}").format(line) for line in found]
@@ -129,7 +129,7 @@ class _Writer:
         self.parts: list[Part] = []
         self.rows: dict[str, Row] = {}
         self.stopped: list[tuple[str, str, str]] = []  # anchor, name and reason of cells that did not run to their end
-        self.anchors: dict[str, str] = {}  # anchors of headings, by the headings' words
+        self.anchors: dict[str, str] = {}  # anchors of headings, by the headings' markup
         self.skipped = 0
         self._texts = self._codes = 0  # cells in the open fold
         self._title = Markup()  # last heading shown
@@ -144,7 +144,7 @@ class _Writer:
             elif cell.cell_type == "markdown" and without_space(cell.source) in self.released.texts:
                 self._provided_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and PROVIDED in cell.metadata.get("tags", []) and not _problem(cell):
-                if graded.get("grade_id") != NAME:  # what checks the installation is not shown
+                if graded.get("grade_id") != NAME:  # the cell that checks the installation is not shown
                     self._provided_code(cell)
             else:
                 self._own(cell, index)
@@ -155,8 +155,8 @@ class _Writer:
     def _answer(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
         name = graded["grade_id"]
         untouched = cell.source.strip() == self.released.answers.get(name, "").strip()
-        said = str(graded.get("comment") or "")
-        comment = rendering.markdown(said) if said not in ("", NOTHING_SAID) else Markup()
+        text = str(graded.get("comment") or "")
+        comment = rendering.markdown(text) if text not in ("", NO_COMMENT) else Markup()
         title = in_line(self._spot(name).title)
         if not self._title.startswith(title):
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
@@ -171,7 +171,7 @@ class _Writer:
             if row.state == "waits":
                 part.mark = f"{number(row.points)} points, not read yet"
             elif comment:
-                row.says = [in_line(said.strip().partition("\n")[0])]
+                row.says = [in_line(text.strip().partition("\n")[0])]
         self.parts.append(part)
         if why := _problem(cell):
             self.stopped.append((part.anchor, title.striptags(), why))
@@ -196,10 +196,10 @@ class _Writer:
     def _provided_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
         """Show the headings of sections and exercises; fold the text below them."""
         pieces = by_headings(cell.source)
-        for place, piece in enumerate(pieces, 1):
+        for position, piece in enumerate(pieces, 1):
             heading = HEADING.match(piece)
             level = len(heading[1]) if heading else 0
-            if heading and (level == 2 or (level > 2 and place == len(pieces) and _leads_to_an_answer(rest))):
+            if heading and (level == 2 or (level > 2 and position == len(pieces) and _leads_to_an_answer(rest))):
                 shown = rendering.markdown(heading[0])
                 anchor = re.search(r' id="([^"]*)"', shown)
                 self.parts.append(Part("heading", body=shown))
@@ -226,8 +226,10 @@ class _Writer:
     def _own(self, cell: NotebookNode, index: int) -> None:
         if not cell.source.strip() and not cell.get("outputs"):
             return
-        given = PROVIDED in cell.metadata.get("tags", [])
-        label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
+        provided = PROVIDED in cell.metadata.get("tags", [])
+        label = (
+            "A cell of the course’s" if provided else "Your own cell" if cell.cell_type == "code" else "Your own text"
+        )
         part = Part("own", f"cell-{index + 1}", label, self._shown(cell))
         self.parts.append(part)
         if why := _problem(cell):

@@ -67,9 +67,9 @@ class ReleaseExporter(NotebookExporter):
 
     def keep_copies(self, edited: list[Path]) -> None:
         """Copy released folders that somebody edited to the folder `replaced`."""
-        for place in edited:
-            copy = files.keep_copies(place, files.files(place), Path(self.replaced))
-            self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
+        for folder in edited:
+            copy = files.keep_copies(folder, files.files(folder), Path(self.replaced))
+            self.log.warning("What somebody wrote in %s is kept in %s", folder, copy)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Export a notebook, and enter in the manifest the files that nbgrader is about to write."""
@@ -106,14 +106,14 @@ def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[st
 
 def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     """Return the paths in the released folder that neither the last release nor the new one wrote."""
-    place = destination(converter, name)
-    if not (there := list(files.files(place))):
+    folder = destination(converter, name)
+    if not (present := list(files.files(folder))):
         return []
     if (known := files.read_manifest(manifest_of(converter, name))) is None:  # released before there were manifests
         with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
             without_gradebook(again).start()
             known = files.read_manifest(manifest_of(again, name)) or {}
-    return files.edited_by_user(place, there, known, manifest_of_other_files(converter, name))
+    return files.edited_by_user(folder, present, known, manifest_of_other_files(converter, name))
 
 
 def refuse_new_ids(converter: GenerateAssignment, names: Sequence[str]) -> None:
@@ -135,8 +135,8 @@ def refuse_new_ids(converter: GenerateAssignment, names: Sequence[str]) -> None:
 
 def refuse_changed_cells(converter: GenerateAssignment, name: str) -> None:
     """Raise Refused if a generated assignment has other graded or locked cells than when it was handed in."""
-    place, notebooks = converter.coursedir, destination(converter, name).glob("*.ipynb")
-    if different := different_cells(place.db_url, place.course_id, name, notebooks):
+    course, notebooks = converter.coursedir, destination(converter, name).glob("*.ipynb")
+    if different := different_cells(course.db_url, course.course_id, name, notebooks):
         raise Refused(
             f"{name} is handed in, and the gradebook then takes no other graded or locked cells, so nothing was "
             f"released: {files.listed(different)} came or went. Undo that, or release it under another name."
@@ -144,21 +144,21 @@ def refuse_changed_cells(converter: GenerateAssignment, name: str) -> None:
 
 
 def publish(names: Sequence[str], generated: GenerateAssignment, released: GenerateAssignment) -> None:
-    """Put generated assignments in the place of those that were released. If copying fails, all of them stay."""
-    fresh = {name: (goal := destination(released, name)).with_name(f".{goal.name}.new") for name in names}
+    """Replace the released assignments by the generated ones. If copying fails, all released ones stay."""
+    fresh = {name: (target := destination(released, name)).with_name(f".{target.name}.new") for name in names}
     try:
-        for name, beside in fresh.items():
-            shutil.rmtree(beside, ignore_errors=True)  # of a killed process
-            shutil.copytree(destination(generated, name), beside)
-        for name, beside in fresh.items():
-            shutil.rmtree(goal := destination(released, name), ignore_errors=True)
-            # In between, so that a kill never leaves a folder with the manifest of another release
+        for name, copy in fresh.items():
+            shutil.rmtree(copy, ignore_errors=True)  # left by a killed process
+            shutil.copytree(destination(generated, name), copy)
+        for name, copy in fresh.items():
+            shutil.rmtree(target := destination(released, name), ignore_errors=True)
+            # Between the two, so that a kill never leaves a folder with the manifest of another release
             files.write_manifest(manifest_of(released, name), files.read_manifest(manifest_of(generated, name)) or {})
-            beside.rename(goal)
+            copy.rename(target)
             released.set_permissions(name, ".")
     finally:
-        for beside in fresh.values():
-            shutil.rmtree(beside, ignore_errors=True)
+        for copy in fresh.values():
+            shutil.rmtree(copy, ignore_errors=True)
 
 
 def without_gradebook(converter: GenerateAssignment) -> GenerateAssignment:

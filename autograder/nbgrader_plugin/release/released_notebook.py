@@ -57,23 +57,23 @@ def _read(path: Path, changed: int) -> Released:
             spots[graded["grade_id"]] = Spot(": ".join([*above, f"`{graded['grade_id']}`"]), section)
         elif cell.cell_type == "markdown":
             texts.add(without_space(cell.source))
-            for level, words in headings(cell.source):
+            for level, heading in headings(cell.source):
                 if level == 1:
-                    title = title or words
+                    title = title or heading
                 elif level == 2:
-                    section, own = words, ""
+                    section, own = heading, ""
                 else:
-                    own = words
+                    own = heading
     return Released(title, spots, frozenset(texts), answers)
 
 
 def headings(source: str) -> list[tuple[int, str]]:
-    """Return the headings of a text cell as pairs of level and words."""
-    return [(len(marks), words) for marks, words in HEADING.findall(without_code(source))]
+    """Return the headings of a text cell as pairs of level and text."""
+    return [(len(marks), text) for marks, text in HEADING.findall(without_code(source))]
 
 
 def without_code(source: str) -> str:
-    """Return a text of the same length, with blanks in place of fenced code."""
+    """Return a text of the same length, with fenced code replaced by blanks."""
     return FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
 
 

@@ -1,4 +1,4 @@
-"""Add to a release a first cell that looks for its files, fold its tests, and leave out what is not for students."""
+"""Add to a release a first cell that looks for its files, fold its tests, and leave out assertion cells."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jup
 
 
 class StudentVersion(NbGraderPreprocessor):
-    """Insert the first cell and drop claims; fold the tests, have them report success, and let Run All pass errors."""
+    """Insert the first cell, drop assertion cells; fold tests, have them report success, let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
@@ -61,8 +61,8 @@ class StudentVersion(NbGraderPreprocessor):
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
-                said = (ANSWERED if letter else PASSED).format(name=name)
-                cell.source = f"{TITLE.format(name=name)}{cell.source.rstrip()}\n{said}"
+                report = (ANSWERED if letter else PASSED).format(name=name)
+                cell.source = f"{TITLE.format(name=name)}{cell.source.rstrip()}\n{report}"
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"

@@ -1,4 +1,4 @@
-"""Collect a report's data on a class once, from gradebook, marked notebooks and release; make texts harmless."""
+"""Collect a report's data on a class from gradebook, marked notebooks and release; make texts harmless."""
 
 import glob
 import json
@@ -161,11 +161,11 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
     """Return data on these or all marked assignments of `classroom` or the configured one. Raise NoClass if none is."""
     if db_url is None and classroom is not None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
-    place = folders(classroom and classroom.resolve(), db_url)
-    students, sheets = read_marks(place.db_url)
+    course_folders = folders(classroom and classroom.resolve(), db_url)
+    students, sheets = read_marks(course_folders.db_url)
     known = [*notebooks(), *sorted(set(sheets) - set(notebooks()))]
     chosen = list(dict.fromkeys(wanted)) or [name for name in known if sheets.get(name)]
-    term = Path(place.format_path(place.submitted_directory, "x", "y")).parents[2]
+    term = Path(course_folders.format_path(course_folders.submitted_directory, "x", "y")).parents[2]
     for name in chosen:
         if name not in known:
             there = did_you_mean(name, known) or f" There are {', '.join(known)}."
@@ -175,28 +175,28 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
     if not chosen:
         raise NoClass(f"nothing has been marked in {term} yet; run `autograder grade NOTEBOOK` first")
     called = {plain(student): plain(name) for student, name in students.items()}
-    assignments = [_assignment(place, name, sheets[name], set(called)) for name in chosen]
-    title = course().title if set(chosen) & set(notebooks()) else place.course_id
+    assignments = [_assignment(course_folders, name, sheets[name], set(called)) for name in chosen]
+    title = course().title if set(chosen) & set(notebooks()) else course_folders.course_id
     history = _history(term / "marked" / "history.jsonl", chosen)
-    return ClassData(title, called, assignments, history, plain(_about_secret(place)))
+    return ClassData(title, called, assignments, history, plain(_about_secret(course_folders)))
 
 
-def _about_secret(place: CourseDirectory) -> str:
+def _about_secret(folders: CourseDirectory) -> str:
     """Return a sentence if marks were made without the class's secret, or could not be made again, else ""."""
     try:
-        secret = read_secret(place)
+        secret = read_secret(folders)
     except SecretError as error:
         return str(error)
     return MISSING if secret is None else secret.remark
 
 
-def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
-    folder = Path(place.format_path(place.release_directory, ".", name))
+def _assignment(folders: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
+    folder = Path(folders.format_path(folders.release_directory, ".", name))
     released = [cell for notebook in _notebooks(folder) for cell in notebook.cells]
     result = Assignment(plain(name), sheets, released=released, sections=sections(released))
     blank = {grade_id(cell): cell.source.strip() for cell in released if is_solution(cell)}
     for sheet in result.sheets:
-        marked = _notebooks(Path(place.format_path(place.autograded_directory, sheet.student, name)))
+        marked = _notebooks(Path(folders.format_path(folders.autograded_directory, sheet.student, name)))
         sheet.student = plain(sheet.student)
         result.unreadable += [] if marked else [sheet.student]
         result.answers += _answers(sheet, [cell for notebook in marked for cell in notebook.cells], blank)
@@ -204,10 +204,10 @@ def _assignment(place: CourseDirectory, name: str, sheets: list[Sheet], students
             result.troubles += _troubles(sheet.student, notebook.cells)
         signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
         result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
-    order = {name: place for place, name in enumerate(result.exercises)}
+    order = {name: index for index, name in enumerate(result.exercises)}
     result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
-    paths = glob.glob(place.format_path(place.submitted_directory, "*", glob.escape(name)))
+    paths = glob.glob(folders.format_path(folders.submitted_directory, "*", glob.escape(name)))
     handed_in = {plain(Path(path).parent.name) for path in paths if os.path.isdir(path)}
     result.unmarked = sorted(handed_in - here)
     result.absent = sorted(students - here - handed_in)
@@ -223,8 +223,8 @@ def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
             for depth, text in headings(cell.source):
                 above = {level: kept for level, kept in above.items() if level < depth} | {depth: text}
         if is_solution(cell) and (name := grade_id(cell)):
-            words = " › ".join(text for level, text in sorted(above.items()) if level > 1)
-            found[name] = plain(re.sub(r"[$`*]", "", words))  # without the markup for formulas, code and emphasis
+            path = " › ".join(text for level, text in sorted(above.items()) if level > 1)
+            found[name] = plain(re.sub(r"[$`*]", "", path))  # without the markup for formulas, code and emphasis
     return found
 
 
@@ -236,7 +236,7 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
             with path.open(encoding="utf-8") as file:
                 notebook = nbformat.reader.read(file)
             for cell in notebook.cells:
-                cell["place"] = f"{path.stem}: {grade_id(cell)}"  # as in `marks`
+                cell["mark_name"] = f"{path.stem}: {grade_id(cell)}"  # as in `marks`
                 cell["refused"] = refusal(notebook.cells) is not None
             if all(isinstance(cell.source, str) for cell in notebook.cells):
                 found.append(notebook)
@@ -246,8 +246,8 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
 
 
 def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, str]) -> Iterator[Answer]:
-    """Yield a student's answers. `blank` is the released text of each: who hands it in unchanged has not answered."""
-    by_id = {grade_id(cell): cell for cell in cells} | {cell.get("place"): cell for cell in cells}
+    """Yield a student's answers. `blank` is the released text of each: an unchanged cell is not an answer."""
+    by_id = {grade_id(cell): cell for cell in cells} | {cell.get("mark_name"): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
         if cell is not None and (verdict := _verdict(cell)) is not None:
@@ -256,9 +256,9 @@ def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, st
         else:
             kind = "written" if cell is None or is_solution(cell) or is_task(cell) else "exercise"
             undecided = kind == "written" or mark.waits or mark.points == 0
-            said = " ".join(" ".join(reasons(cell) if cell is not None and kind == "exercise" else []).split())
+            message = " ".join(" ".join(reasons(cell) if cell is not None and kind == "exercise" else []).split())
             title = BY_HAND if kind == "written" else OWN_TEST
-            line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(said))
+            line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(message))
             answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
             if kind == "written" and cell is not None and cell.source.strip() == blank.get(mark.cell):
                 answer.remark = UNANSWERED
@@ -334,10 +334,10 @@ def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             with suppress(ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
-                said = json.loads(line)
-                at = datetime.fromisoformat(said["at"]).timestamp()
-                numbers = [float(said[key]) for key in ("seconds", "earned", "points")]
-                marking = Marking(at, plain(said["student"]), plain(said["assignment"]), *numbers)
+                entry = json.loads(line)
+                at = datetime.fromisoformat(entry["at"]).timestamp()
+                numbers = [float(entry[key]) for key in ("seconds", "earned", "points")]
+                marking = Marking(at, plain(entry["student"]), plain(entry["assignment"]), *numbers)
                 if marking.assignment in wanted and all(map(math.isfinite, numbers)):
                     found.append(marking)
     return sorted(found, key=lambda marking: marking.at)

@@ -126,8 +126,8 @@ def _sheets(session: Session, assignment: str) -> list[Sheet]:
         .order_by(BaseCell.name)
     )
     rows = session.execute(cells).all()
-    places = Counter(cell for _, cell in {(notebook, cell) for _, notebook, cell, *_ in rows})
+    notebooks = Counter(cell for _, cell in {(notebook, cell) for _, notebook, cell, *_ in rows})
     for own, notebook, cell, earned, points, waits in rows:
-        name = cell if places[cell] == 1 else f"{notebook}: {cell}"
+        name = cell if notebooks[cell] == 1 else f"{notebook}: {cell}"
         sheets[own].cells.append(CellMark(name, float(earned), float(points), bool(waits)))
     return list(sheets.values())

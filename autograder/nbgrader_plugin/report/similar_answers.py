@@ -38,11 +38,11 @@ class Pair:
 @functools.lru_cache(maxsize=64)
 def similar_pairs(assignment: Assignment) -> list[Pair]:
     """Return the pairs of students with similar answers, those with most tokens in common first."""
-    given = {grade_id(cell): cell.source for cell in assignment.released}
+    stubs = {grade_id(cell): cell.source for cell in assignment.released}
     pairs: dict[tuple[str, str], Pair] = {}
     for exercise in assignment.exercises:
         answers = [a for a in assignment.answers_to(exercise) if a.kind == "exercise" and a.answered and a.source]
-        for students, tokens, alike in _alike(answers, exercise, given.get(exercise, "")):
+        for students, tokens, alike in _alike(answers, exercise, stubs.get(exercise, "")):
             pair = pairs.setdefault(students, Pair(students))
             pair.shared += tokens
             pair.exercises[exercise] = alike
@@ -70,13 +70,13 @@ def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tupl
 
 
 def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-    """Return the shares of tokens in which answers differ. One more counts as different: short answers tell less."""
+    """Return the shares of tokens in which answers differ, with one added token: short answers tell less."""
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
     return np.asarray((differing + 1) / (np.add.outer([*map(len, texts)], [*map(len, others)]) + 1))
 
 
 def _known(exercise: str) -> list[str]:
-    """Return the catalogued versions of an exercise, right and wrong: a student may write those without copying."""
+    """Return the catalogued programs of an exercise, right and wrong: students may write those without copying."""
     declared = question_or_exercise(exercise) if exercise in names() else None
     if not isinstance(declared, Exercise):
         return []

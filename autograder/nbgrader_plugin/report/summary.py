@@ -51,12 +51,12 @@ def distribution(assignment: Assignment) -> Distribution | None:
 class CheckRate:
     title: str
     passed: int
-    asked: int  # answers in which it could be judged
+    judged: int  # answers in which it could be judged
     unjudged: int = 0
 
     @property
     def share(self) -> float:
-        return self.passed / self.asked if self.asked else 0.0
+        return self.passed / self.judged if self.judged else 0.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Occurrence:
     assignment: str
     exercise: str  # in which a misconception shows
     students: int
@@ -101,8 +101,8 @@ class Misconception:
 
     name: str
     students: int
-    places: list[Place] = field(default_factory=list)  # the one with most students first
-    example: str = ""  # an anonymous answer to the exercise of the first place
+    occurrences: list[Occurrence] = field(default_factory=list)  # the one with most students first
+    example: str = ""  # an anonymous answer to the exercise of the first occurrence
 
 
 def misconceptions(data: ClassData) -> list[Misconception]:
@@ -114,18 +114,18 @@ def misconceptions(data: ClassData) -> list[Misconception]:
                 holders[one.mistake][assignment, answer.exercise].append((answer, one.sentence))
     names = functools.cache(functools.partial(_names, data))
     found = []
-    for name, places in holders.items():
-        result = Misconception(name, len({answer.student for held in places.values() for answer, _ in held}))
-        ranked = sorted(places.items(), key=lambda item: -len(item[1]))
+    for name, answers in holders.items():
+        result = Misconception(name, len({answer.student for held in answers.values() for answer, _ in held}))
+        ranked = sorted(answers.items(), key=lambda item: -len(item[1]))
         for (home, exercise), held in ranked:
             sentence = Counter(sentence for _, sentence in held).most_common(1)[0][0]
             students = len({answer.student for answer, _ in held})
             section = home.sections.get(exercise, "")
-            result.places.append(Place(home.name, exercise, students, sentence, section))
+            result.occurrences.append(Occurrence(home.name, exercise, students, sentence, section))
         (home, _), held = ranked[0]
         result.example = _example((answer for answer, _ in held if answer.kind == "exercise"), names(home))
         found.append(result)
-    return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
+    return sorted(found, key=lambda one: (-one.students, -len(one.occurrences), one.name))
 
 
 def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
@@ -159,7 +159,7 @@ class Progress:
 
     @property
     def gain(self) -> float:
-        """Return the difference of the whole percents shown beside it: readers subtract them."""
+        """Return the difference of the whole percents shown next to it: readers subtract them."""
         return (round(100 * self.shares[-1]) - round(100 * self.shares[0])) / 100
 
 

@@ -14,7 +14,7 @@ from .similar_answers import similar_pairs
 from .summary import Misconception, distribution, duration, misconceptions, progress, rates, time_spent
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-MAX_LOST = 6  # exercises named beside a mark
+MAX_LOST = 6  # exercises named next to a mark
 MAX_EXPLAINED = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
 
 
@@ -27,7 +27,7 @@ def show(data: ClassData, console: Console) -> None:
         console.print(_misconceptions(mistakes))
     for rank, one in enumerate(mistakes[:MAX_EXPLAINED], 1):
         lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
-        lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]
+        lines += [f"   {occurrence.exercise}: {occurrence.sentence}" for occurrence in one.occurrences]
         lines += ["", *(f"       {line}" for line in one.example.splitlines()), ""]
         console.print("\n".join(lines), markup=False, highlight=False)
     if data.secret:
@@ -104,8 +104,8 @@ def _rates(assignment: Assignment) -> Table:
     for row in rates(assignment):
         first = [row.exercise, f"{row.answered} of {row.handed_in}"]
         for check in row.checks:
-            passed = f"{check.passed} of {check.asked}" + (f" ({check.unjudged} not judged)" if check.unjudged else "")
-            rows.append([*first, check.title, passed, percent(check.share) if check.asked else "–"])
+            passed = f"{check.passed} of {check.judged}" + (f" ({check.unjudged} not judged)" if check.unjudged else "")
+            rows.append([*first, check.title, passed, percent(check.share) if check.judged else "–"])
             first = ["", ""]
     return _table(f"{assignment.name}: who passed which check", ["exercise", "answered", "check"], ["passed", ""], rows)
 
@@ -117,13 +117,13 @@ def _reasons(lost: Answer) -> list[str]:
 
 
 def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
-    for words, who in (
+    for state, who in (
         ("not handed in", assignment.absent),
         ("handed in, not marked yet", assignment.unmarked),
         ("marked, but the marked notebook cannot be read", assignment.unreadable),
     ):
         if who:
-            yield f"  {words}: {escape(', '.join(map(data.called, who)))}\n"
+            yield f"  {state}: {escape(', '.join(map(data.called, who)))}\n"
     if assignment.troubles:
         rows = [[data.called(one.student), one.where, one.what] for one in assignment.troubles]
         yield _table(f"{assignment.name}: what did not run", ["student", "where", "what happened"], [], rows)
@@ -146,11 +146,11 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
 def _misconceptions(mistakes: list[Misconception]) -> Table:
     rows = []
     for one in mistakes:
-        for rank, place in enumerate(one.places):
+        for rank, occurrence in enumerate(one.occurrences):
             first = ["", ""] if rank else [str(one.students), one.name]
-            rows.append([*first, place.exercise, str(place.students), place.section or "–"])
-    words = ["students", "misconception", "exercise", "here", "section to revisit"]
-    return _table("misconceptions in this class", words, [], rows)
+            rows.append([*first, occurrence.exercise, str(occurrence.students), occurrence.section or "–"])
+    headings = ["students", "misconception", "exercise", "here", "section to revisit"]
+    return _table("misconceptions in this class", headings, [], rows)
 
 
 def _totals(data: ClassData) -> Table:
@@ -165,10 +165,10 @@ def _totals(data: ClassData) -> Table:
     return _table("all assignments", ["student"], [*headings, "sum"], rows)
 
 
-def _table(title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table with columns of words, then columns of numbers. Its text is escaped, not read as markup."""
+def _table(title: str, texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table with columns of text, then columns of numbers. Its text is escaped, not read as markup."""
     table = Table(title=escape(title), box=box.SIMPLE_HEAD)
-    for heading in words:
+    for heading in texts:
         table.add_column(escape(heading), overflow="fold")
     for heading in numbers:
         table.add_column(escape(heading), justify="right", overflow="fold")

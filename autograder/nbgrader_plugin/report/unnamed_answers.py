@@ -64,7 +64,7 @@ def _literal(program: str) -> str:
 
 def groups(data: ClassData) -> list[Group]:
     """Return the groups, the largest first; then by points lost, then in the course's order."""
-    order = {name: place for place, name in enumerate(names())}
+    order = {name: index for index, name in enumerate(names())}
     found = [group for assignment in data.assignments for group in _of(assignment)]
     return sorted(found, key=lambda group: (-len(group.answers), -group.lost, order.get(group.exercise, len(order))))
 
@@ -81,18 +81,18 @@ def _of(assignment: Assignment) -> Iterable[Group]:
         yield from (Group(assignment.name, exercise, section, tuple(group)) for group in together)
 
 
-def show(found: Sequence[Group], console: Console, most: int) -> None:
-    """Print at most `most` groups, with a class for the catalogue."""
+def show(found: Sequence[Group], console: Console, limit: int) -> None:
+    """Print at most `limit` groups, with a class for the catalogue."""
     if not found:
         console.print("Every wrong answer that could be judged has its name.", highlight=False)
         return
     answers = sum(len(group.answers) for group in found)
-    said = f"{answers} wrong answers that nothing catalogued explains, in {len(found)} groups by what they do."
-    console.print(said, highlight=False)
-    for rank, group in enumerate(found[:most], 1):
+    summary = f"{answers} wrong answers that nothing catalogued explains, in {len(found)} groups by what they do."
+    console.print(summary, highlight=False)
+    for rank, group in enumerate(found[:limit], 1):
         console.print("\n".join(_group_lines(rank, group)), markup=False, highlight=False, soft_wrap=True)
-    if len(found) > most:
-        console.print(f"\n{len(found) - most} more groups: --most {len(found)} shows them all", highlight=False)
+    if len(found) > limit:
+        console.print(f"\n{len(found) - limit} more groups: --most {len(found)} shows them all", highlight=False)
     console.print(f"\n{WHAT_TO_DO}", markup=False, highlight=False, soft_wrap=True)
 
 
