@@ -63,7 +63,7 @@ def settings(classroom: str, scratch: bool = False) -> NbGraderApp:
 
 
 def _why_not_run(error: Exception) -> str:
-    """Return a sentence with the file and line of a configuration that could not be run, or the folder it asks for."""
+    """Return a sentence with the file and line of a configuration that could not be run, or the folder it needs."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename} cannot be used: {error.strerror}. Fix that, or name another."
     lines = [at for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).name.endswith("_config.py")]

@@ -71,9 +71,9 @@ class ReleaseStubs(ClearSolutions):
 
 
 class NothingMarked(BaseException):
-    """Raised before the first student if none can be marked here; the text is a sentence that says why and what to do.
+    """Raised before marking if no submission can be marked here; the text is a sentence with the cause and the remedy.
 
-    Not an Exception: nbgrader would remove what is there, and go on to say the same of every student.
+    Not an Exception: nbgrader would catch it, remove the earlier marked version, and repeat it for every student.
     """
 
 
@@ -101,7 +101,7 @@ class SubmissionExporter(NotebookExporter):
             self._add_submissions()
 
     def _add_submissions(self) -> None:
-        """Discard half-finished markings, and list what nbgrader's patterns miss: renamed notebooks, odd names."""
+        """Discard half-finished markings, and list submissions that nbgrader misses: renamed notebooks, odd names."""
         converter, settings = self.parent, self.parent.coursedir
         self._top = top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
         found = list(self._handed_in(top))

@@ -27,7 +27,7 @@ class MarkingQueue:
         self._process: asyncio.subprocess.Process | None = None
 
     async def mark(self, assignment: str, student: str) -> dict[str, Any]:
-        """Mark a submission, once for all requests meanwhile; return the reply of nbgrader's API."""
+        """Mark a submission, once for concurrent requests; return the reply of nbgrader's API."""
         key = assignment, student
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(self._mark(key))

@@ -22,7 +22,7 @@ except ImportError:  # Windows, where nbgrader has no exchange
 def another_owner(folder: Path, student: str) -> str | None:
     """Return the account that owns a folder of the exchange if it is neither the student's nor the one that collects.
 
-    Everybody may write into an exchange and call a folder as they please: its owner is what the system knows.
+    All accounts may write into an exchange and name a folder as they like; only its owner is certain.
     """
     if pwd is None:
         return None
@@ -37,6 +37,7 @@ def another_owner(folder: Path, student: str) -> str | None:
 
 
 def refusal(folder: Path, owner: str) -> str:
+    """Return the message about a folder that another account owns."""
     return (
         f"{folder} is owned by {owner}, not by the student whom its name means, so it was not collected: ask both, and "
         "remove it. Where accounts are called otherwise than students, set c.ExchangeCollect.check_owner = False."

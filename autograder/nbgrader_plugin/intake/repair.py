@@ -205,7 +205,7 @@ def is_solution(cell: NotebookNode) -> bool:
 def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
     """Return the submitted cells, with each graded one exactly once. Raise Unreadable if no graded cell is there.
 
-    An answer counts wherever a kernel would find it: in a cell without metadata, merged into another cell, or in a cell
+    An answer counts where a kernel would find it: in a cell without metadata, merged into another cell, or in a cell
     of the student's own.
     """
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
@@ -238,8 +238,8 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
 def _names_of_answers(release: NotebookNode) -> dict[str, set[str]]:
     """Return, by grade_id, the names by which an answer is recognised: those that no other released cell defines.
 
-    They are what the answer's cell defines as it is handed out or, if that is nothing, what the tests behind it need.
-    The grade_ids of an ordinary assignment say nothing: nbgrader's toolbar makes them at random.
+    They are the names that the released cell of the answer defines or, without any, those that the tests after it need.
+    The grade_ids of an ordinary assignment do not help: nbgrader's toolbar makes them at random.
     """
     code = [cell for cell in release.cells if cell.cell_type == "code"]
     imported = set[str]().union(*(_imported_in(cell.source) for cell in code))
@@ -443,7 +443,7 @@ def _locked_to_keep(twins: list[NotebookNode], released: NotebookNode) -> Notebo
 
 
 def _free_additions(cells: list[NotebookNode], wanted: dict[str, NotebookNode], names: dict[str, set[str]]) -> None:
-    """Move what a student wrote into a locked cell, or merged with one, into a cell of its own if answers need it."""
+    """Move student's code from a locked cell, or one merged with it, to a cell of its own if answers need it."""
     locked = [cell for cell in cells if cell.cell_type == "code" and _is_locked(wanted.get(cell.grade_id))]
     if not (changed := [cell for cell in locked if cell.source.strip() != wanted[cell.grade_id].source.strip()]):
         return

@@ -9,7 +9,7 @@ import nh3
 
 MAX_HTML = 300_000  # characters of one output; text cells with highlighted code hold more
 MAX_TAGS = 10_000  # in one output; a nested tag costs time for each tag above it
-MAX_FORMULAS = 200  # environments in one cell; the search for each one's end may read all text after it
+MAX_FORMULAS = 200  # environments in one cell; the search for the end of each may read all text after it
 MAX_LINKS = 1_000  # brackets in one cell; nbconvert searches for the end of each
 MAX_TEXT = 100_000  # characters of one output that is Markdown
 MAX_DESCRIPTION = 2_000  # characters of a picture's description

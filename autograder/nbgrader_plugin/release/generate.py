@@ -23,7 +23,7 @@ from . import cell_ids
 
 
 class Refused(NbGraderException):
-    """Raised before a release changes anything. The message says why, and what to do."""
+    """Raised before a release changes anything. The message has the cause and the remedy."""
 
 
 class WouldOverwrite(Refused, files.WouldOverwrite):

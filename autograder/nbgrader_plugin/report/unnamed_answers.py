@@ -97,7 +97,7 @@ def show(found: Sequence[Group], console: Console, limit: int) -> None:
 
 
 WHAT_TO_DO = (
-    "What one of them is, you say once: put such a class into the exercise's module of mistakes, with the name and "
+    "Name each of them once: put such a class into the exercise's module of mistakes, with the name and "
     "your sentence (CONTRIBUTING.md), and run `autograder grade` again: whoever answers like that gets the sentence."
 )
 
