@@ -48,10 +48,10 @@ class Interrupted(KeyboardInterrupt):
 class Classroom:
     """A folder with a term's data, and the processes that work on it."""
 
-    def __init__(self, place: str, workers: Local | Cluster, sandboxed: bool = True) -> None:
-        """Open the classroom at `place`, absolute or in the course; `sandboxed` says where notebooks run."""
-        self.app = settings(place)
-        self.place, self.sandboxed = place, sandboxed
+    def __init__(self, path: str, workers: Local | Cluster, sandboxed: bool = True) -> None:
+        """Open the classroom at `path`, absolute or in the course; `sandboxed` says where notebooks run."""
+        self.app = settings(path)
+        self.path, self.sandboxed = path, sandboxed
         self.folder = folder_of(self.app)
         self.workers = workers
         self.pages = Local(max(1, cores() // 4))
@@ -163,15 +163,15 @@ class _Run:
                 self._mark()
             while len(self.paging):
                 self._take_pages()
-        self.outcome.stamps = {student: place.found.stamp for student, place in self.writer.places.items()}
+        self.outcome.stamps = {student: source.found.stamp for student, source in self.writer.folders.items()}
         return self.outcome
 
     def _plan(self, force: bool) -> list[str]:
         """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
         manual_digests = self.writer.manual_digests()
-        for student, place in self.writer.places.items():
-            key = marking_cache.key_of(Submission.of(place.found, self.writer.secret), self.environment)
+        for student, source in self.writer.folders.items():
+            key = marking_cache.key_of(Submission.of(source.found, self.writer.secret), self.environment)
             when = self.writer.when(student)
             entry = None if force or student not in manual_digests else self.marking_cache.of(student, key, when)
             if entry is None:
@@ -223,7 +223,7 @@ class _Run:
             self._put_page(student)
 
     def _put_page(self, student: str) -> None:
-        self.paging.put(student, self.classroom.place, self.assignment, student)
+        self.paging.put(student, self.classroom.path, self.assignment, student)
 
     def _take_pages(self, patience: float | None = None) -> None:
         for student, written in self.paging.done(patience):

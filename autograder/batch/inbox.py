@@ -34,12 +34,12 @@ Snapshot = tuple[tuple[str, int, int, int], ...]  # for each file: name, size, m
 def snapshot(folder: Path) -> Snapshot:
     """Return names, sizes and times of a folder's files, to compare. Raise FileNotFoundError if there is no folder."""
     found = [("", 0, folder.lstat().st_mtime_ns, 0)]
-    for place, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             with contextlib.suppress(OSError):
-                about = os.lstat(os.path.join(place, name))
-                path = os.path.relpath(os.path.join(place, name), folder)
+                about = os.lstat(os.path.join(parent, name))
+                path = os.path.relpath(os.path.join(parent, name), folder)
                 found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
         if len(found) > MAX_FILES:
             break
@@ -66,7 +66,7 @@ def looks_complete(folder: Path) -> bool:
 class _Seen:
     look: Snapshot
     since: float
-    told: bool = False
+    reported: bool = False
 
 
 class Settling:
@@ -78,7 +78,7 @@ class Settling:
 
     def unsettled(self) -> list[Path]:
         """Return the folders that are not yet reported and must be checked again soon."""
-        return [path for path, seen in self._seen.items() if not seen.told]
+        return [path for path, seen in self._seen.items() if not seen.reported]
 
     def look(self, folder: Path) -> Snapshot | None:
         """Return the folder's state if it stopped changing and was not reported yet, else None."""
@@ -88,9 +88,9 @@ class Settling:
             seen = self._seen.get(folder)
             if seen is None or seen.look != look:
                 self._seen[folder] = _Seen(look, now)
-            elif not seen.told and now - seen.since >= SETTLED_AFTER:
-                seen.told = now - seen.since >= STALLED_AFTER or self.whole(folder)
-                return look if seen.told else None
+            elif not seen.reported and now - seen.since >= SETTLED_AFTER:
+                seen.reported = now - seen.since >= STALLED_AFTER or self.whole(folder)
+                return look if seen.reported else None
         except OSError:  # removed, or not readable
             self._seen.pop(folder, None)
         return None
@@ -141,8 +141,8 @@ class Folders:
                 return
 
 
-def _folders(place: Path) -> list[os.DirEntry[str]]:
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
+def _folders(parent: Path) -> list[os.DirEntry[str]]:
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
         return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
     return []
 
@@ -165,9 +165,9 @@ _Collect.__name__ = Collect.__name__  # traitlets finds the settings of a class 
 class Exchange:
     """nbgrader's exchange: collects each student's newest submission and releases feedback."""
 
-    def __init__(self, place: str, assignments: Iterable[str], say: Callable[[str], None]) -> None:
+    def __init__(self, classroom: str, assignments: Iterable[str], say: Callable[[str], None]) -> None:
         """Open the exchange. `say` gets nbgrader's warnings, such as a submission under another student's name."""
-        self._app: NbGraderApp = settings(place)
+        self._app: NbGraderApp = settings(classroom)
         self._without = {*self._app.coursedir.student_id_exclude.split(","), ""}
         self._relay = logging.Handler(logging.WARNING)
         self._relay.emit = lambda record: say(" ".join(record.getMessage().split()))  # type: ignore[method-assign]

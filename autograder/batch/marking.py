@@ -55,10 +55,10 @@ class _Marking(Autograde):
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
         kept = {os.path.join(source, name) for name in self.exclude_overwriting.get(assignment_id, [])}
         for name in set(find_all_files(source, [*self.coursedir.ignore, "*.ipynb"])) - kept:
-            place = Path(self._format_dest(assignment_id, student_id), os.path.relpath(name, source))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)
-            shutil.copy(name, place)
+            target = Path(self._format_dest(assignment_id, student_id), os.path.relpath(name, source))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            shutil.copy(name, target)
 
 
 _Marking.__name__ = Autograde.__name__  # traitlets finds the settings of a class by its name
@@ -121,16 +121,16 @@ class Marker:
         started = time.monotonic()
         Judge.secret = submission.secret
         course = self._app.coursedir
-        place = Path(course.format_path(course.submitted_directory, SOMEBODY, submission.assignment))
+        folder = Path(course.format_path(course.submitted_directory, SOMEBODY, submission.assignment))
         notebooks, problem = {}, ""
         with logged(self._converter) as log:
             try:
-                place.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(parents=True, exist_ok=True)
                 for name, content in submission.files.items():
-                    (place / name).parent.mkdir(parents=True, exist_ok=True)
-                    (place / name).write_bytes(content)
-                names = self._converter.exporter.expect(submission.found_in(place), str(place))
-                for path in convert(self._converter, place, names):
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / name).write_bytes(content)
+                names = self._converter.exporter.expect(submission.found_in(folder), str(folder))
+                for path in convert(self._converter, folder, names):
                     notebooks[path.name] = path.read_text("utf-8")
             except NothingMarked as reason:
                 return Marked(hopeless=str(reason))
@@ -139,8 +139,8 @@ class Marker:
             except Exception:
                 problem = traceback.format_exc()
             finally:
-                for folder in ("submitted", "autograded"):
-                    shutil.rmtree(self._folder / folder, ignore_errors=True)
+                for name in ("submitted", "autograded"):
+                    shutil.rmtree(self._folder / name, ignore_errors=True)
         if not problem and not notebooks:
             problem = f"{submission.assignment} has no released notebook: nbgrader generate_assignment makes it"
         return Marked(notebooks, log.getvalue(), time.monotonic() - started, problem)
@@ -161,12 +161,12 @@ def _lone_marker(assignment: str, sandboxed: bool) -> Marker:
 def mark_file(path: Path, assignment: str, sandboxed: bool = True) -> Marked:
     """Mark a notebook file as if it had been handed in for an assignment. Raise NotAFile if it cannot be read.
 
-    If it lies in a folder of the assignment's name, as a hand-in does, the files beside it count.
+    If it lies in a folder of the assignment's name, as a submission does, the files next to it count.
     """
     files = {f"{assignment}.ipynb": student_folder.read(path, repair.MAX_BYTES)}
     if path.resolve().parent.name == assignment:
-        beside = Submission.of(student_folder.inspect_folder(SOMEBODY, path.resolve().parent))
-        files |= {name: content for name, content in beside.files.items() if not name.endswith(".ipynb")}
+        neighbours = Submission.of(student_folder.inspect_folder(SOMEBODY, path.resolve().parent))
+        files |= {name: content for name, content in neighbours.files.items() if not name.endswith(".ipynb")}
     with _lock:
         return _lone_marker(assignment, sandboxed).mark(Submission(assignment, files))
 
@@ -188,17 +188,17 @@ def warm_up(sandboxed: bool) -> None:
         Judge.start_template(sandboxed, course().preload)
 
 
-def write_feedback(place: str, assignment: str, student: str) -> list[str]:
-    """Write a student's feedback pages from the gradebook of the classroom at `place`. Return their paths."""
-    writer = feedback_writer(place, assignment)
+def write_feedback(classroom: str, assignment: str, student: str) -> list[str]:
+    """Write a student's feedback pages from the gradebook of the classroom at this path. Return their paths."""
+    writer = feedback_writer(classroom, assignment)
     folder = Path(writer._format_source(assignment, student))
     return [str(page) for page in convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))]
 
 
 @functools.cache
-def feedback_writer(place: str, assignment: str) -> GenerateFeedback:
+def feedback_writer(classroom: str, assignment: str) -> GenerateFeedback:
     """Return this process's nbgrader converter, cached because it keeps what pages have in common."""
-    app = settings(place)
+    app = settings(classroom)
     app.coursedir.assignment_id = assignment
     writer = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
     set_up(writer)

@@ -70,9 +70,9 @@ def environment_of(assignment: str) -> str:
         others = {home() / topic for topic in set(course().topics) - set(own)}
         packages.append(home())
         written.add(sources() / assignment)  # where the course is installed, the configured one is a copy
-    places = [*sorted(written), released, root() / "nbgrader_config.py", root() / mistake_costs.FILE]
-    code = [path for place in packages for path in place.rglob("*.py") if not others & {*path.parents}]
-    for path in sorted([path for place in places for path in files(place, frozenset())] + code):
+    paths = [*sorted(written), released, root() / "nbgrader_config.py", root() / mistake_costs.FILE]
+    code = [path for package in packages for path in package.rglob("*.py") if not others & {*path.parents}]
+    for path in sorted([file for top in paths for file in files(top, frozenset())] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
     found.update("\n".join([f"python {platform.python_version()}", *_library_versions()]).encode())

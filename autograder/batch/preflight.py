@@ -1,6 +1,6 @@
-"""Check before the first student is marked what would stop everybody: are the names known, is there room on the disk?
+"""Check, before the first student is marked, that the names are known and the disk has free space.
 
-Whether the sandbox works is tried out by the process that marks, with its first submission: see `Judge.start_for`.
+The process that marks tests the sandbox, with its first submission: see `Judge.start_for`.
 """
 
 import contextlib
@@ -32,31 +32,31 @@ def chosen_assignments(app: NbGraderApp, wanted: Sequence[str], everything: bool
 
     The message names what is close to an unknown name.
     """
-    place = app.coursedir
+    coursedir = app.coursedir
     try:
         known = assignments(app, wanted)
     except ValueError as reason:
         raise NotReady(str(reason)) from None
-    handed_in = [name for name in known if has_handed_in(place, name)]
+    handed_in = [name for name in known if has_handed_in(coursedir, name)]
     if not handed_in:
         what = "nothing is" if everything or not wanted else f"{', '.join(wanted)} is not"
-        message = f"{what} handed in below {place.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each."
-        lies_there = overlooked(Path(place.root, place.submitted_directory), assignments(app))
+        message = f"{what} handed in below {coursedir.submitted_directory}/: it has STUDENT/ASSIGNMENT/ for each."
+        lies_there = overlooked(Path(coursedir.root, coursedir.submitted_directory), assignments(app))
         raise NotReady("\n".join([message, *lies_there]))
     if not wanted and not everything:
         raise NotReady(f"name an assignment, or say --all; handed in: {', '.join(handed_in)}")
     return list(dict.fromkeys(wanted)) or handed_in
 
 
-def has_handed_in(place: CourseDirectory, assignment: str, pattern: str = "*") -> bool:
+def has_handed_in(coursedir: CourseDirectory, assignment: str, pattern: str = "*") -> bool:
     """Return True if a student whose name is of this pattern has a folder of this assignment."""
-    top = Path(place.root, place.submitted_directory)
+    top = Path(coursedir.root, coursedir.submitted_directory)
     return any(os.path.lexists(top / name / assignment) for name in folders_in(top, pattern))
 
 
-def require_student(place: CourseDirectory, classroom: Path, pattern: str) -> None:
+def require_student(coursedir: CourseDirectory, classroom: Path, pattern: str) -> None:
     """Raise NotReady if no student's folder has a name of this pattern; name one that is close."""
-    top = Path(place.root, place.submitted_directory)
+    top = Path(coursedir.root, coursedir.submitted_directory)
     if folders_in(top, pattern):
         return
     listed = set[str]()
@@ -65,16 +65,16 @@ def require_student(place: CourseDirectory, classroom: Path, pattern: str) -> No
         listed = {table.cell(row, "id") for row in table.rows}
     if pattern in listed:
         raise NotReady(
-            f"{pattern} has handed in nothing: there is no folder {pattern}/ in {place.submitted_directory}/."
+            f"{pattern} has handed in nothing: there is no folder {pattern}/ in {coursedir.submitted_directory}/."
         )
     close = did_you_mean(pattern, {*folders_in(top, "*"), *listed})
-    raise NotReady(f"there is no student “{shown(pattern)}” in {place.submitted_directory}/.{close}")
+    raise NotReady(f"there is no student “{shown(pattern)}” in {coursedir.submitted_directory}/.{close}")
 
 
-def require_secret(place: CourseDirectory) -> str:
-    """Make the class's secret if there is none; return a sentence if there were marks already. Raise NotReady."""
+def require_secret(coursedir: CourseDirectory) -> str:
+    """Make the class's secret if there is none. Return a sentence if there were marks already. Raise NotReady."""
     try:
-        secret = ready_secret(place)
+        secret = ready_secret(coursedir)
     except SecretError as reason:
         raise NotReady(str(reason)) from None
     return secret.remark if secret.new else ""

@@ -46,7 +46,7 @@ class Scheduler(Generic[What]):
         return len(self._waiting)
 
     def put(self, student: str, assignment: str, what: What) -> None:
-        """Add a submission. It takes the place of a waiting one by the same student for the same assignment."""
+        """Add a submission. It replaces a waiting one by the same student for the same assignment."""
         older = self._waiting.get((student, assignment))
         if older is not None:
             older.what, older.long = what, False

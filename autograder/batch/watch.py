@@ -52,11 +52,11 @@ class Arrival:
 
 
 class Watcher:
-    """Marks a classroom's submissions until it is told to stop."""
+    """Marks a classroom's submissions until it is stopped."""
 
     def __init__(
         self,
-        place: str,
+        classroom: str,
         assignments: list[str],
         console: Console,
         *,
@@ -64,9 +64,9 @@ class Watcher:
         workers: int | None = None,
         sandboxed: bool = True,
     ) -> None:
-        """Watch the classroom at `place`, absolute or relative to the course. `budget`: seconds a student and hour."""
-        self.place, self.assignments, self.console, self.sandboxed = place, assignments, console, sandboxed
-        self.app = settings(place)
+        """Watch the classroom at this path, absolute or in the course. `budget`: seconds a student and hour."""
+        self.classroom, self.assignments, self.console, self.sandboxed = classroom, assignments, console, sandboxed
+        self.app = settings(classroom)
         self.folder = folder_of(self.app)
         workers = max(2, workers or cores() + SPARE)
         spare = min(SPARE, workers - 1)
@@ -75,7 +75,7 @@ class Watcher:
         self._workers: list[Worker] = []
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last seen submission: key, timestamp
         self._failed_starts = 0
-        self._idle = False  # waiting for an answer, so safe to interrupt
+        self._idle = False  # waiting for a reply, so safe to interrupt
         self._warned: set[str] = set()  # students whose used-up budget was already reported
         self._named: set[str] = set()  # sentences on what is no submission
         self._look_at = 0.0  # the monotonic clock's time of the next look for these
@@ -129,15 +129,15 @@ class Watcher:
             register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
         self.caches = {name: marking_cache.MarkingCache(self.folder, name) for name in self.assignments}
-        self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
+        self.writers = {name: Writer(settings(self.classroom), name, "") for name in self.assignments}
         submitted = Path(course.root, course.submitted_directory)
         self.folders = Folders(submitted, self.assignments, course.student_id_exclude.split(","))
-        self.exchange = Exchange(self.place, self.assignments, self._print)
+        self.exchange = Exchange(self.classroom, self.assignments, self._print)
         for seconds_ago, student, seconds in _history(self.folder / marking_cache.FOLDER / marking_cache.HISTORY):
             self.scheduler.charge(student, seconds, seconds_ago)
 
     def _add_worker(self) -> None:
-        self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.sandboxed))
+        self._workers.append(Worker(self.scratch, warm_up, self.classroom, self.known, self.sandboxed))
 
     @contextlib.contextmanager
     def _graceful_stop(self) -> Iterator[None]:
@@ -201,7 +201,7 @@ class Watcher:
             return
         self.scheduler.put(student, assignment, Arrival(when, found[0]))
         self._warn_of_budget(student)
-        for remark in timestamps.remarks({student: writer.places[student].found.stamp}):
+        for remark in timestamps.remarks({student: writer.folders[student].found.stamp}):
             self._print(f"{assignment}  {remark}")
 
     def _is_marked(self, student: str, assignment: str, key: str) -> bool:
@@ -222,7 +222,7 @@ class Watcher:
         for worker in list(self._workers):
             work = worker.work
             if work in aside:
-                self._print(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
+                self._print(f"{work.student}  {work.assignment}  takes long; set aside until a process is free for it")
                 worker.work, worker.stopped = None, time.monotonic()
                 worker.stop()
             elif work is not None and work.slow:
@@ -270,7 +270,7 @@ class Watcher:
             worker.send(task, *arguments)
 
     def _receive(self, patience: float | None) -> None:
-        """Wait up to `patience` seconds for workers' answers, and handle them."""
+        """Wait up to `patience` seconds for workers' replies, and handle them."""
         lines = {worker.line: worker for worker in self._workers}
         self._idle = True
         try:
@@ -280,21 +280,21 @@ class Watcher:
         for line in answered:
             worker = lines[line]  # type: ignore[index]
             try:
-                answer = worker.line.recv()
+                reply = worker.line.recv()
             except (EOFError, OSError):
                 self._died(worker)
                 continue
             if not worker.ready:
-                if isinstance(answer, Failed):
-                    raise RuntimeError(str(answer).strip().splitlines()[-1].removeprefix("RuntimeError: "))
+                if isinstance(reply, Failed):
+                    raise RuntimeError(str(reply).strip().splitlines()[-1].removeprefix("RuntimeError: "))
                 worker.ready, self._failed_starts = True, 0
                 continue
             work, stopped, worker.stopped = worker.work, worker.stopped, None
-            if stopped is None and isinstance(answer, Stopped):  # the stop was meant for its previous work
+            if stopped is None and isinstance(reply, Stopped):  # the stop was meant for its previous work
                 worker.work = None
                 self.scheduler.again(work)
             elif stopped is None and worker.then is not None:
-                worker.then(worker, work, answer)
+                worker.then(worker, work, reply)
 
     def _died(self, worker: Worker) -> None:
         work = worker.work
@@ -345,7 +345,7 @@ class Watcher:
         except Exception as error:  # one bad submission must not stop the others
             self._end(worker, work, marking.reason(error))
             return
-        self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
+        self._assign(worker, self._paged, marking.write_feedback, self.classroom, assignment, student)
 
     def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
         student, assignment, entry = work.student, work.assignment, work.what.entry

@@ -44,21 +44,21 @@ class Worker:
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
         """Start the process with `first(*arguments)`. `line` gives the result of each work, or Failed, or Stopped."""
         context = multiprocessing.get_context("spawn")
-        self.line, theirs = context.Pipe()
+        self.line, worker_end = context.Pipe()
         self.process = context.Process(
             target=_work_loop,
-            args=(theirs, str(scratch), first, arguments),
+            args=(worker_end, str(scratch), first, arguments),
             daemon=True,
             name="autograder watch: marking",
         )
         self.process.start()
         assert self.process.pid is not None
         self.pid = self.process.pid
-        theirs.close()
+        worker_end.close()
         self.ready = False
         self.work: Any = None  # what it works on; set by the watcher, as the next two
-        self.then: Callable[..., None] | None = None  # called with its answer
-        self.stopped: float | None = None  # when it was told to stop
+        self.then: Callable[..., None] | None = None  # called with its reply
+        self.stopped: float | None = None  # when the stop was sent
         self._low_priority = False
 
     def send(self, work: Callable[..., Any], *arguments: Any) -> None:
@@ -81,7 +81,7 @@ class Worker:
                         os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
     def stop(self) -> None:
-        """Interrupt the current work. The process answers in any case, and is soon ready for other work."""
+        """Interrupt the current work. The process replies in any case, and is soon ready for other work."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGUSR1)
 
@@ -118,42 +118,42 @@ def _work_loop(line: Connection, scratch: str, first: Callable[..., None], argum
             raise Stopped
 
     signal.signal(signal.SIGUSR1, stop)
-    answer: Any = None
+    reply: Any = None
     work: Callable[..., Any] = first
     while True:
         try:
             at_work = True
-            answer = work(*arguments)
+            reply = work(*arguments)
             at_work = False
         except Stopped as stopped:
             at_work = False
-            answer = Stopped()
+            reply = Stopped()
             _close_interrupted_template(stopped)
         except Exception:
             at_work = False
-            answer = Failed(traceback.format_exc())
+            reply = Failed(traceback.format_exc())
         try:
-            line.send(answer)
+            line.send(reply)
             work, arguments = line.recv()
         except (EOFError, OSError):
             return
 
 
 def _close_interrupted_template(stopped: Stopped) -> None:
-    """Close the template process if the stop came between request and answer: the next caller would get that answer."""
+    """Close the template process if the stop came between request and reply: the next caller would get that reply."""
     talking = (frame.f_code is Template.spawn.__code__ for frame, _ in traceback.walk_tb(stopped.__traceback__))
     if any(talking):
         for template in Judge.templates.values():
             template.close()
 
 
-def warm_up(place: str, known: dict[str, bytes], sandboxed: bool) -> None:
+def warm_up(classroom_path: str, known: dict[str, bytes], sandboxed: bool) -> None:
     """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
     `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if one cannot be marked.
     """
     for assignment, released in known.items():
-        submission = mistaken(place, assignment)
+        submission = mistaken(classroom_path, assignment)
         marked = mark(released, submission, marking_cache.environment_of(assignment), sandboxed)
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
@@ -166,21 +166,23 @@ def warm_up(place: str, known: dict[str, bytes], sandboxed: bool) -> None:
             for name, content in submission.files.items():
                 write_with_folders(there / name, content)
             Writer(app, assignment).write(SOMEBODY, marked)
-            converter = feedback_writer(place, assignment)  # the classroom's, whose caches this fills
+            converter = feedback_writer(classroom_path, assignment)  # the classroom's, whose caches this fills
             classroom, converter.coursedir = converter.coursedir, app.coursedir
             try:
-                write_feedback(place, assignment, SOMEBODY)
+                write_feedback(classroom_path, assignment, SOMEBODY)
             finally:
                 converter.coursedir = classroom
 
 
-def mistaken(place: str, assignment: str) -> Submission:
-    """Return a submission with a catalogued mistake in every exercise; as it was released, if none is the course's."""
+def mistaken(classroom_path: str, assignment: str) -> Submission:
+    """Return a submission with a catalogued mistake in every exercise; the release itself, if none is the course's."""
     answers: dict[str, str] = {}
     if assignment in notebooks():
-        answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
-        answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
-    folders, files = settings(place).coursedir, {}
+        answers = {
+            exercise.name: exercise.mistakes[0].source for exercise in exercises(assignment) if exercise.mistakes
+        }
+        answers |= {question.name: f'{question.name} = "{question.key}"' for question in questions(assignment)}
+    folders, files = settings(classroom_path).coursedir, {}
     for path in Path(folders.format_path(folders.release_directory, ".", assignment)).glob("*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:

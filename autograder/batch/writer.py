@@ -51,7 +51,7 @@ _Writing.__name__ = Autograde.__name__  # traitlets finds the settings of a clas
 
 
 @dataclass
-class Place:
+class SubmissionFolder:
     """The folder from which nbgrader reads a submission (the original or a clean copy), and what was found in it."""
 
     course: CourseDirectory
@@ -80,8 +80,8 @@ class Writer:
         self.secret: bytes = exporter.secret.key
         self.look_around: Callable[[], list[str]] = exporter.look_around
         left_out = set(self.course.student_id_exclude.split(","))
-        self.places = {
-            one.student: Place(self._autograde.coursedir, Path(folder), one)
+        self.folders = {
+            one.student: SubmissionFolder(self._autograde.coursedir, Path(folder), one)
             for folder, one in sorted(exporter.handed_in.items())
             if one.student not in left_out
         }
@@ -94,7 +94,7 @@ class Writer:
         if found.troubles:
             self._autograde.exporter.show_copies([found])
         shown = Path(self._autograde._format_source(self.assignment, student))
-        self.places[student] = Place(self._autograde.coursedir, shown, found)
+        self.folders[student] = SubmissionFolder(self._autograde.coursedir, shown, found)
         return Submission.of(found, self.secret)
 
     def enter(self, marking_cache: MarkingCache, student: str, key: str, marked: Marked) -> CacheEntry:
@@ -109,13 +109,13 @@ class Writer:
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Write the marks into the gradebook and the notebooks into `autograded/`. Return the notebooks' paths."""
         self._autograde.marked = marked
-        place = self.places[student]
-        self._autograde.coursedir = place.course
-        return convert(self._autograde, place.folder, list(marked.notebooks))
+        source = self.folders[student]
+        self._autograde.coursedir = source.course
+        return convert(self._autograde, source.folder, list(marked.notebooks))
 
     def when(self, student: str) -> str:
         """Return what decides on lateness: the text of `timestamp.txt`, if it can be read, and when it was due."""
-        found = self.places[student].found
+        found = self.folders[student].found
         with contextlib.suppress(student_folder.NotAFile):
             if student_folder.STAMP in found.taken:
                 stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)

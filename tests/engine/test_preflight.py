@@ -301,14 +301,14 @@ def test_a_setting_of_the_wrong_type_is_said_once(course):
 
 def test_a_checkpoint_folder_is_no_student(course):
     hand_in(course, ".ipynb_checkpoints/sums")
-    assert sorted(Writer(settings(), "sums").places) == ["amina", "bayo"]
+    assert sorted(Writer(settings(), "sums").folders) == ["amina", "bayo"]
 
 
 def test_a_stray_file_is_no_student_and_is_named_after_marking(course, monkeypatch):
     shutil.copy(course / "source" / "sums" / "sums.ipynb", course / "submitted" / "hana.ipynb")
     hand_in(course, "fola/Sums")
     writer = Writer(settings(), "sums")
-    assert sorted(writer.places) == ["amina", "bayo"]
+    assert sorted(writer.folders) == ["amina", "bayo"]
     assert ["fola/Sums" in writer.look_around()[0], "hana.ipynb is a file" in writer.look_around()[1]] == [True, True]
     monkeypatch.setattr(preprocessors.Judge, "preprocess", lambda self, nb, resources: (nb, resources))
     monkeypatch.setattr(Judge, "start_for", lambda *_: None)
