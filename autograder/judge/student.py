@@ -206,7 +206,7 @@ def _is_stub(facts: dict[str, Any]) -> bool:
 
 def in_process(namespace: dict[str, Any]) -> Student:
     """Return a student whose code runs in this process. Data still cross the wire format, so that both kinds agree."""
-    return Student(Responder(namespace).answer)
+    return Student(Responder(namespace).respond)
 
 
 TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute, for single and double precision

@@ -111,7 +111,7 @@ def _undisturbed(namespace: dict[str, Any], declared: Any) -> Iterator[None]:
 
 
 def _student(namespace: dict[str, Any], absent: frozenset[str], late: int = 0) -> Student:
-    return Student(_Patient(Responder(namespace).answer, absent, late))
+    return Student(_Patient(Responder(namespace).respond, absent, late))
 
 
 class TimeLimit:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
-# Where the package was not installed but lies in a checkout: nobody finds it there without being told.
+# The checkout in which the package lies if it was not installed: Python finds it there only by PYTHONPATH.
 CHECKOUT = () if any(PACKAGE_ROOT.glob("*.dist-info")) else (str(PACKAGE_ROOT),)
 FROM_GRADER = ("LANG", "LC_ALL", "TZ")  # the only ones whose values are the grader's
 FIXED = {
@@ -24,10 +24,10 @@ FIXED = {
 
 
 def of_template(installed: Sequence[str] = ()) -> dict[str, str]:
-    """Return the template's environment variables: with them it finds Python, this package, and what is `installed`."""
-    told = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(path) in installed]
+    """Return the template's environment variables: with them it finds Python, this package, and `installed`."""
+    added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(path) in installed]
     user = {"PYTHONUSERBASE": site.getuserbase()} if site.ENABLE_USER_SITE else {"PYTHONNOUSERSITE": "1"}
-    return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": os.pathsep.join([*CHECKOUT, *told]), **user, **FIXED}
+    return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": os.pathsep.join([*CHECKOUT, *added]), **user, **FIXED}
 
 
 def of_notebook(home: str, temporary: str) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Find where packages are installed besides the interpreter's own folders: notebooks see these places, read-only.
+"""Find where packages are installed besides the interpreter's own folders: notebooks see these folders, read-only.
 
 Packages of the user site (pip's `--user`), of a folder on PYTHONPATH (pip's `--target`, the modules of a
 cluster), and of what a `.pth` file adds, an editable installation among them, are the marking process's to import. A
-notebook may import them too; it may see nothing else that lies beside them.
+notebook may import them too; it may see nothing else in the same folders.
 """
 
 import contextlib
@@ -22,18 +22,18 @@ FOUND = "*.dist-info"  # in every folder into which pip has installed something
 
 
 @functools.cache
-def places() -> tuple[str, ...]:
+def paths() -> tuple[str, ...]:
     """Return the folders and modules that the sandbox shows: none that is private, or that holds a person's files."""
     private, data = private_folders(), data_folders()
     added = {*_added_by_pth(site_folders())}
     folders = [entry for entry in sys.path if entry in added or any(Path(entry or ".").glob(FOUND))]
-    found = dict.fromkeys(os.path.abspath(place) for place in [*folders, *_editable()] if os.path.exists(place))
-    return tuple(place for place in found if not _withheld(place, private, data))
+    found = dict.fromkeys(os.path.abspath(path) for path in [*folders, *_editable()] if os.path.exists(path))
+    return tuple(path for path in found if not _withheld(path, private, data))
 
 
-def _withheld(place: str, private: Iterable[str], data: Iterable[str]) -> bool:
-    """Return True for a place in a private folder, and for one that is a person's folder or holds one."""
-    real = os.path.realpath(place)
+def _withheld(path: str, private: Iterable[str], data: Iterable[str]) -> bool:
+    """Return True for a path in a private folder, and for one that is a person's folder or holds one."""
+    real = os.path.realpath(path)
     inside = any(f"{real}/".startswith(f"{folder}/") for folder in private)
     return real in ("/", *homes()) or inside or any(f"{folder}/".startswith(f"{real}/") for folder in data)
 
@@ -56,7 +56,7 @@ def _added_by_pth(folders: Iterable[str]) -> Iterator[str]:
 def _editable() -> Iterator[str]:
     """Yield the packages and modules of editable installations, which a `.pth` may find by other ways than the path."""
     for one in distributions():
-        with contextlib.suppress(Exception):  # whatever another's metadata hold or its import hook raises
+        with contextlib.suppress(Exception):  # broken metadata or a failing import hook of another package
             if json.loads(one.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable"):
                 for name in (one.read_text("top_level.txt") or "").split():
                     spec = importlib.util.find_spec(name)

@@ -158,11 +158,11 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     os.chdir("/")
     _mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
     os.umask(0o022)
-    for place in WRITABLE:
-        os.makedirs("/new" + place, exist_ok=True)
-        mode = "0700" if place == HOME else "1777"
+    for folder in WRITABLE:
+        os.makedirs("/new" + folder, exist_ok=True)
+        mode = "0700" if folder == HOME else "1777"
         data = f"size={disk},nr_inodes={INODES},mode={mode},{owner}"
-        _mount("tmpfs", "/new" + place, "tmpfs", MS_NOSUID | MS_NODEV, data)
+        _mount("tmpfs", "/new" + folder, "tmpfs", MS_NOSUID | MS_NODEV, data)
     for target, source in paths:
         _expose("/old" + source, "/new" + target)
     for path in masks:
@@ -173,8 +173,8 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
         _mount("/old" + device, "/new" + device, None, MS_BIND)
         _restrict("/new" + device, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # still writable; their timestamps cannot change
     _write_etc("/new/etc", uid)
-    for name, goal in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
-        os.symlink(goal, f"/new/dev/{name}")
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"/new/dev/{name}")
     os.mkdir("/new/proc")
     with contextlib.suppress(PermissionError):  # some containers refuse; then the sandbox has no /proc
         _mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -242,7 +242,7 @@ def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def hidden(private: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return where `private` folders would be seen: an environment may be shown at a link and where that leads."""
+    """Return the paths at which `private` folders would be seen: a link and its target may both be shown."""
     shown = visible(installed)
     real = [*map(os.path.realpath, private)]
     masks = [top + path[len(source) :] for path in real for top, source in shown if path.startswith(source + "/")]
@@ -266,20 +266,20 @@ def submitted_files(folder: str) -> Iterator[str]:
 def copy_files(source: str, target: str, uid: int | None = None) -> None:
     """Copy a submission's files to `target` and give them to `uid`. Leave out files that do not fit."""
     for name in submitted_files(source):
-        goal = os.path.join(target, name)
+        path = os.path.join(target, name)
         for parent in reversed(Path(name).parents[:-1]):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(os.path.join(target, parent))
             _set_owner(os.path.join(target, parent), uid)
         try:
             descriptor = os.open(os.path.join(source, name), os.O_RDONLY | os.O_NOFOLLOW)
-            with open(descriptor, "rb") as original, open(goal, "wb") as copy:
+            with open(descriptor, "rb") as original, open(path, "wb") as copy:
                 shutil.copyfileobj(original, copy)
         except OSError:
             with contextlib.suppress(OSError):
-                os.unlink(goal)
+                os.unlink(path)
         else:
-            _set_owner(goal, uid)
+            _set_owner(path, uid)
 
 
 def _set_owner(path: str, uid: int | None) -> None:

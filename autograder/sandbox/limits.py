@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-# What a cell may leave changed: the working folder or the import path, so that files beside the notebook are not found;
+# State that a cell may leave changed: working folder or import path (files next to the notebook are then not found);
 # PyTorch's gradients, which are off
 LEFT = frozenset({"folder", "path", "gradients"})
 Ending = Literal["ok", "error", "time", "died"]
@@ -22,7 +22,7 @@ class Limits:
     """Limits of one notebook. Times in seconds, sizes in bytes."""
 
     cell: float = 120.0
-    question: float = 10.0
+    question: float = 10.0  # one request of the judge
     notebook: float = 900.0
     work: float = 180.0  # processor time that the trusted side may spend on one notebook
     memory: int = 8 * 2**30  # beyond the template's: address space of each process, real memory of all together

@@ -1,7 +1,7 @@
 """The monitor of a notebook runs outside its sandbox, and ends its processes on request or when they exceed a limit.
 
 The trusted side holds one end of the control socket. Writing "I" to it interrupts the running cell. When it closes,
-for whatever reason, the monitor kills the notebook's processes.
+for any reason, the monitor kills the notebook's processes.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ def _wait(child: int, control: socket.socket, limits: dict[str, Any]) -> str:
                 return ""
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
-        if LINUX and memory(child, most := inherited + limits["memory"]) > most:
+        if LINUX and memory(child, limit := inherited + limits["memory"]) > limit:
             return "memory"
         if _has_ended(child):
             return ""

@@ -28,7 +28,7 @@ def packages() -> tuple[str, ...]:
 
 
 def _installed_with(course: Distribution) -> Iterator[Path]:
-    """Yield the folders that came with a course: its package, others beside it, and the list of its files."""
+    """Yield the folders that came with a course: its package, others next to it, and the list of its files."""
     tops = dict.fromkeys(file.parts[0] for file in course.files or () if len(file.parts) > 1)
     return (Path(str(course.locate_file(top))) for top in tops if top not in SHARED)
 
@@ -42,8 +42,8 @@ def private_folders() -> tuple[str, ...]:
 def data_folders() -> tuple[str, ...]:
     """Return the folders of a person's own files: the home, this one, the course's, and the term's data."""
     folders = [os.path.expanduser("~"), os.getcwd()]
-    if ((place := root()) / SETTINGS).is_file():  # else it is a part of the installed course
-        folders += [str(place), str(place / os.environ.get("COURSE_CLASSROOM", "classroom"))]
+    if ((course_root := root()) / SETTINGS).is_file():  # else it is a part of the installed course
+        folders += [str(course_root), str(course_root / os.environ.get("COURSE_CLASSROOM", "classroom"))]
     return tuple(dict.fromkeys(map(os.path.realpath, folders)))
 
 

@@ -37,8 +37,8 @@ ATTEMPTS = {
     "make a namespace": "libc.unshare(0x10000000) == 0",
     "trace processes": "libc.ptrace(0x4206, grader, 0, 0) == 0",
     "hold memory that no limit counts": "bool(os.memfd_create('x'))",
-    "raise its limits": "resource.setrlimit(resource.RLIMIT_NPROC, (most + 1, most + 1)) is None",
-    "start processes without bound": "forks(2 * most) > most",
+    "raise its limits": "resource.setrlimit(resource.RLIMIT_NPROC, (max_processes + 1, max_processes + 1)) is None",
+    "start processes without bound": "forks(2 * max_processes) > max_processes",
 }
 SOURCE = """
 import ctypes, json, os, resource, signal, socket, sys
@@ -86,7 +86,7 @@ def succeeds(attempt):
         return False
 
 open("own", "w").write("a cell can write in its own folder")
-unseen = [place for place in installed if not os.access(place, os.R_OK)]
+unseen = [path for path in installed if not os.access(path, os.R_OK)]
 print(json.dumps([[attempt for attempt in attempts if succeeds(attempts[attempt])], unseen]))
 """
 
@@ -124,7 +124,7 @@ def check_sandbox(run: Run) -> str:
 
 
 def _broken_out(run: Run) -> tuple[list[str], list[str]]:
-    """Run the test cell; return the names of ATTEMPTS that succeeded, and the places with packages that it cannot read.
+    """Run the test cell; return the names of ATTEMPTS that succeeded, and the folders of packages that it cannot read.
 
     Raise NoSandbox if it did not finish.
     """
@@ -148,15 +148,15 @@ def _broken_out(run: Run) -> tuple[list[str], list[str]]:
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
-            "packages": [*packages(), *hidden(packages(), installed.places())],
+            "packages": [*packages(), *hidden(packages(), installed.paths())],
             "own": {folder: _own_names(Path(folder)) for folder in data_folders() if folder != "/"},
-            "installed": installed.places(),
+            "installed": installed.paths(),
             "grader": os.getpid(),
             "port": server.getsockname()[1],
             "abstract": "\0" + token,
             "path": path,
             "variables": sorted(set(os.environ) - environment.visible_names()),
-            "most": PROCESSES,
+            "max_processes": PROCESSES,
         }
         result = run(SOURCE.replace("FACTS", repr(json.dumps(facts))), limits)
         written = set(os.listdir(folder)) - {"secret", "socket"}
@@ -173,7 +173,7 @@ def _own_names(folder: Path) -> list[str]:
 
     The interpreter, packages, or a link to them may lie there; then the sandbox shows the folders on the way to them.
     """
-    shown = [Path(path) for path, _ in visible(installed.places())]
+    shown = [Path(path) for path, _ in visible(installed.paths())]
     names = os.listdir(folder) if os.path.isdir(folder) and os.access(folder, os.R_OK) else []
     ways = {name: (folder / name, (folder / name).resolve()) for name in names}
     return [name for name in names if not any(path.is_relative_to(way) for path in shown for way in ways[name])]

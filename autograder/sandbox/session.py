@@ -30,9 +30,9 @@ TOO_LARGE = "its results are too large: more than {size} MiB for one exercise"
 MAX_OUTPUTS = 1_000  # outputs kept per cell
 MISSING = (
     "Nothing was marked: notebooks in the sandbox do not find the package {name}. They see what is installed in "
-    "{places}: install it there with `{python} -m pip install …`."
+    "{folders}: install it there with `{python} -m pip install …`."
 )
-MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining questions are refused
+MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining requests are refused
 
 
 class Template:
@@ -62,22 +62,22 @@ class Template:
 
         A sandboxed child gets copies of `files` in its own scratch directory; one outside the sandbox works in
         `scratch`. With `kernel` (connection information) it is a Jupyter kernel that listens on `sockets`. Raise
-        SandboxError if the sandbox does not hold or the template does not answer.
+        SandboxError if the sandbox does not hold or the template does not reply.
         """
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
-        paths["private"], paths["installed"] = [*data_folders(), *private_folders()], installed.places()
+        paths["private"], paths["installed"] = [*data_folders(), *private_folders()], installed.paths()
         for _ in range(2):
             channel = self._running()
-            (mine, theirs), (control, monitors_end) = socket.socketpair(), socket.socketpair()
-            with theirs, monitors_end:
+            (own_end, child_end), (control, monitors_end) = socket.socketpair(), socket.socketpair()
+            with child_end, monitors_end:
                 try:
                     channel.send(paths | {"limits": asdict(limits), "sandboxed": self.sandboxed, "kernel": kernel})
-                    socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), monitors_end.fileno(), *sockets])
+                    socket.send_fds(channel.sock, [b"F"], [child_end.fileno(), monitors_end.fileno(), *sockets])
                     channel.receive(time.monotonic() + 30)
-                    return mine, control
+                    return own_end, control
                 except (OSError, EOFError, WireError):
-                    mine.close()
+                    own_end.close()
                     control.close()
                     self.close()
         raise SandboxError("the template process does not answer")
@@ -114,17 +114,17 @@ class Template:
                 "for Linux (`wsl --install`)."
             )
         self.close()
-        mine, theirs = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno()), *self.preload],
-            pass_fds=[theirs.fileno()],
-            env=environment.of_template(installed.places()),
+            [sys.executable, "-m", "autograder.sandbox.template", str(child_end.fileno()), *self.preload],
+            pass_fds=[child_end.fileno()],
+            env=environment.of_template(installed.paths()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-        theirs.close()
-        self._channel = Channel(mine)
+        child_end.close()
+        self._channel = Channel(own_end)
         try:
             greeting = self._channel.receive(time.monotonic() + 180).tree
         except (OSError, EOFError, WireError) as error:
@@ -168,8 +168,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         if "problem" in greeting:
             self.close()
             if missing := greeting.get("missing"):
-                places = ", ".join([sys.prefix, *installed.places()])
-                raise SandboxError(MISSING.format(name=missing, places=places, python=sys.executable))
+                folders = ", ".join([sys.prefix, *installed.paths()])
+                raise SandboxError(MISSING.format(name=missing, folders=folders, python=sys.executable))
             raise NoSandbox(f"a notebook could not run in the sandbox: {greeting['problem']}")
 
     @contextlib.contextmanager
@@ -223,11 +223,11 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return result
 
     def responds(self) -> bool:
-        """Return True if the child answers; kill it if it does not."""
-        return self.alive and self._ask("pong", {"do": "ping"}) is not None
+        """Return True if the child replies; kill it if it does not."""
+        return self.alive and self._request("pong", {"do": "ping"}) is not None
 
-    def _ask(self, key: str, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the child's reply, the message that has this key; kill a child that does not answer."""
+    def _request(self, key: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the child's reply, the message that has this key; kill a child that does not reply."""
         try:
             self._channel.sock.settimeout(self.limits.grace)
             self._channel.send(request)
@@ -242,26 +242,26 @@ class Session(contextlib.AbstractContextManager["Session"]):
     def peek(self, name: str) -> dict[str, Any]:
         """Return the value of a name: {"peek": "plain", "value": …}, {"peek": "missing"}, or {"peek": "other"}.
 
-        An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
+        An "other" value is no plain data; only a fork can examine it. A child that does not reply is killed.
         """
         with self.counted_as_busy():
-            return self._ask("peek", {"do": "peek", "name": name}) or {"peek": "other"}
+            return self._request("peek", {"do": "peek", "name": name}) or {"peek": "other"}
 
     @contextlib.contextmanager
-    def questions(self) -> Iterator[Callable[[Packet], Packet]]:
-        """Yield a function that puts the judge's questions to a fork of the child.
+    def requests(self) -> Iterator[Callable[[Packet], Packet]]:
+        """Yield a function that sends the judge's requests to a fork of the child and returns the replies.
 
-        If a question kills or stalls the fork, the next question goes to a new one.
+        If a request kills or stalls the fork, the next one goes to a new fork.
         """
-        with contextlib.closing(_Questions(self)) as questions:
-            yield questions.ask
+        with contextlib.closing(_Requests(self)) as requests:
+            yield requests.send
 
     def fork(self) -> Channel:
-        mine, theirs = socket.socketpair()
-        with theirs:
+        own_end, child_end = socket.socketpair()
+        with child_end:
             self._channel.send({"do": "fork"})
-            socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
-        return ChildChannel(mine, max_header=MAX_HEADER)
+            socket.send_fds(self._channel.sock, [b"F"], [child_end.fileno()])
+        return ChildChannel(own_end, max_header=MAX_HEADER)
 
     def interrupt(self) -> None:
         with contextlib.suppress(OSError):
@@ -309,31 +309,31 @@ class ChildChannel(Channel):
     def receive(self, deadline: float | None = None) -> Packet:
         was_enabled = gc.isenabled()
         try:
-            gc.disable()  # in here: whatever interrupts this, the collector goes on afterwards
+            gc.disable()  # inside the try: after any interrupt the collector is enabled again
             return super().receive(deadline)
         finally:
             if was_enabled:
                 gc.enable()
 
 
-class _Questions:
-    """The judge's questions to forks of a session, one fork at a time."""
+class _Requests:
+    """Sends the judge's requests to forks of a session, one fork at a time."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.channel: Channel | None = None
         self.setup: list[Packet] = []  # requests to send to a new fork first
-        self.asked = float("inf")  # when the last question was sent; a fork that fails before has died, not stalled
+        self.sent_at = float("inf")  # when the last request was sent; a fork that fails before has died, not stalled
         self.lost = 0
         self.size = 0  # of the replies
-        self.refusal: dict[str, Any] | None = None  # the reply to every further question, once too many forks were lost
+        self.refusal: dict[str, Any] | None = None  # the reply to every further request, once too many forks were lost
 
-    def ask(self, packet: Packet) -> Packet:
+    def send(self, packet: Packet) -> Packet:
         if self.refusal is not None:
             return encode({"problem": self.refusal})
         try:
             if self.channel is None:
-                self.asked = float("inf")
+                self.sent_at = float("inf")
                 self.channel = self.session.fork()
                 for earlier in self.setup:
                     self._exchange(earlier)
@@ -341,7 +341,7 @@ class _Questions:
         except (OSError, EOFError, WireError) as error:
             self.close()
             limit = self.session.limits.question
-            stalled = isinstance(error, TimeoutError) or time.monotonic() - self.asked >= limit
+            stalled = isinstance(error, TimeoutError) or time.monotonic() - self.sent_at >= limit
             facts = {"kind": "time", "seconds": round(limit)} if stalled else {"kind": "died"}
             if isinstance(error, WireError):
                 facts = {"kind": "unreadable", "text": str(error)}
@@ -360,11 +360,11 @@ class _Questions:
 
     def _exchange(self, packet: Packet) -> Packet:
         assert self.channel is not None
-        self.asked = time.monotonic()
+        self.sent_at = time.monotonic()
         self.channel.sock.settimeout(self.session.limits.question + self.session.limits.grace)
         with self.session.counted_as_busy():
             self.channel.send(packet.tree, packet.blobs)
-            return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
+            return self.channel.receive(self.sent_at + self.session.limits.question + self.session.limits.grace)
 
     def close(self) -> None:
         if self.channel is not None:

@@ -1,7 +1,7 @@
 """Run a whole Jupyter kernel in a forked, sandboxed child, for clients of Jupyter's protocol (nbclient, JupyterLab).
 
 Its five sockets are bound outside and passed in as open descriptors, so it shares nothing of the file system, and a
-client can connect before the kernel listens. This module runs beside untrusted code.
+client can connect before the kernel listens. This module runs next to untrusted code.
 """
 
 from __future__ import annotations

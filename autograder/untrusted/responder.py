@@ -1,6 +1,6 @@
-"""Answer the judge's questions about a student's work, in the process where that work lives.
+"""Reply to the judge's requests about a student's work, in the process where that work lives.
 
-It runs beside untrusted code, so it holds nothing worth stealing: no checks, no references, no keys. It executes
+It runs next to untrusted code, so it holds nothing worth stealing: no checks, no references, no keys. It executes
 requests (call this, build that, read those parameters) and replies with plain data, which is judged elsewhere.
 `tensor_calls` does what concerns tensors, for courses that have any.
 """
@@ -32,7 +32,7 @@ RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
 class Responder:
-    """Answers requests, using `namespace`, the student's global names."""
+    """Executes requests, using `namespace`, the student's global names."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
@@ -41,7 +41,7 @@ class Responder:
         random.seed(0)  # an answer that draws from here, and not from the generator that it is given, gives the same
         np.random.seed(0)  # results in every process, though different ones at each call
 
-    def answer(self, packet: Packet) -> Packet:
+    def respond(self, packet: Packet) -> Packet:
         """Return the reply to a request; any error that the student's code raises becomes part of it."""
         request = decode(packet)
         operation = getattr(self, "do_" + request["do"])
@@ -123,7 +123,7 @@ class Responder:
         return self.namespace[target]
 
     def _with_module(self, target: Ref) -> ModuleType:
-        """What does something with an `nn.Module`, which the target must be."""
+        """Return the module `tensor_calls`. Raise _Stop if the target is no `nn.Module`."""
         module = self._find(target)
         if self.tensors is None or not isinstance(module, self.tensors.nn.Module):
             raise _Stop({"kind": "not a module", "type": type(module).__name__})
@@ -155,7 +155,7 @@ def _sealed(value: Any) -> Any:
 
 
 def _sealed_class(*args: Any, **kwargs: Any) -> type:
-    """Build a probe's class with sealed methods, in the place of `__build_class__`."""
+    """Build a probe's class with sealed methods; replaces `__build_class__`."""
     made: type = _build_class(*args, **kwargs)
     for name, value in [*vars(made).items()]:
         if isinstance(value, FunctionType):
@@ -170,12 +170,12 @@ def _compiled(source: str, name: str) -> CodeType:
 
 
 def _tensor_calls() -> ModuleType | None:
-    """What knows tensors, where PyTorch was imported before the sandbox closed: later our files are out of reach."""
+    """Return the module `tensor_calls` if PyTorch was imported before the sandbox hid our files."""
     if "torch" not in sys.modules:
         return None
     try:
         from . import tensor_calls
-    except ImportError:  # it was the notebook that imported PyTorch, of a course that asks for no tensors
+    except ImportError:  # it was the notebook that imported PyTorch, of a course that uses no tensors
         return None
     return tensor_calls
 
@@ -190,7 +190,7 @@ class _Stop(Exception):
 def _describe(error: BaseException) -> dict[str, Any]:
     """Return the type and first line of an error, and the line of the student's code that it came from.
 
-    "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code worded it.
+    "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code wrote the text.
     """
     text = str(error).strip().split("\n")[0].replace(SEALED, "function")
     bases = (kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
@@ -200,11 +200,13 @@ def _describe(error: BaseException) -> dict[str, Any]:
     while trace is not None:
         code = trace.tb_frame.f_code
         filename = code.co_filename
-        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<library", "<frozen", _FOLDER))
-        theirs = theirs and "/lib/python" not in filename
-        if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
+        in_students_code = "site-packages" not in filename and not filename.startswith(
+            ("<probe", "<library", "<frozen", _FOLDER)
+        )
+        in_students_code = in_students_code and "/lib/python" not in filename
+        if in_students_code and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]
         # The innermost frame decides: it ended at a `raise` or an `assert`, or at an operation or a call.
-        problem["own"] = theirs and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
+        problem["own"] = in_students_code and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
         trace = trace.tb_next
     return problem

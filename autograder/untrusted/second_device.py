@@ -6,7 +6,7 @@ tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and
 numbers are there; NumPy takes no tensor of this device.
 
 To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_CudaNames`
-gives it the other name in Python. This module runs beside the student's code and imports no other module than torch.
+gives it the other name in Python. This module runs next to the student's code and imports no other module than torch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Run cells in IPython's shell, in a forked child driven over a socket; fork once more to answer the judge.
+"""Run cells in IPython's shell, in a forked child driven over a socket; fork once more to reply to the judge.
 
-Everything here runs beside untrusted code. Outputs are sent at once, so that those before a crash are kept.
+Everything here runs next to untrusted code. Outputs are sent at once, so that those before a crash are kept.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def serve(control: socket.socket, limits: dict[str, Any]) -> None:
 
 
 def left_behind(home: str) -> list[str]:
-    """Return what cells have left changed, as named in `sandbox.limits.LEFT`."""
+    """Return the names, from `sandbox.limits.LEFT`, of the state that cells have left changed."""
     left = []
     try:
         moved = os.getcwd() != home
@@ -194,7 +194,7 @@ def left_behind(home: str) -> list[str]:
         left.append("folder")
     elif not {"", home} & {entry for entry in sys.path if isinstance(entry, str)}:
         left.append("path")
-    with contextlib.suppress(Exception):  # a student may have put anything in its place
+    with contextlib.suppress(Exception):  # a student may have replaced it by anything
         if "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
             left.append("gradients")
     return left
@@ -216,35 +216,35 @@ def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
     sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")  # a cell may have replaced them
     try:
         failed = not shell.run_cell(source, store_history=True).success
-    except BaseException as error:  # whatever IPython does not catch
+    except BaseException as error:  # any that IPython does not catch
         failed = True
         outputs.emit({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
     outputs.flush()
     return failed
 
 
-def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict[str, Any]) -> None:
-    """Fork; the child answers the judge's questions about the present state, and exits."""
+def _fork_responder(shell: Shell, control: socket.socket, requests: socket.socket, limits: dict[str, Any]) -> None:
+    """Fork; the child replies to the judge's requests about the present state, and exits."""
     if os.fork():
-        questions.close()
+        requests.close()
         return
     try:
         if (torch := sys.modules.get("torch")) is not None:
             torch.set_num_threads(1)  # a pool of threads does not survive a fork
-            # An answer is asked with PyTorch's own settings, whatever a cell has left changed.
+            # Requests run with PyTorch's own settings, also if a cell has left them changed.
             torch.set_grad_enabled(True)
             torch.set_default_dtype(torch.float32)
             torch.set_default_device(None)
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process, whatever it is doing
-        channel = Channel(questions)
+        channel = Channel(requests)
         responder = Responder(shell.user_ns)
         while True:
             packet = channel.receive()
             signal.setitimer(signal.ITIMER_REAL, limits["question"])
             try:
-                reply = responder.answer(packet)
+                reply = responder.respond(packet)
                 channel.send(reply.tree, reply.blobs)
             except WireError as error:
                 channel.send(encode({"problem": {"kind": "unreadable", "text": str(error)}}).tree)

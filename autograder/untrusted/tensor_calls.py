@@ -1,6 +1,6 @@
-"""Do what the judge asks of tensors and modules: gradients, random numbers, devices, parameters.
+"""Execute the judge's requests about tensors and modules: gradients, random numbers, devices, parameters.
 
-It runs beside the student's code, imported for courses whose notebooks use PyTorch, and knows nothing but torch.
+It runs next to the student's code, imported for courses whose notebooks use PyTorch, and knows nothing but torch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEED = 0x5EED << 32
 
 
 def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any]:
-    """Return a call's value and what else can be said of it; the options are those of `Responder.do_call`."""
+    """Return a call's value and other facts about it; the options are those of `Responder.do_call`."""
     owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
     if isinstance(owner, nn.Module) and "training" in options:
         owner.train(options["training"])

@@ -41,11 +41,11 @@ def _resolved() -> dict[str, Any]:
     import torch
 
     found, missing = {}, []
-    for name, place in NAMES.items():
+    for name, path in NAMES.items():
         try:
-            found[name] = pkgutil.resolve_name(place)
+            found[name] = pkgutil.resolve_name(path)
         except (ImportError, AttributeError):
-            missing.append(place.replace(":", "."))
+            missing.append(path.replace(":", "."))
     if missing:
         raise UnsupportedTorch(
             f"torch {torch.__version__} has no {', '.join(missing)}, which marking needs: install one that has it."
@@ -59,5 +59,5 @@ def schema(operation: Any) -> Any:
 
 
 def compiler_is_loaded() -> bool:
-    """Whether something may have been compiled by `torch.compile`."""
+    """Return True if something may have been compiled by `torch.compile`."""
     return COMPILER in sys.modules

@@ -46,7 +46,7 @@ def rehearsed(x, model=None):
 
 
 def rehearse() -> None:
-    """Make a shell, run an answer in it, ask questions about it, and remove all traces."""
+    """Make a shell, run an answer in it, send requests about it, and remove all traces."""
     kept, main = dict(os.environ), sys.modules["__main__"]
     streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
     with tempfile.TemporaryDirectory(prefix="rehearsal-") as scratch:
@@ -56,7 +56,7 @@ def rehearse() -> None:
         try:
             for answer in (ANSWER, TENSORS) if "torch" in sys.modules else (ANSWER,):
                 run_cell(shell, outputs, answer)
-            _ask_questions(dict(shell.user_ns))
+            _send_requests(dict(shell.user_ns))
         finally:
             atexit.unregister(shell.atexit_operations)
             shell.restore_sys_module_state()
@@ -71,18 +71,18 @@ def rehearse() -> None:
             os.environ.update(kept)
 
 
-def _ask_questions(namespace: dict[str, Any]) -> None:
+def _send_requests(namespace: dict[str, Any]) -> None:
     responder = Responder(namespace)
 
-    def ask(do: str, **request: Any) -> None:
-        responder.answer(encode({"do": do, **request}))
+    def request(do: str, **options: Any) -> None:
+        responder.respond(encode({"do": do, **options}))
 
     def call(target: Any, *args: Any, **options: Any) -> None:
-        ask("call", target=target, args=list(args), kwargs={}, **options)
+        request("call", target=target, args=list(args), kwargs={}, **options)
 
-    ask("has", name="counted")
+    request("has", name="counted")
     call("counted", ["a", "b", "a"], after=True)
-    ask("define", name="probe", source="def probe(x):\n    return x + 1")
+    request("define", name="probe", source="def probe(x):\n    return x + 1")
     if "torch" not in sys.modules:
         return
     import torch
@@ -97,5 +97,5 @@ def _ask_questions(namespace: dict[str, Any]) -> None:
         call(module, x, training=True, **device)
     call(module, x, upstream=[torch.ones(2, 3, 3)], trace=True)
     call("rehearsed", x, module)
-    ask("state", target=module)
-    ask("move", target=module, to="float64")
+    request("state", target=module)
+    request("move", target=module, to="float64")

@@ -72,7 +72,7 @@ class Packet:
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
-    """Whether a value is a tensor, whatever it says its class is. Where nobody has imported PyTorch, none is."""
+    """Return True if a value is a tensor, whatever class it claims. Without PyTorch imported, none is."""
     torch = sys.modules.get("torch")
     return torch is not None and issubclass(type(value), torch.Tensor)
 
@@ -134,7 +134,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
 
 
 def decode(packet: Packet) -> Any:
-    """Return the value of a message. Raise WireError if it is malformed, or costs more to read than an answer may."""
+    """Return the value of a message. Raise WireError if it is malformed, or costs more to read than a reply may."""
     return _Decoder(packet.blobs).decode(packet.tree, 0)
 
 

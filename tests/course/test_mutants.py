@@ -94,7 +94,7 @@ def keeps_all_marks(exercise: Exercise, source: str) -> bool:
     """Return True if every check passes. Whatever stops on the way, or does not end, costs marks."""
     try:
         with patience(SECONDS):
-            student = Impatient(Responder(namespace_with(exercise, source)).answer)
+            student = Impatient(Responder(namespace_with(exercise, source)).respond)
             for check in exercise.checks:
                 run_check(exercise, check, student)
     except Exception:

@@ -162,7 +162,7 @@ def in_time(namespace: dict[str, Any]) -> Student:
     def ask(packet: Packet) -> Packet:
         if time.process_time() < end:
             with contextlib.suppress(TimeoutError):
-                return responder.answer(packet)
+                return responder.respond(packet)
         return encode({"problem": {"kind": "time", "seconds": MARKING}})
 
     return Student(ask)

@@ -43,8 +43,8 @@ def sandboxed(template, name: str, source: str, more: str = "") -> Verdict:
     with Session(template, limits=LIMITS) as session:
         for cell in (SETUP, source, more):
             assert session.run(cell).ending == "ok"
-        with session.questions() as ask:
-            return mark(name, Student(ask), own_parts=True)
+        with session.requests() as send:
+            return mark(name, Student(send), own_parts=True)
 
 
 def assert_found(verdict: Verdict, word: str) -> None:

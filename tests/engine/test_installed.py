@@ -37,9 +37,9 @@ def person(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "getsitepackages", lambda: [str(lib)])
     monkeypatch.setattr(installed, "private_folders", lambda: (str(tmp_path / "elsewhere" / "a_course"),))
     monkeypatch.setattr(installed, "distributions", lambda: ())
-    installed.places.cache_clear()
+    installed.paths.cache_clear()
     yield home
-    installed.places.cache_clear()
+    installed.paths.cache_clear()
 
 
 def with_path(monkeypatch, person, *entries):
@@ -48,7 +48,7 @@ def with_path(monkeypatch, person, *entries):
         "\n".join(["import os", "# a comment", *map(str, entries)])
     )
     monkeypatch.setattr(sys, "path", ["", *map(str, entries)])
-    return installed.places()
+    return installed.paths()
 
 
 def test_what_pip_installed_or_a_pth_file_adds_is_shown(person, monkeypatch):
@@ -58,7 +58,7 @@ def test_what_pip_installed_or_a_pth_file_adds_is_shown(person, monkeypatch):
     plain.mkdir()
     (person.parent / "site-packages" / "theirs.pth").write_text(f"{tools}\n{person.parent / 'gone'}\n")
     monkeypatch.setattr(sys, "path", ["", str(user), str(tools), str(plain)])
-    assert installed.places() == (str(user), str(tools))  # nobody installed anything in the third
+    assert installed.paths() == (str(user), str(tools))  # nobody installed anything in the third
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_editable_package_is_shown_by_itself(person, monkeypatch):
         read_text = staticmethod({"direct_url.json": "not JSON"}.get)
 
     monkeypatch.setattr(installed, "distributions", lambda: (Broken, Editable))
-    assert installed.places() == (str(project / "own_package"),)
+    assert installed.paths() == (str(project / "own_package"),)
 
 
 PROGRAM = """

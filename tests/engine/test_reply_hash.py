@@ -258,7 +258,7 @@ def defined(source: str) -> dict:
 
 def raised(source: str) -> dict:
     question = encode({"do": "call", "target": "f", "args": [], "kwargs": {}})
-    return decode(Responder(defined(source)).answer(question))["problem"]
+    return decode(Responder(defined(source)).respond(question))["problem"]
 
 
 def error_hash(problem: dict) -> int:

@@ -25,7 +25,7 @@ def outside():
     return dict(os.environ), os.getcwd(), sys.modules["__main__"], sys.excepthook, sys.displayhook, streams
 
 before, folders = outside(), os.listdir(os.environ["TMPDIR"])
-answer = responder.Responder.answer
+answer = responder.Responder.respond
 problems = []
 
 def listening(self, packet):
@@ -33,7 +33,7 @@ def listening(self, packet):
     problems.extend(part for part in reply.tree["dict"] if part[0] == "problem")
     return reply
 
-responder.Responder.answer = listening
+responder.Responder.respond = listening
 for _ in range(2):
     warm_up.rehearse()
     assert outside() == before, [pair for pair in zip(before, outside()) if pair[0] != pair[1]]

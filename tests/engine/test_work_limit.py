@@ -144,12 +144,12 @@ def test_no_time_left_stops_before_the_work():
 
 @pytest.mark.parametrize("reply", [Packet("x", [b"0" * 500], 3), Packet("x", [], 50)], ids=["numbers", "text"])
 def test_beyond_a_bound_on_all_replies_an_exercise_is_asked_nothing_more(monkeypatch, reply):
-    asked = []
+    sent = []
     monkeypatch.setattr(session, "MAX_REPLIES", 2_000)
-    monkeypatch.setattr(session._Questions, "_exchange", lambda self, packet: asked.append(packet) or reply)
-    questions = session._Questions(SimpleNamespace(fork=lambda: SimpleNamespace(close=lambda: None)))
-    found = [questions.ask(Packet({})) for _ in range(9)]
-    assert 0 < found.count(reply) < len(asked) < 9
+    monkeypatch.setattr(session._Requests, "_exchange", lambda self, packet: sent.append(packet) or reply)
+    requests = session._Requests(SimpleNamespace(fork=lambda: SimpleNamespace(close=lambda: None)))
+    found = [requests.send(Packet({})) for _ in range(9)]
+    assert 0 < found.count(reply) < len(sent) < 9
     assert "results are too large" in str(found[-1].tree)
     assert found[found.count(reply) :] == [found[-1]] * (9 - found.count(reply))
 

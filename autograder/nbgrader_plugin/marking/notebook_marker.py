@@ -354,7 +354,7 @@ class NotebookMarker:
         if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
             return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
-        with session.questions() as request:
+        with session.requests() as request:
             student = Student(request, self._submission_text(name))
             verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True))
             stopped = self._session is None  # the judge's work was too much
@@ -433,7 +433,7 @@ class NotebookMarker:
                 session = self._start(chosen.index, uses(chosen.name, sources) | {chosen.name})
                 if not session.alive:
                     continue
-                with session.questions() as request:
+                with session.requests() as request:
                     unfinished = {other.name for other in self._postponed}
                     student = Student(request, self._submission_text(chosen.name))
                     judge = functools.partial(mark, chosen.name, student, keep=unfinished)
