@@ -13,7 +13,7 @@ __all__ = ["check", "hint", "solution"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `check`, `hint` or `solution` when it is asked for: the judge takes half as long as a kernel to start."""
+    """Import `check`, `hint` or `solution` on first use: the judge takes half as long as a kernel to start."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import notebook

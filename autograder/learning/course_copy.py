@@ -28,20 +28,20 @@ MARKING = "--ext=autograder.learning"  # switches marking on in a kernel from it
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
-def lay_out(place: Path) -> list[Path]:
-    """Write the course to `place`, or bring it up to date; return the notebooks laid beside ones that are in use.
+def lay_out(folder: Path) -> list[Path]:
+    """Write the course to `folder`, or bring it up to date; return the notebooks written next to ones in use.
 
-    Raises files.WouldOverwrite if `place` holds something else. A new copy is written whole or not at all; an update
+    Raise files.WouldOverwrite if `folder` holds something else. A new copy is written whole or not at all; an update
     that fails leaves each notebook old or new, and can be repeated.
     """
-    files.refuse_foreign(place, [FOLDER], "course of yours")
-    with contextlib.nullcontext() if (place / FOLDER).is_dir() else files.all_or_nothing(place):
-        (place / FOLDER).mkdir(exist_ok=True)  # first: after a power failure, too, the command can be repeated
-        return _lay_out(place)
+    files.refuse_foreign(folder, [FOLDER], "course of yours")
+    with contextlib.nullcontext() if (folder / FOLDER).is_dir() else files.all_or_nothing(folder):
+        (folder / FOLDER).mkdir(exist_ok=True)  # first: after a power failure, too, the command can be repeated
+        return _lay_out(folder)
 
 
-def _lay_out(place: Path) -> list[Path]:
-    course, home, found = Copy(place), released(), chapters(sources().parent)
+def _lay_out(folder: Path) -> list[Path]:
+    course, home, found = Copy(folder), released(), chapters(sources().parent)
     try:
         laid = course.about["laid"]
     except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
@@ -50,17 +50,17 @@ def _lay_out(place: Path) -> list[Path]:
     for chapter in found:
         name, fresh = chapter.name, files.contents(home / chapter.name)
         fresh[f"{name}.ipynb"] = _with_first_cell(fresh[f"{name}.ipynb"], names_in(name))
-        goal = _lay_folder(place, name, fresh, laid)
-        if goal.name != name:
-            offered.append(goal / f"{name}.ipynb")
-        files.write_with_folders(place / "start" / f"{name}.png", chapter.picture)
+        target = _lay_folder(folder, name, fresh, laid)
+        if target.name != name:
+            offered.append(target / f"{name}.ipynb")
+        files.write_with_folders(folder / "start" / f"{name}.png", chapter.picture)
         about[name] = {"title": chapter.title, "answers": answers_in(home / name)}
     for file, content in _settings(home / SETTINGS).items():
-        files.write_with_folders(place / SETTINGS / file, content)
+        files.write_with_folders(folder / SETTINGS / file, content)
     text = start_page(found, {name: f"[[{name}]]" for name in about})
     written = {"laid": laid, "start": text, "notebooks": about}
     files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
-    Copy(place).write_start()
+    Copy(folder).write_start()
     return offered
 
 
@@ -73,26 +73,26 @@ def _settings(folder: Path) -> dict[str, bytes]:
     return found | {f"kernels/{KERNEL_NAME}/{file}": content for file, content in kernel.items()}
 
 
-def _lay_folder(place: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
-    """Write a notebook's folder, or one beside it if the learner changed anything there; enter it in `laid`."""
-    new, goal = files.manifest_of(fresh), place / name
+def _lay_folder(folder: Path, name: str, fresh: dict[str, bytes], laid: dict[str, dict[str, list[str]]]) -> Path:
+    """Write a notebook's folder, or one next to it if the learner changed anything there; enter it in `laid`."""
+    new, target = files.manifest_of(fresh), folder / name
     if laid.get(name) != new:
-        while not _untouched(goal, laid.get(goal.name, new), new):
-            goal = goal.with_name(f"{goal.name}{NEW}")  # the learner wrote in the other
-        with tempfile.TemporaryDirectory(dir=place / FOLDER) as scratch:  # what fails there leaves the older version
+        while not _untouched(target, laid.get(target.name, new), new):
+            target = target.with_name(f"{target.name}{NEW}")  # the learner wrote in the other
+        with tempfile.TemporaryDirectory(dir=folder / FOLDER) as scratch:  # what fails there leaves the older version
             for file, content in fresh.items():
                 files.write_with_folders(Path(scratch, name, file), content)
-            shutil.rmtree(goal, ignore_errors=True)  # an older version that nobody touched
-            Path(scratch, name).rename(goal)
-    laid[name] = laid[goal.name] = new
+            shutil.rmtree(target, ignore_errors=True)  # an older version that nobody touched
+            Path(scratch, name).rename(target)
+    laid[name] = laid[target.name] = new
     for file, content in fresh.items():
-        if not (goal / file).exists():
-            files.write_with_folders(goal / file, content)
-    return goal
+        if not (target / file).exists():
+            files.write_with_folders(target / file, content)
+    return target
 
 
 def _untouched(folder: Path, *versions: files.Manifest) -> bool:
-    """Return whether all files of a folder are as in one version; an interrupted update has laid the new one."""
+    """Return True if all files of a folder are as in one version; an interrupted update has laid the new one."""
     found = files.manifest_of(files.contents(folder))
     return any(found.items() <= version.items() for version in versions)
 
@@ -132,9 +132,9 @@ def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def open_lab(place: Path, options: list[str]) -> None:
+def open_lab(folder: Path, options: list[str]) -> None:
     """Start JupyterLab in a copy of the course, with its settings and its kernel."""
-    os.chdir(place)
+    os.chdir(folder)
     for variable, path in (("JUPYTER_CONFIG_PATH", SETTINGS), ("JUPYTER_PATH", str(Path.cwd() / SETTINGS))):
         os.environ[variable] = os.pathsep.join(filter(None, [path, os.environ.get(variable)]))
     os.environ["PYTHONHASHSEED"] = "0"  # as where the catalogued mistakes were tried: the order of a set is the same

@@ -23,13 +23,13 @@ from ..judge.verdict import html, plain
 from ..spec.course import names, question_or_exercise
 from ..spec.exercise import UNANSWERED, Question
 from ..untrusted.torch_internals import COMPILER
-from . import asking
+from . import local_marking
 from .progress import FOLDER, Answer, Copy, State, copy_around
 
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; here the verdict says it
 WATCHED = "with __import__('autograder.learning.notebook', fromlist=['running']).running[-1]: pass"
-RUNNING = "running"  # a folder with a file for each test that runs: one that is left tells of a crash
+RUNNING = "running"  # a folder with a file for each test that runs: one that is left shows a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 HUNG = (
     "■ The test of `{name}` was stopped after {seconds} seconds: does a loop in your answer never end? The verdict "
@@ -39,8 +39,8 @@ NOT_RUN = (
     "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "
     "Selected Cell in the menu, then run this test again."
 )
-NOT_KEPT = "This cannot be kept in {place}: {reason}. Mend that, then run the cell again."
-STOPPED = "■ Stopped while `{name}` was asked. If it hung there: does a loop in it never end?"
+NOT_KEPT = "This cannot be kept in {folder}: {reason}. Fix that, then run the cell again."
+STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
     "unless you restarted the kernel yourself. Change the answer, then run the cells again from the top."
@@ -48,7 +48,7 @@ ENDED = (
 
 
 def check(answer: Any) -> None:
-    """Mark an answer of this notebook, which is given or named, and show what is right and wrong about it."""
+    """Mark an answer of this notebook, given as an object or by name, and show what is right and wrong about it."""
     if name := _name_of(answer, "check"):
         _mark(name)
 
@@ -57,11 +57,11 @@ def _mark(name: str, hung: bool = False) -> None:
     try:
         if _slow_parts.is_alive():
             _slow_parts.join()
-        verdict = asking.verdict_on(name, _defined(), hung)
+        verdict = local_marking.verdict_on(name, _defined(), hung)
     except KeyboardInterrupt:
         _say(STOPPED.format(name=name))
         return
-    except asking.NotRun as missing:
+    except local_marking.NotRun as missing:
         _say(NOT_RUN.format(name=missing))
         return
     if verdict.remark in (UNANSWERED, UNDEFINED.format(name=name)):
@@ -86,7 +86,7 @@ def _keep(course: Copy, name: str, state: State) -> None:
     try:
         course.remember(name, state)
     except OSError as error:  # a disk that is full
-        _say(NOT_KEPT.format(place=course.place, reason=error.strerror))
+        _say(NOT_KEPT.format(folder=course.folder, reason=error.strerror))
 
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
@@ -104,7 +104,7 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
 
 
 def hint(answer: Any) -> None:
-    """Show the next hint for an answer, which is given or named, and those before it."""
+    """Show the next hint for an answer, given as an object or by name, and those before it."""
     if (found := _in_copy(answer, "hint")) is None:
         return
     course, name, about = found
@@ -128,7 +128,7 @@ def solution(answer: Any) -> None:
         helps = f', with `hint("{name}")` if you are stuck' if about.hints else ""
         _say(f"Try `{name}` first{helps}: write an answer and run the cell below it. Then ask again.")
     elif isinstance(declared, Question):
-        options = "\n".join(f"- **{letter}** {said}" for letter, said in sorted(declared.explanations.items()))
+        options = "\n".join(f"- **{letter}** {reason}" for letter, reason in sorted(declared.explanations.items()))
         display(Markdown(f"**{name}: {declared.key} is right.**\n\n{options}"))
     else:
         others = [one.name.replace("_", " ") for one in declared.alternatives[:3]]
@@ -192,7 +192,7 @@ def _say(sentence: str) -> None:
     display({"text/plain": sentence.replace("`", ""), "text/html": f"<p>{prose(sentence)}</p>"}, raw=True)
 
 
-# PyTorch imports this when it is first asked about a second device: a second, in which the learner reads.
+# PyTorch imports this at the first use of a second device. It takes a second, while the learner reads.
 _slow_parts = threading.Thread(target=importlib.import_module, args=(COMPILER,), daemon=True)
 
 
@@ -203,7 +203,7 @@ class _VisibleTest(ast.NodeTransformer):
         self.name = name
         self.hung = False
         self.not_run = False  # a cell above it
-        self.limit = asking.TimeLimit()
+        self.limit = local_marking.TimeLimit()
 
     def visit_Module(self, tree: ast.Module) -> ast.Module:
         """Put the cell's statements under this object as a context manager."""
@@ -220,13 +220,13 @@ class _VisibleTest(ast.NodeTransformer):
         self.limit.__exit__(kind, error, at)
         self.hung = self.limit.over
         if self.hung:
-            _say(HUNG.format(name=self.name, seconds=asking.SECONDS))
-        elif type(error) is NameError and error.name in asking.not_run(self.name, _defined()):
+            _say(HUNG.format(name=self.name, seconds=local_marking.SECONDS))
+        elif type(error) is NameError and error.name in local_marking.not_run(self.name, _defined()):
             self.not_run = True
             _say(NOT_RUN.format(name=error.name))
         absent = type(error) is NameError and error.name == self.name
         refused = isinstance(error, AssertionError) and _is_question(self.name)  # also a small letter, which is marked
-        return self.hung or self.not_run or absent or refused  # what is left to say, the verdict says
+        return self.hung or self.not_run or absent or refused  # the verdict reports these cases
 
 
 running: list[_VisibleTest] = []  # at most one
@@ -240,7 +240,7 @@ def before(info: Any) -> None:
         shell.ast_transformers.append(running[0])
         if course := _copy():
             with contextlib.suppress(OSError):  # a disk that is full
-                files.write_with_folders(course.place / FOLDER / RUNNING / found[1], b"")
+                files.write_with_folders(course.folder / FOLDER / RUNNING / found[1], b"")
 
 
 def _after(result: Any) -> None:
@@ -256,7 +256,7 @@ def _after(result: Any) -> None:
     if not test.not_run and not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error):
         _mark(test.name, test.hung)
     if course := _copy():
-        (course.place / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
+        (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
 
 
 def _begin(shell: Any) -> None:
@@ -266,7 +266,7 @@ def _begin(shell: Any) -> None:
     if (course := _copy()) is None:
         return
     home = course.notebook_in(Path.cwd())
-    for note in (course.place / FOLDER / RUNNING).glob("*"):
+    for note in (course.folder / FOLDER / RUNNING).glob("*"):
         if course.home(note.name) == home:
             note.unlink()
             _say(ENDED.format(name=note.name))

@@ -12,12 +12,12 @@ from ..judge.formatting import number
 
 FOLDER = ".learning"  # in a copy of the course
 START = "START.md"
-NEW = "-new"  # how the name of a folder ends in which a newer version of a notebook lies
+NEW = "-new"  # suffix of a folder with a newer version of a notebook
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that is marked: what a notebook says of it."""
+    """A notebook's facts about an answer that is marked."""
 
     points: float
     title: str  # "Exercise: NAME"
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass
 class State:
-    """What a learner did about one answer."""
+    """A learner's progress on one answer."""
 
     tries: int = 0
     earned: float = 0.0  # by the best try
@@ -39,11 +39,11 @@ class State:
 class Copy:
     """A learner's copy of the course."""
 
-    place: Path
+    folder: Path
 
     @property
     def path(self) -> Path:
-        return self.place / FOLDER / "course.json"
+        return self.folder / FOLDER / "course.json"
 
     @functools.cached_property
     def about(self) -> Any:
@@ -80,7 +80,7 @@ class Copy:
         self.write_start()
 
     def _path(self, name: str) -> Path:
-        return self.place / FOLDER / "answers" / f"{name}.json"
+        return self.folder / FOLDER / "answers" / f"{name}.json"
 
     def done(self, notebook: str) -> str:
         """Return what is done in a notebook: "7 of 13 answered, 21 of 28 points"."""
@@ -103,11 +103,11 @@ class Copy:
         text = str(self.about["start"]).replace("[[next]]", self._next() + self._newer())
         for notebook in self.notebooks:
             text = text.replace(f"[[{notebook}]]", self.done(notebook))
-        files.write_with_folders(self.place / START, text.encode())
+        files.write_with_folders(self.folder / START, text.encode())
 
     def _newer(self) -> str:
-        """Return a sentence about the newer versions that lie beside notebooks in use; "" if there are none."""
-        paths = sorted(path.relative_to(self.place).as_posix() for path in self.place.glob(f"*{NEW}/[0-9]*.ipynb"))
+        """Return a sentence about the newer versions that lie next to notebooks in use; "" if there are none."""
+        paths = sorted(path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"*{NEW}/[0-9]*.ipynb"))
         links = ", ".join(f"[{path.split('/')[0]}]({path})" for path in paths)
         return f"\n\n**Newer versions**, beside those that you have worked in: {links}." if links else ""
 
@@ -124,4 +124,4 @@ class Copy:
 
 def copy_around(folder: Path) -> Copy | None:
     """Return the copy of the course that a folder lies in; None if it lies in none."""
-    return next((Copy(place) for place in (folder, *folder.parents) if (place / FOLDER).is_dir()), None)
+    return next((Copy(parent) for parent in (folder, *folder.parents) if (parent / FOLDER).is_dir()), None)

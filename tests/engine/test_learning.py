@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from autograder import files
 from autograder.cli import app
 from autograder.files import WouldOverwrite
-from autograder.learning import asking, course_copy
+from autograder.learning import course_copy, local_marking
 from autograder.learning.course_copy import lay_out
 from autograder.learning.notebook import TEST
 from autograder.learning.progress import Copy, State
@@ -156,9 +156,9 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
         (cells["learning"], ""),
         (cells["setup"], ""),
         (LOOPS_AGAIN, ""),
-        ("from autograder.learning import asking; asking.SECONDS = 1", ""),
+        ("from autograder.learning import local_marking; local_marking.SECONDS = 1", ""),
         (cells["test_softmax"], "■ The test of <code>softmax</code> was stopped after 1 seconds"),
-        ("asking.SECONDS = 10", ""),
+        ("local_marking.SECONDS = 10", ""),
         ("def softmax(scores, dim=-1):\n    return scors", ""),
         (cells["test_softmax"], "name 'scors' is not defined"),
         ("hint(softmax)", "Hint 1"),
@@ -324,7 +324,7 @@ def test_marking_leaves_the_notebook_as_it_was():
     simple = "def simple_attention(x):\n    return softmax(x @ x.transpose(-2, -1)) @ x"
     here = namespace(ONE_MAXIMUM, simple)
     before, states = dict(here), (random.getstate(), torch.get_rng_state())
-    verdict = asking.verdict_on("simple_attention", here)
+    verdict = local_marking.verdict_on("simple_attention", here)
     assert verdict.full, "the mistake in softmax costs nothing here"
     assert here == before
     assert random.getstate() == states[0]
@@ -334,9 +334,9 @@ def test_marking_leaves_the_notebook_as_it_was():
 @pytest.mark.parametrize("hung", [False, True])
 @pytest.mark.parametrize("answer", [LOOPS, LOOPS_AGAIN], ids=["loops", "catches the interrupt"])
 def test_an_answer_that_never_ends_is_stopped(answer, hung, monkeypatch):
-    monkeypatch.setattr(asking, "SECONDS", 0.2)
+    monkeypatch.setattr(local_marking, "SECONDS", 0.2)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a kernel, also where tests run in the background
-    verdict = asking.verdict_on("softmax", namespace(answer), hung)
+    verdict = local_marking.verdict_on("softmax", namespace(answer), hung)
     assert verdict.earned == 0
     assert "did not come back" in verdict.lines[0].message
 
@@ -344,19 +344,19 @@ def test_an_answer_that_never_ends_is_stopped(answer, hung, monkeypatch):
 def test_the_learner_can_stop_an_answer():
     stops = "def softmax(scores, dim=-1):\n    raise KeyboardInterrupt"
     with pytest.raises(KeyboardInterrupt):
-        asking.verdict_on("softmax", namespace(stops))
+        local_marking.verdict_on("softmax", namespace(stops))
 
 
 def test_an_answer_is_not_blamed_for_a_cell_above_that_has_not_run():
     here = namespace(ONE_MAXIMUM)
     del here["torch"]
-    with pytest.raises(asking.NotRun, match="torch"):
-        asking.verdict_on("softmax", here)
-    verdict = asking.verdict_on("softmax", namespace("def softmax(scores, dim=-1):\n    return scors"))
+    with pytest.raises(local_marking.NotRun, match="torch"):
+        local_marking.verdict_on("softmax", here)
+    verdict = local_marking.verdict_on("softmax", namespace("def softmax(scores, dim=-1):\n    return scors"))
     assert "scors" in verdict.lines[0].message, "it is in no cell above"
 
 
 def test_names_above_are_what_cells_but_tests_define_or_import():
-    above = asking.names_above("simple_attention")
+    above = local_marking.names_above("simple_attention")
     assert {"torch", "F", "words", "draw_shares", "softmax", "q5_1", "scores_in_loops"} <= above
     assert not {"simple_attention", "result", "scaled_dot_product_attention"} & above

@@ -25,9 +25,9 @@ from ..spec.exercise import Exercise
 from ..untrusted.responder import Responder
 from ..untrusted.wire import Packet, decode, encode
 
-SECONDS = 10  # that a visible test, and one question, may take
+SECONDS = 10  # that a visible test, and one request, may take
 AGAIN = 0.3  # seconds until the next interrupt, if the code has caught the last
-MOST_LATE = 2  # questions that may take longer; after them, no more are asked
+MAX_LATE = 2  # requests that may take longer; after them, no more are sent
 NAME = re.compile(r"name '(\w+)' is not defined")  # in a NameError
 
 
@@ -65,14 +65,14 @@ def not_run(name: str, namespace: dict[str, Any]) -> frozenset[str]:
 def verdict_on(name: str, namespace: dict[str, Any], hung: bool = False) -> Verdict:
     """Return the better of two verdicts, with the learner's other answers and with working ones.
 
-    After a visible test that `hung`, only the second, and one question may take too long. Raises KeyboardInterrupt if
+    After a visible test that `hung`, only the second, and one request may take too long. Raises KeyboardInterrupt if
     the learner stops it, and NotRun, with the name, if the answer needs a cell above that has not run.
     """
     declared = question_or_exercise(name)
     absent = not_run(name, namespace)
     with _undisturbed(namespace, declared):
         if hung:
-            return mark(name, _student(namespace, absent, MOST_LATE - 1))
+            return mark(name, _student(namespace, absent, MAX_LATE - 1))
         student = _student(namespace, absent)
         verdict = mark(name, student, own_parts=True)
         ran = map(str, namespace.get("In", ()))  # IPython's list of cells
@@ -83,10 +83,10 @@ def verdict_on(name: str, namespace: dict[str, Any], hung: bool = False) -> Verd
     return verdict
 
 
-def _source_of(answer: Any) -> str:
-    """Return the source of a function or class; "" where there is none, or the answer is something else."""
+def _source_of(value: Any) -> str:
+    """Return the source of a function or class; "" where there is none, or the value is something else."""
     try:
-        return inspect.getsource(answer)
+        return inspect.getsource(value)
     except (OSError, TypeError):
         return ""
 
@@ -111,7 +111,7 @@ def _undisturbed(namespace: dict[str, Any], declared: Any) -> Iterator[None]:
 
 
 def _student(namespace: dict[str, Any], absent: frozenset[str], late: int = 0) -> Student:
-    return Student(_Patient(Responder(namespace).respond, absent, late))
+    return Student(_TimedResponder(Responder(namespace).respond, absent, late))
 
 
 class TimeLimit:
@@ -144,25 +144,25 @@ class TimeLimit:
             _thread.interrupt_main()
 
 
-class _Patient:
-    """Passes questions on, stops an answer that takes too long, and lets the learner stop it earlier."""
+class _TimedResponder:
+    """Sends requests, stops one that takes too long, and lets the learner stop it earlier."""
 
-    def __init__(self, answer: Send, absent: frozenset[str], late: int) -> None:
-        self.answer = answer
+    def __init__(self, send: Send, absent: frozenset[str], late: int) -> None:
+        self.send = send
         self.absent = absent  # names from cells above that are not defined
-        self.late = late  # questions that took too long
+        self.late = late  # requests that took too long
 
-    def __call__(self, question: Packet) -> Packet:
-        if self.late < MOST_LATE:
-            reply = self._within_time(question)
+    def __call__(self, request: Packet) -> Packet:
+        if self.late < MAX_LATE:
+            reply = self._within_time(request)
             if reply is not None:
                 return reply
             self.late += 1
         return encode({"problem": {"kind": "time", "seconds": SECONDS}})
 
-    def _within_time(self, question: Packet) -> Packet | None:
+    def _within_time(self, request: Packet) -> Packet | None:
         with TimeLimit() as limit:
-            reply = self.answer(question)
+            reply = self.send(request)
         if limit.over:
             return None
         problem = decode(reply).get("problem")
