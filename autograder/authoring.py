@@ -22,7 +22,7 @@ from .spec.course import NO_COURSE, course, home, notebooks, package
 from .workload import RUNNING, opening
 
 QUIET = {"TQDM_DISABLE": "1"}  # progress bars tell how fast a machine is
-TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them tells about the machine
+TOOLS = re.compile(r"^from \w+_tools import ", re.MULTILINE)  # importing them prints facts about the machine
 IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 SHARED = "shared_modules"  # the folder in the course's package
 COMMENT = {".py": "# {}", ".j2": "{{# {} -#}}"}  # by the suffix of a shared file
@@ -97,17 +97,17 @@ class NotReleasable(Exception):
     """Raised when a solution notebook cannot be released as it is. The message says what to do."""
 
 
-def stage(sources: Path, goal: Path, wanted: Sequence[str]) -> list[Path]:
-    """Copy the course's notebooks from `sources` to `goal`; tidy the `wanted` ones, copy shared modules there.
+def stage(sources: Path, target: Path, wanted: Sequence[str]) -> list[Path]:
+    """Copy the course's notebooks from `sources` to `target`; tidy the `wanted` ones, copy shared modules there.
 
-    Return the paths in `goal` of the files that changed. Raise NotReleasable if a merge has conflicts in a notebook, or
-    if it was never run.
+    Return the paths in `target` of the files that changed. Raise NotReleasable if a merge has conflicts in a
+    notebook, or if it was never run.
     """
     changed = []
     for name in notebooks():
-        shutil.copytree(sources / name, goal / name, ignore=shutil.ignore_patterns(*LEFT))
+        shutil.copytree(sources / name, target / name, ignore=shutil.ignore_patterns(*LEFT))
     for name in wanted:
-        path = goal / name / f"{name}.ipynb"
+        path = target / name / f"{name}.ipynb"
         checkout = f"take it back with `git checkout HEAD {sources.name}/{name}`"
         if MERGING in path.read_text("utf-8"):
             raise NotReleasable(

@@ -89,11 +89,11 @@ def _text(cell: NotebookNode, tags: list[str]) -> Cell:
         asked = words(view) - words(QUOTED.sub("", view))
         return Cell(cell.id, "exercise", source, words(view) - asked, asked, minutes=int(box[3]), **about)
     for kind, heading in ASKED.items():
-        if place := heading.search(view):
-            before, asked = words(view[: place.start()]), words(view[place.end() :])
+        if match := heading.search(view):
+            before, asked = words(view[: match.start()]), words(view[match.end() :])
             if kind == "practice":
                 asked += folded
-            minutes = int(place[2]) if kind == "written" else 0
+            minutes = int(match[2]) if kind == "written" else 0
             return Cell(cell.id, kind, source, before, asked, minutes=minutes, **about)
     return Cell(cell.id, "stop" if STOP in tags else "prose", source, words(view), **about)
 

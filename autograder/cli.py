@@ -42,7 +42,7 @@ console = PlainConsole(width=None if sys.stdout.isatty() else 150)
 
 Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All if none is named")]
 Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
-Place = Annotated[Path | None, typer.Option(help="Folder with the term's data, if not the configured one")]
+ClassroomFolder = Annotated[Path | None, typer.Option(help="Folder with the term's data, if not the configured one")]
 Database = Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")]
 Unsandboxed = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks outside the sandbox, with your rights")]
 
@@ -62,7 +62,7 @@ def _table(title: str, *headings: str, text: Container[str] = (), **options: Any
 
 @contextlib.contextmanager
 def _refusing(*kinds: type[Exception]) -> Iterator[None]:
-    """Say what an expected exception says, as a mistake in what was asked for."""
+    """Report an expected exception as a usage error of the command."""
     try:
         yield
     except kinds as reason:
@@ -94,7 +94,7 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 @app.command()
 def report(
     wanted: Marked = None,
-    classroom: Place = None,
+    classroom: ClassroomFolder = None,
     db_url: Database = None,
     html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page")] = None,
     anonymous: Annotated[
@@ -141,7 +141,7 @@ def report(
 @app.command("unknown")
 def unknown_answers(
     wanted: Marked = None,
-    classroom: Place = None,
+    classroom: ClassroomFolder = None,
     db_url: Database = None,
     most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
 ) -> None:
@@ -176,9 +176,9 @@ def grade(
     from .nbgrader_plugin.converters import folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.student_folder import shown
 
-    place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
     refuse_elsewhere()
-    app = settings(place)
+    app = settings(classroom_path)
     with _stopping(preflight.NotReady):
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
@@ -187,9 +187,9 @@ def grade(
             _print(remark, style="yellow")
     failed, overlooked = 0, None  # until something is marked
     with (
-        _said_plainly(),
+        _printing_errors(),
         pool(scheduler, workers) as processes,
-        contextlib.closing(Classroom(place, processes, not no_sandbox)) as classroom,
+        contextlib.closing(Classroom(classroom_path, processes, not no_sandbox)) as classroom,
     ):
         for assignment in chosen:
             if not preflight.has_handed_in(app.coursedir, assignment, student):
@@ -238,20 +238,20 @@ def watch(
     from .batch.watch import Watcher
     from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
 
-    place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
     refuse_elsewhere()
     with _stopping(ValueError, preflight.NotReady):
-        nbgrader = settings(place)
+        nbgrader = settings(classroom_path)
         chosen = assignments(nbgrader, wanted or ())
         preflight.require_room([folder_of(nbgrader), Path(tempfile.gettempdir())])
         if remark := preflight.require_secret(nbgrader.coursedir):
             _print(remark, style="yellow")
-    with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
-        Watcher(place, chosen, console, budget=60 * budget, workers=workers, sandboxed=not no_sandbox).run()
+    with _printing_errors(), contextlib.suppress(KeyboardInterrupt):
+        Watcher(classroom_path, chosen, console, budget=60 * budget, workers=workers, sandboxed=not no_sandbox).run()
 
 
 @contextlib.contextmanager
-def _said_plainly() -> Iterator[None]:
+def _printing_errors() -> Iterator[None]:
     """Print an expected error as one sentence and exit with status 1."""
     from nbgrader.converters.base import NbGraderException
     from sqlalchemy.exc import DBAPIError, OperationalError
@@ -263,13 +263,13 @@ def _said_plainly() -> Iterator[None]:
     except typer.Exit:  # a RuntimeError, too
         raise
     except DBAPIError as error:
-        again = "Nothing is lost: once that is mended, the same command goes on."
+        again = "Nothing is lost: once that is fixed, the same command goes on."
         if not isinstance(error, OperationalError):  # not full, locked or unreadable, but damaged
             again = "Take it back from a copy: points and comments that people gave stand in it alone."
         _print(f"The gradebook cannot be used ({error.orig}). {again}", style="bold red")
         raise typer.Exit(1) from None
     except (RuntimeError, SandboxError, OSError, NbGraderException) as error:
-        again = " Nothing is lost: once that is mended, the same command goes on." if isinstance(error, OSError) else ""
+        again = " Nothing is lost: once that is fixed, the same command goes on." if isinstance(error, OSError) else ""
         if isinstance(error, FileNotFoundError) and error.filename == "alembic":
             again = (
                 " nbgrader makes the gradebook with this program, which is installed with it: put its folder on PATH."
@@ -288,12 +288,13 @@ def try_answer(
 
     A notebook is marked as `autograder grade` marks it. A Python file runs without the sandbox, with your rights.
     """
-    declared: Any = next((asked for asked in course.questions() if asked.name == name), None) or _exercise(name)
+    question = next((found for found in course.questions() if found.name == name), None)
+    declared: Any = question or _exercise(name)
     if file.suffix == ".ipynb":
-        said, verdict = _tried_notebook(declared, file, not no_sandbox)
+        text, verdict = _tried_notebook(declared, file, not no_sandbox)
     else:
-        said, verdict = _tried_source(declared, file.read_text(encoding="utf-8-sig"))
-    _print(said)
+        text, verdict = _tried_source(declared, file.read_text(encoding="utf-8-sig"))
+    _print(text)
     if verdict["earned"] < verdict["points"] and not verdict["diagnoses"] and not verdict["remark"]:
         console.print("No catalogued mistake answers like this.", highlight=False)
 
@@ -310,7 +311,7 @@ def _tried_source(declared: Any, source: str) -> tuple[str, dict[str, Any]]:
 
 
 def _tried_notebook(declared: Any, file: Path, sandboxed: bool) -> tuple[str, dict[str, Any]]:
-    """Mark a notebook as a hand-in. Return what to print, with the notes on the hand-in, and the verdict as data."""
+    """Mark a notebook as a submission. Return what to print, with notes on the submission, and the verdict as data."""
     import nbformat
 
     from .batch.marking import mark_file
@@ -318,7 +319,7 @@ def _tried_notebook(declared: Any, file: Path, sandboxed: bool) -> tuple[str, di
     from .nbgrader_plugin.intake.student_folder import NotAFile
     from .nbgrader_plugin.marking.notices import verdict_in
 
-    with _said_plainly(), _stopping(NotAFile), console.status(f"marking {file.name}"):
+    with _printing_errors(), _stopping(NotAFile), console.status(f"marking {file.name}"):
         marked = mark_file(file, declared.notebook, sandboxed)
         if marked.hopeless:
             raise RuntimeError(marked.hopeless)
@@ -329,8 +330,8 @@ def _tried_notebook(declared: Any, file: Path, sandboxed: bool) -> tuple[str, di
     notes = [line for cell in cells if cell.metadata.get(KEY) == "notice" for line in cell.source.split("\n")[1:]]
     for cell in cells:
         if (verdict := verdict_in(cell)) is not None and verdict["exercise"] == declared.name:
-            [said] = [output.data["text/plain"] for output in cell.outputs if MIME in output.get("data", {})]
-            return "\n".join([said, *(note for note in notes if note and note[2:] != verdict["remark"])]), verdict
+            [text] = [output.data["text/plain"] for output in cell.outputs if MIME in output.get("data", {})]
+            return "\n".join([text, *(note for note in notes if note and note[2:] != verdict["remark"])]), verdict
     raise typer.BadParameter(f"{file} has no test cell for {declared.name}")
 
 
@@ -406,33 +407,33 @@ def try_mistakes(
     from .judge.try_mistakes import try_exercise
 
     chosen = _chosen(names)
-    known = {asked.name for asked in chosen}
-    beside = [other for home in {asked.notebook for asked in chosen} for other in course.exercises(home)]
-    chosen += [other for other in beside if other.name not in known and unkept(other.name)]
+    known = {exercise.name for exercise in chosen}
+    same_notebooks = [other for home in {exercise.notebook for exercise in chosen} for other in course.exercises(home)]
+    chosen += [other for other in same_notebooks if other.name not in known and unkept(other.name)]
     trials: dict[str, Trial] = {}
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
-    with _said_plainly(), pool() as processes:
-        compute_missing([asked.name for asked in chosen])
+    with _printing_errors(), pool() as processes:
+        compute_missing([exercise.name for exercise in chosen])
         queue: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
-        for asked in chosen:
-            queue.put(asked.name, asked.name)
+        for exercise in chosen:
+            queue.put(exercise.name, exercise.name)
         count, what = len(chosen), "trying what is catalogued"
         hidden = not console.is_terminal
         for name, found in track(queue, what, count, console=console, transient=True, disable=hidden):
             if isinstance(found, BaseException):
                 raise RuntimeError(f"{name} could not be tried: {found}") from found
             trials[name] = found
-    for asked in chosen:
-        trial, in_full = trials[asked.name], asked.name in (names or [])
+    for exercise in chosen:
+        trial, in_full = trials[exercise.name], exercise.name in (names or [])
         console.print((_trial_table if in_full else _summary)(trial), highlight=False, soft_wrap=not in_full)
-    faults = [fault for asked in chosen for fault in trials[asked.name].faults]
+    faults = [fault for exercise in chosen for fault in trials[exercise.name].faults]
     for fault in faults:
         console.print(f"[bold red]{escape(fault)}[/]", highlight=False, soft_wrap=True)
     if faults:
-        console.print("Nothing is kept. Mend the exercise and give the same command again.", highlight=False)
+        console.print("Nothing is kept. Fix the exercise and give the same command again.", highlight=False)
         raise typer.Exit(1)
-    with _said_plainly():
-        paths = keep([asked.name for asked in chosen])
+    with _printing_errors():
+        paths = keep([exercise.name for exercise in chosen])
     _print(f"All is well, and kept in {paths[0].parent}: commit it.")
 
 
@@ -477,15 +478,15 @@ def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
     there = _notebooks(None)
     groups = [_exercises(name) if name in there else [_exercise(name)] for name in names or there]
-    known = {asked.name: asked.notebook for group in groups for asked in group}
+    known = {exercise.name: exercise.notebook for group in groups for exercise in group}
     homes = [home for home in there if home in known.values()]
-    return [asked for home in homes for asked in course.exercises(home) if asked.name in known]
+    return [exercise for home in homes for exercise in course.exercises(home) if exercise.name in known]
 
 
 def _exercise(name: str) -> Exercise:
     for home in _notebooks(None):
         if name in course.names_in(home):
-            return next(asked for asked in _exercises(home) if asked.name == name)
+            return next(exercise for exercise in _exercises(home) if exercise.name == name)
     hint = did_you_mean(name, course.names())
     new = "a new one needs a module and a solution cell of its name."
     raise typer.BadParameter(f"there is no exercise {name!r}; `autograder plan NOTEBOOK` lists them; {new}{hint}")
@@ -495,13 +496,13 @@ def _exercises(notebook: str) -> list[Exercise]:
     """Return a notebook's exercises; their modules and catalogues can be read."""
     try:
         found = course.exercises(notebook)
-    except Exception as error:  # whatever stands in a module
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
+    except Exception as error:  # any error in a module
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if isinstance(error, SyntaxError) else f" ({frame.filename}, line {frame.lineno})"
         raise typer.BadParameter(f"{notebook} has an exercise that cannot be loaded: {error}{where}") from error
-    for asked in found:
+    for exercise in found:
         try:
-            _ = asked.mistakes
+            _ = exercise.mistakes
         except (ValueError, OSError) as error:
             raise typer.BadParameter(str(error)) from error
     return found
@@ -541,8 +542,8 @@ def release(
 
     refuse_elsewhere()
     chosen = _notebooks(wanted)
-    place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    nbgrader = settings(place)
+    classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
+    nbgrader = settings(classroom_path)
     nbgrader.config.ReleaseExporter.overwrite, nbgrader.config.ReleaseExporter.new_ids = overwrite, new_ids
     with (
         tempfile.TemporaryDirectory(prefix="release-") as scratch,
@@ -551,32 +552,32 @@ def release(
         staged, sources = Path(scratch, "solutions"), sources_of(nbgrader)
         changed = stage(sources, staged, chosen)
         release_all = prepare_release(nbgrader, chosen, Path(scratch), staged)
-        write_start = prepare_start(ROOT, Path(scratch), ROOT / place / "replaced" if overwrite else None)
+        write_start = prepare_start(ROOT, Path(scratch), ROOT / classroom_path / "replaced" if overwrite else None)
         release_all()
         for file in changed:
             path = file.relative_to(staged)
             write_atomically(sources / path, file.read_bytes())
             console.print(f"{path.parent}: {path.name} written", highlight=False)
         write_start()
-    place = Path(nbgrader.coursedir.format_path(nbgrader.coursedir.release_directory, ".", ".")).name
-    console.print(f"{len(chosen)} notebooks are released into {place}/", highlight=False)
+    release = Path(nbgrader.coursedir.format_path(nbgrader.coursedir.release_directory, ".", ".")).name
+    console.print(f"{len(chosen)} notebooks are released into {release}/", highlight=False)
 
 
 @contextlib.contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Say what stands in a folder that cannot be written (exit status 1), and after Ctrl-C (130)."""
+    """Report the state of a folder that cannot be written (exit status 1), and after Ctrl-C (130)."""
     try:
         yield
     except (OSError, KeyboardInterrupt) as error:
         try:
-            stands = "What was there is kept" if folder.exists() and any(folder.iterdir()) else "Nothing was written"
+            state = "What was there is kept" if folder.exists() and any(folder.iterdir()) else "Nothing was written"
         except OSError:  # no such folder can be
-            stands = "Nothing was written"
+            state = "Nothing was written"
         if isinstance(error, KeyboardInterrupt):
-            _print(f"Stopped. {stands}: the same command begins again.", style="bold red")
+            _print(f"Stopped. {state}: the same command begins again.", style="bold red")
             raise typer.Exit(130) from None
-        remedy = "mend that and give the same command again, or name another folder"
-        _print(f"{folder} cannot be written: {error.strerror or error}. {stands}: {remedy}.", style="bold red")
+        remedy = "fix that and give the same command again, or name another folder"
+        _print(f"{folder} cannot be written: {error.strerror or error}. {state}: {remedy}.", style="bold red")
         raise typer.Exit(1) from None
 
 
@@ -618,7 +619,7 @@ def demo(no_sandbox: Unsandboxed = False) -> None:
 
     refuse_elsewhere()
     course.package()  # raises NoCourse where there is none
-    with _said_plainly(), _stopping(WouldOverwrite):
+    with _printing_errors(), _stopping(WouldOverwrite):
         right = run(console, no_sandbox)
     if not right:
         console.print("[bold red]Not every mark is what the sample class deserves.[/]")
@@ -627,7 +628,7 @@ def demo(no_sandbox: Unsandboxed = False) -> None:
 
 
 def run() -> None:
-    """Run a command. What needs a course and finds none is said in a sentence."""
+    """Run a command. Print one sentence if it needs a course and there is none."""
     try:
         app()
     except course.NoCourse as reason:

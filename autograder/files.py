@@ -17,7 +17,7 @@ from typing import Any
 
 LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # left by programs that opened the files
 MANIFESTS = ".released"  # the folder in a release with the manifests of its parts
-MOST = 5  # files that one sentence names
+MAX_NAMED = 5  # files that one sentence names
 
 Manifest = Mapping[str, list[str]]  # hashes by a file's relative path
 
@@ -26,13 +26,13 @@ class WouldOverwrite(Exception):
     """Raised when a command would overwrite a user's edits. The message names them and says what to do."""
 
 
-def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
-    """Yield the files below a folder (or the file itself) in order, without those that `left` names."""
-    if place.is_file():
-        yield place
+def files(top: Path, left_out: frozenset[str] = LEFT) -> Iterator[Path]:
+    """Yield the files below a folder (or the file itself) in order, without those that `left_out` names."""
+    if top.is_file():
+        yield top
         return
-    for path in sorted(place.rglob("*")):
-        if path.is_file() and not left & {*path.relative_to(place).parts}:
+    for path in sorted(top.rglob("*")):
+        if path.is_file() and not left_out & {*path.relative_to(top).parts}:
             yield path
 
 
@@ -99,10 +99,10 @@ def edited_by_user(folder: Path, paths: Iterable[Path], *known: Manifest) -> lis
     return found
 
 
-def listed(names: list[str], most: int = MOST) -> str:
-    """Return the names as one phrase, shortened after the first `most`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def listed(names: list[str], limit: int = MAX_NAMED) -> str:
+    """Return the names as one phrase, shortened after the first `limit`."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def refuse_another(path: Path, mark: str, what: str) -> None:
@@ -119,16 +119,16 @@ def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
         raise WouldOverwrite(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
 
 
-def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
-    """Copy files to a new folder below `goal`, named by the time. Return that folder."""
+def keep_copies(folder: Path, paths: Iterable[Path], target: Path) -> Path:
+    """Copy files to a new folder below `target`, named by the time. Return that folder."""
     now = f"{datetime.now():%Y-%m-%dT%H-%M-%S}"
     names = itertools.chain([now], (f"{now}-{number}" for number in itertools.count(2)))
-    place = next(goal / name / folder.name for name in names if not (goal / name / folder.name).exists())
+    copies = next(target / name / folder.name for name in names if not (target / name / folder.name).exists())
     for path in paths:
-        copy = place / path.relative_to(folder)
+        copy = copies / path.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
-    return place
+    return copies
 
 
 @contextlib.contextmanager
@@ -161,17 +161,17 @@ def write_with_folders(path: Path, content: bytes) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file atomically: a kill leaves the old one."""
-    replace_atomically(path, lambda beside: beside.write_bytes(content))
+    replace_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Call `write` on a temporary file beside `path`, then move it to `path`: a kill leaves the old one."""
-    beside = path.with_name(f".{path.name}.new")  # what a killed process left is written over
+    """Call `write` on a temporary file next to `path`, then move it to `path`: a kill leaves the old one."""
+    temporary = path.with_name(f".{path.name}.new")  # what a killed process left is written over
     try:
-        write(beside)
-        os.replace(beside, path)
+        write(temporary)
+        os.replace(temporary, path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -211,9 +211,9 @@ def make_private(path: Path, group: bool = False) -> None:
 def write_private(path: Path, content: bytes, group: bool = False) -> None:
     """Write a file atomically that was its owner's only from the start, with `group` the group's too."""
 
-    def write(beside: Path) -> None:
-        beside.unlink(missing_ok=True)  # of a killed process
-        make_private(beside, group)
-        beside.write_bytes(content)
+    def write(temporary: Path) -> None:
+        temporary.unlink(missing_ok=True)  # of a killed process
+        make_private(temporary, group)
+        temporary.write_bytes(content)
 
     replace_atomically(path, write)

@@ -81,12 +81,12 @@ def _chapter(path: Path, figure: str) -> Chapter:
 
 def _beginning(alt: str) -> str:
     """Return the first sentences of a figure's description, until they exceed 40 characters."""
-    words = ""
+    beginning = ""
     for sentence in re.split(r"(?<=\.)\s", alt.replace("|", " ")):
-        words = f"{words} {sentence}".strip()
-        if len(words) > 40:
+        beginning = f"{beginning} {sentence}".strip()
+        if len(beginning) > 40:
             break
-    return words
+    return beginning
 
 
 def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> str:
@@ -106,14 +106,14 @@ def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Ca
     """
     if not (home() / "handout").is_dir():
         return lambda: None
-    place, found = root / "course", chapters(sources)
+    released, found = root / "course", chapters(sources)
     fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = files.contents(home() / "handout" / SETTINGS)
     fresh |= {"START.md": start_page(found).encode()} | {f"{SETTINGS}/{name}": text for name, text in settings.items()}
-    about = place / files.MANIFESTS / "START.json"
+    about = released / files.MANIFESTS / "START.json"
     new = files.manifest_of(fresh)
-    there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
-    if (lost := files.edited_by_user(place, there, files.read_manifest(about) or {}, new)) and replaced is None:
+    there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(released / name)]
+    if (lost := files.edited_by_user(released, there, files.read_manifest(about) or {}, new)) and replaced is None:
         raise files.WouldOverwrite(
             f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
             "`autograder release --overwrite`, which keeps a copy."
@@ -121,11 +121,11 @@ def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Ca
 
     def write() -> None:
         if lost and replaced:
-            files.keep_copies(place, there, replaced)
+            files.keep_copies(released, there, replaced)
         for name, content in fresh.items():
-            files.write_with_folders(place / name, content)
+            files.write_with_folders(released / name, content)
         for path in there:
-            if path.relative_to(place).as_posix() not in fresh:
+            if path.relative_to(released).as_posix() not in fresh:
                 path.unlink()
         files.write_manifest(about, new)
 
@@ -134,31 +134,33 @@ def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Ca
 
 def contents(root: Path) -> dict[str, Path]:
     """Return the path of each file, by its name in the zip. Raise NotReady if one is missing or contains an answer."""
-    place = root / "course"
+    released = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
-    found |= {path.relative_to(place).as_posix(): path for name in wanted for path in files.files(place / name)}
+    found |= {path.relative_to(released).as_posix(): path for name in wanted for path in files.files(released / name)}
     if lacking := [name for name in ENVIRONMENT if not found[name].is_file()]:
         raise NotReady(f"{', '.join(lacking)} is not in {root}: write the zip in a clone of the course's repository.")
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
-        raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")
+        raise NotReady(f"{', '.join(missing)} is not in {released}: run `make release` first.")
     if wrong := [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]:
         raise NotReady("This is not for students, so nothing was written:\n  " + "\n  ".join(wrong))
     return {f"{FOLDER}/{name}": path for name, path in found.items()}
 
 
-def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip; return the number of its files. Raise NotReady if `goal` is there and no zip of this course."""
-    if goal.exists() and not _is_ours(goal):
-        raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
+def write_zip(root: Path, target: Path) -> int:
+    """Write the zip; return the number of its files. Raise NotReady if `target` is there and no zip of this course."""
+    if target.exists() and not _is_ours(target):
+        raise NotReady(
+            f"{target} is no zip of this course, so it was not overwritten: name another file, or remove it."
+        )
     found = contents(root)
-    files.replace_atomically(goal, lambda beside: pack(beside, found))
+    files.replace_atomically(target, lambda temporary: pack(temporary, found))
     return len(found)
 
 
-def pack(goal: Path, found: dict[str, Path]) -> None:
-    with zipfile.ZipFile(goal, "w") as archive:
+def pack(target: Path, found: dict[str, Path]) -> None:
+    with zipfile.ZipFile(target, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)
             about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
@@ -192,12 +194,12 @@ def leaks(path: Path) -> Iterator[str]:
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("Name the file to write: python -m autograder.handout students.zip")
-    goal = Path(sys.argv[1])
+    target = Path(sys.argv[1])
     try:
-        count = write_zip(root(), goal)
+        count = write_zip(root(), target)
     except NotReady as reason:
         sys.exit(str(reason))
-    print(f"{goal}: {count} files, {goal.stat().st_size / 2**20:.1f} MiB")
+    print(f"{target}: {count} files, {target.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ c.CourseDirectory.course_id = "{package}"
 
 
 def released() -> Path:
-    """Return the folder of the course's released notebooks: inside the installed package, or beside the solutions."""
-    places = (home() / "course", sources().parent / "course")
-    if (found := next(filter(Path.is_dir, places), None)) is None:
-        raise NoCourse(f"The course {course().package} has no released notebooks in {places[-1]}: go elsewhere.")
+    """Return the folder of the course's released notebooks: inside the installed package, or next to the solutions."""
+    candidates = (home() / "course", sources().parent / "course")
+    if (found := next(filter(Path.is_dir, candidates), None)) is None:
+        raise NoCourse(f"The course {course().package} has no released notebooks in {candidates[-1]}: go elsewhere.")
     return found
 
 
@@ -34,7 +34,7 @@ def lay_out(folder: Path) -> None:
     Write all of it or, where that fails, nothing.
     """
     with files.all_or_nothing(folder):
-        for place, name in ((sources(), "solutions"), (released(), "course")):
-            for path in (path for path in files.files(place) if path != place / README):
-                files.write_with_folders(folder / name / path.relative_to(place), path.read_bytes())
+        for source, name in ((sources(), "solutions"), (released(), "course")):
+            for path in (path for path in files.files(source) if path != source / README):
+                files.write_with_folders(folder / name / path.relative_to(source), path.read_bytes())
         files.write_atomically(folder / "nbgrader_config.py", CONFIGURATION.format(package=course().package).encode())

@@ -52,8 +52,8 @@ def _mistaken(notebook: str, best: dict[str, str], full: dict[str, float]) -> Su
         row = fingerprints.sources_of(exercise.name).index(mistake.source)
         deserved[exercise.name] = points_of_variant(exercise, fingerprint_store.of(exercise.name), row)
         named[exercise.name] = mistake.name
-    asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
-    for exercise in asked_with_others:  # the better mark counts: with the student's other parts, or with working ones
+    using_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
+    for exercise in using_others:  # the better mark counts: with the student's other parts, or with library equivalents
         namespace = namespace_with(exercise, "\n".join(answers[e.name] for e in exercises(notebook)))
         own = mark(exercise.name, in_process(namespace), own_parts=True).earned
         if own > deserved[exercise.name]:

@@ -28,7 +28,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     """Return the result of `work`. Raise OverLimit in it once its thread has spent this processor time.
 
     A call in C is not interrupted: the exception waits for its end, as for that of an import, since a module imported
-    by half would stay so for whatever comes later. No exception comes after this function has ended.
+    by half would stay so for all later code. No exception comes after this function has ended.
     """
     if seconds <= 0:
         raise OverLimit
@@ -45,7 +45,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 class _Limit:
-    """What a thread may still spend of a processor."""
+    """The processor time that a thread may still spend."""
 
     def __init__(self, seconds: float) -> None:
         self.thread = threading.get_ident()

@@ -34,7 +34,7 @@ class Task:
 
 
 class Minutes(NamedTuple):
-    """What a notebook or a part of it takes."""
+    """The minutes that a notebook or a part of it takes."""
 
     looking: float  # reading, trying, deciding, waiting
     doing: float  # answering exercises and written answers
@@ -61,7 +61,7 @@ class Unannounced(Exception):
 
 
 def rounded(minutes: float) -> int:
-    """Return minutes as they are said: in fives."""
+    """Return minutes rounded to fives, as texts give them."""
     return 5 * round(minutes / 5)
 
 
@@ -88,10 +88,10 @@ def minutes_in_all(notebook: NotebookNode) -> Minutes:
 
 
 def sitting_lengths(notebook: NotebookNode) -> list[int]:
-    """Return the minutes of each sitting as they are said; together they are the whole notebook's."""
+    """Return the rounded minutes of each sitting; their sum is the whole notebook's."""
     ends = list(accumulate(sum(part) for part in minutes_by_sitting(notebook)))
-    said = [0, *map(rounded, ends[:-1]), minutes_in_all(notebook).whole]
-    return [end - start for start, end in pairwise(said)]
+    starts = [0, *map(rounded, ends[:-1]), minutes_in_all(notebook).whole]
+    return [end - start for start, end in pairwise(starts)]
 
 
 def opening(notebook: NotebookNode) -> str:
