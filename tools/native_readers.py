@@ -91,15 +91,15 @@ def filled_in(path: Path) -> list[str]:
     return [row[0] for row in rows if len(row) != len(TOP) or any(cell.strip() for cell in row[-2:])]
 
 
-def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
+def write(target: Path = Path("docs/native-readers")) -> list[Path]:
     """Write the tables; return their paths. Raise WouldOverwrite if a reader has written in one of them."""
-    tables = {goal / name: text for name, text in sheets().items()}
+    tables = {target / name: text for name, text in sheets().items()}
     for path in tables:
         if rows := filled_in(path):
             raise WouldOverwrite(
                 f"A reader wrote in {path}, in row {listed(rows)}: take it into the grammar, or move the table."
             )
-    goal.mkdir(exist_ok=True)
+    target.mkdir(exist_ok=True)
     for path, text in tables.items():
         write_atomically(path, text.encode())  # bytes: the same newlines on every system
     return list(tables)

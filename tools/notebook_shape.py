@@ -1,4 +1,4 @@
-"""Print what a notebook asks of its reader, beside the bounds for it, and every cell that is over them.
+"""Print the measures of a notebook with their bounds, and every cell that exceeds one.
 
     python -m tools.notebook_shape 06-masking
 
@@ -57,8 +57,8 @@ def figures(path: Path) -> dict[str, float]:
     notebook = nbformat.read(path, as_version=4)
     found, time = cells(notebook), minutes_in_all(notebook)
     objectives = OBJECTIVES.search(found[0].source)
-    first = next((place for place, cell in enumerate(found, 1) if cell.typed), len(found))
-    passive = (place - before for before, place in _passive(found))
+    first = next((index for index, cell in enumerate(found, 1) if cell.typed), len(found))
+    passive = (index - before for before, index in _passive(found))
     sources = {file.name: file.read_text("utf-8").splitlines() for file in path.parent.glob("*_tools.py")}
     tools = {name: sum(line.strip()[:1] not in ("", "#") for line in lines) for name, lines in sources.items()}
     values = (
@@ -95,7 +95,7 @@ def faults(path: Path) -> list[str]:
     over = [
         f"{what}: {known[what]:.4g} of {bound:g}" for what, bound in bounds(path.stem).items() if known[what] > bound
     ]
-    return [*over, *_opening(found), *(fault for place in range(len(found)) for fault in _cell(found, place))]
+    return [*over, *_opening(found), *(fault for index in range(len(found)) for fault in _cell(found, index))]
 
 
 def _opening(found: list[Cell]) -> Iterator[str]:
@@ -106,20 +106,20 @@ def _opening(found: list[Cell]) -> Iterator[str]:
         yield "the opening has marking rules: START.md has them"
     if "START.md" not in found[0].source:
         yield "the opening has no link to START.md"
-    for before, place in _passive(found):
-        if place - before > BOUNDS["most cells with nothing to type or decide"]:
-            start, end = found[before].name, found[place - 1].name
-            yield f"nothing to type or decide in {place - before} cells: {start} to {end}"
+    for before, index in _passive(found):
+        if index - before > BOUNDS["most cells with nothing to type or decide"]:
+            start, end = found[before].name, found[index - 1].name
+            yield f"nothing to type or decide in {index - before} cells: {start} to {end}"
 
 
 def _passive(found: list[Cell]) -> Iterator[tuple[int, int]]:
     """Yield the first and the end of each run of cells in which a student writes and decides nothing."""
-    active = [-1, *(place for place, cell in enumerate(found) if cell.active), len(found)]
-    yield from ((before + 1, place) for before, place in pairwise(active))
+    active = [-1, *(index for index, cell in enumerate(found) if cell.active), len(found)]
+    yield from ((before + 1, index) for before, index in pairwise(active))
 
 
-def _cell(found: list[Cell], place: int) -> Iterator[str]:
-    cell = found[place]
+def _cell(found: list[Cell], index: int) -> Iterator[str]:
+    cell = found[index]
     if cell.kind in ("prose", "stop", *ASKED) and (in_view := words(DETAILS.sub("", cell.source))) > IN_VIEW:
         yield f"{cell.name}: {in_view} words in one cell, {IN_VIEW} at most"
     if cell.kind == "provided" and cell.lines > PROVIDED_LINES:
@@ -129,7 +129,7 @@ def _cell(found: list[Cell], place: int) -> Iterator[str]:
     if cell.kind == "stop" and not STOPPING.match(cell.source):
         yield f"{cell.name}: begins with “**A good place to stop.** What you have: … What comes: …”"
     if cell.kind == "exercise":
-        stub = found[place + 1].source
+        stub = found[index + 1].source
         together = cell.asked + sum(words(text) for text in DOCSTRING.findall(stub))
         if together > WITH_DOCSTRING:
             yield f"{cell.name}: {together} words in box and docstring, {WITH_DOCSTRING} at most"

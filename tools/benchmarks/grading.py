@@ -90,9 +90,9 @@ def hand_in(folder: Path, classroom: str, students: int) -> None:
         sample = samples[number % len(samples)]
         filled = submitted_notebook(sample, blank)
         filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))
-        place = folder / classroom / "submitted" / f"student-{number:04}" / NOTEBOOK
-        place.mkdir(parents=True)
-        nbformat.write(filled, place / f"{NOTEBOOK}.ipynb")
+        student_folder = folder / classroom / "submitted" / f"student-{number:04}" / NOTEBOOK
+        student_folder.mkdir(parents=True)
+        nbformat.write(filled, student_folder / f"{NOTEBOOK}.ipynb")
 
 
 def hand_in_quickstart(folder: Path, students: int) -> None:
@@ -101,12 +101,12 @@ def hand_in_quickstart(folder: Path, students: int) -> None:
     nbgrader(folder, "quickstart", ".")
     nbgrader(folder, "generate_assignment", PS1)
     for number in range(students):
-        place = folder / "submitted" / f"student-{number:04}" / PS1
-        shutil.copytree(folder / "release" / PS1, place)
-        notebook = nbformat.read(place / "problem1.ipynb", as_version=4)
+        student_folder = folder / "submitted" / f"student-{number:04}" / PS1
+        shutil.copytree(folder / "release" / PS1, student_folder)
+        notebook = nbformat.read(student_folder / "problem1.ipynb", as_version=4)
         [answer] = [cell for cell in notebook.cells if grade_id(cell) == "squares"]
         answer.source = f"def squares(n):  # {number}\n    {SQUARES[number % len(SQUARES)]}"
-        nbformat.write(notebook, place / "problem1.ipynb")
+        nbformat.write(notebook, student_folder / "problem1.ipynb")
 
 
 def ours(folder: Path, assignment: str, *options: str) -> Measured:

@@ -7,5 +7,5 @@
     python -m tools.training.scaling         09-gpt-further's experiment on sizes and amounts of data
     python -m tools.training.broken_models   packs the broken models of notebook 12
 
-gpt2, checkpoints and device hold what these share. Their results are stored beside the notebooks.
+gpt2, checkpoints and device hold what these share. Their results are stored next to the notebooks.
 """

@@ -195,9 +195,9 @@ def dissected(one: Grown) -> dict[str, Any]:
 
 def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
     """Return the pieces of a word as hexadecimal bytes, before the first merge and after each one."""
-    [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
-    back = dict(zip(letters, word.encode(), strict=True))
-    text = " ".join(letters)
+    [(symbols, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
+    back = dict(zip(symbols, word.encode(), strict=True))
+    text = " ".join(symbols)
     steps = [text]
     for left, right in json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]:  # in the order of their use
         pair = rf"(?<!\S){re.escape(left)} {re.escape(right)}(?!\S)"

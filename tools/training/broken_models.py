@@ -2,7 +2,7 @@
 
     python -m tools.training.broken_models
 
-The file beside the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
+The file next to the notebook holds them compressed, so that nobody reads by chance what is wrong with which.
 """
 
 import base64
@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKED = Path(__file__).resolve().parents[2] / "solutions" / "12-it-trains-anyway" / "broken_models.packed"
 
-# All models are this class. Between @ stand the places at which they differ. Any other change of the text, the class's
+# All models are this class. Names between @ mark where they differ. Any other change of the text, the class's
 # name included, changes the order of the packed models, and with it whose letter is which in the saved outputs.
 TEXT = '''
 class Patient(nn.Module):
@@ -65,7 +65,7 @@ USUAL = {
     "AHEAD": "1",
     "COUNTS": "real[:, : here.shape[1]]",
 }
-# For each finding: what is written at which places, and the learning rate of its team
+# For each finding: the text written at which parts, and the learning rate of its team
 SUSPECTS: dict[str, tuple[dict[str, str], float]] = {
     "sound": ({}, 4e-3),
     "finite": ({"SHARES": "scores.masked_fill(~seen, -4.0).softmax(-1)"}, 4e-3),
@@ -88,8 +88,8 @@ WARD: dict[str, tuple[dict[str, str], float]] = {
 def source(ways: dict[str, str]) -> str:
     """Return the source of the model that differs from a sound one in these ways."""
     text = TEXT
-    for place, usual in USUAL.items():
-        text = text.replace(f"@{place}@", ways.get(place, usual))
+    for spot, usual in USUAL.items():
+        text = text.replace(f"@{spot}@", ways.get(spot, usual))
     return text
 
 

@@ -145,14 +145,14 @@ def fit(
 
 @torch.no_grad()
 def continued(
-    model: Any, prompt: Sequence[int], most: int, seed: int, top_k: int = 0, rows: int = 1
+    model: Any, prompt: Sequence[int], limit: int, seed: int, top_k: int = 0, rows: int = 1
 ) -> list[list[int]]:
-    """Sample continuations of a prompt, with at most `most` tokens each."""
+    """Sample continuations of a prompt, with at most `limit` tokens each."""
     given = torch.tensor([prompt], device=model.device).expand(rows, -1)
     was_training = model.training
     model.eval()
     torch.manual_seed(seed)
-    options = {"max_new_tokens": most, "do_sample": True, "top_k": top_k, "pad_token_id": model.config.eos_token_id}
+    options = {"max_new_tokens": limit, "do_sample": True, "top_k": top_k, "pad_token_id": model.config.eos_token_id}
     made: Tensor = model.generate(given, attention_mask=torch.ones_like(given), **options)
     model.train(was_training)
     return made[:, given.shape[1] :].tolist()

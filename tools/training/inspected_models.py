@@ -1,4 +1,4 @@
-"""Trains the small model that notebook 07 inspects, by the notebook's given cells, and stores it beside the notebook.
+"""Trains the small model that notebook 07 inspects, by the notebook's given cells, and stores it next to the notebook.
 
 python -m tools.training.inspected_models
 """
@@ -24,7 +24,7 @@ def given(notebook: str, *names: str) -> dict[str, Any]:
     cells = json.loads((folder / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
     source = {cell["metadata"].get("nbgrader", {}).get("grade_id"): "".join(cell["source"]) for cell in cells}
     found: dict[str, Any] = {}
-    with contextlib.chdir(folder), mock.patch.object(sys, "path", [str(folder), *sys.path]):  # for modules beside it
+    with contextlib.chdir(folder), mock.patch.object(sys, "path", [str(folder), *sys.path]):  # for modules next to it
         for name in names:
             exec(compile(source[name], f"{notebook}:{name}", "exec"), found)
     return found

@@ -74,10 +74,10 @@ class Stories:
         """Return windows that begin with the line break before a story and do not overlap."""
         ids = torch.tensor([self.newline, *(token for row in self._encoded(text) for token in row)])
         starts, behind = [], 0
-        for place in (ids == self.newline).nonzero().squeeze(1).tolist():
-            if place >= behind and place + CONTEXT < len(ids):
-                starts.append(place)
-                behind = place + CONTEXT
+        for position in (ids == self.newline).nonzero().squeeze(1).tolist():
+            if position >= behind and position + CONTEXT < len(ids):
+                starts.append(position)
+                behind = position + CONTEXT
         return ids[torch.tensor(starts)[:, None] + torch.arange(CONTEXT + 1)]
 
 

@@ -67,9 +67,9 @@ class Size:
         shape = (self.context, self.layers, self.heads, self.width)
         return gpt2_config(vocabulary, *shape, end=end, dropout=self.dropout)
 
-    def but(self, **said: Any) -> Size:
+    def but(self, **changes: Any) -> Size:
         """Return a copy with these fields changed. None leaves a field as it is."""
-        return replace(self, **{name: value for name, value in said.items() if value is not None})
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
 
 SIZES = (

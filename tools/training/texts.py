@@ -79,9 +79,9 @@ def length_and_hash(path: Path) -> tuple[int, str]:
     return characters, name.hexdigest()
 
 
-def vocabulary_for(characters: int, most: int) -> int:
-    """Return a vocabulary size that grows with the square root of the length, from 320 to `most`."""
-    return max(320, min(most, 2 * math.isqrt(characters)))
+def vocabulary_for(characters: int, limit: int) -> int:
+    """Return a vocabulary size that grows with the square root of the length, from 320 to `limit`."""
+    return max(320, min(limit, 2 * math.isqrt(characters)))
 
 
 def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
@@ -97,8 +97,8 @@ def write_tokens(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path:
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
 
-    def write(beside: Path) -> None:
-        with beside.open("wb") as file:
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
             for text in texts:
                 file.write(np.array(tokenizer.backend_tokenizer.encode(text).ids, kind).tobytes())
 
@@ -169,14 +169,14 @@ def stories(
 
     So the corpus's exact probability is the floor of the loss. Raise BadText if a story is longer than `context`.
     """
-    told: Callable[..., str]
+    draw: Callable[..., str]
     in_bangla = language == "bangla"
     if in_bangla:
-        title, told, nll, held_back = "the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION
+        title, draw, nll, held_back = "the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION
     else:
-        title, told, nll, held_back = "the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION
-    text = told(characters=characters, seed=TRAIN_SEED)
-    held = told(characters=held_back, seed=VALIDATION_SEED)
+        title, draw, nll, held_back = "the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION
+    text = draw(characters=characters, seed=TRAIN_SEED)
+    held = draw(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()
     # The words of Bangla are few: its vocabulary grows until each is one token
     wanted = vocabulary if in_bangla else vocabulary_for(len(text), vocabulary)

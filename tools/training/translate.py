@@ -91,13 +91,13 @@ def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
     header = cells(lines[0])
     if len(header) < 2:
         raise BadText(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
-    places = column(header, source, path, "--source"), column(header, target, path, "--target")
-    if places[0] == places[1]:
+    indices = column(header, source, path, "--source"), column(header, target, path, "--target")
+    if indices[0] == indices[1]:
         raise BadText(
-            f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
+            f"Source and target are the same column, {header[indices[0]]}. Name two: --source NAME --target NAME."
         )
-    rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
-    pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
+    rows = [row for row in map(cells, lines[1:]) if len(row) > max(indices)]
+    pairs = [(row[indices[0]], row[indices[1]]) for row in rows if row[indices[0]] and row[indices[1]]]
     if not pairs:
         raise BadText(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
     return pairs
@@ -183,7 +183,7 @@ class Corpus:
 
     @classmethod
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
-        """Read a table, all *-train.tsv of a folder, or pairs of files; and *-dev.tsv and *-test.tsv beside tables."""
+        """Read a table, all *-train.tsv of a folder, or pairs of files; and *-dev.tsv and *-test.tsv next to tables."""
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
@@ -193,9 +193,9 @@ class Corpus:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
         held: dict[str, list[Pair]] = {"dev": [], "test": []}
         for file, part in itertools.product(files, held):
-            beside = file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv")
-            if file.name.endswith("-train.tsv") and beside.is_file():
-                held[part] += read_pairs(beside, source, target)
+            held_out = file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv")
+            if file.name.endswith("-train.tsv") and held_out.is_file():
+                held[part] += read_pairs(held_out, source, target)
         held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
@@ -414,14 +414,14 @@ class Run(checkpoints.Run):
         rows = self.source_ids(texts)
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         found: dict[int, list[int]] = {}
-        for places in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
-            source = padded([rows[i] for i in places], self.recipe.device)
+        for indices in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
+            source = padded([rows[i] for i in indices], self.recipe.device)
             longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
             with self.recipe.autocast():
                 encoded = model.encode(source)  # once, and not for every new token
                 decode = partial(lambda encoded, _, target: model.decode(target, *encoded), encoded)
                 written = self.parts.greedy_decode(decode, source, BOS, EOS, longest)
-            found |= dict(zip(places, written, strict=True))
+            found |= dict(zip(indices, written, strict=True))
         return [self.target.decode(found[i]) for i in range(len(rows))]
 
     def keep_model(self) -> None:
@@ -447,7 +447,7 @@ class Run(checkpoints.Run):
         now, recipe = self.now, self.recipe
         references, split_words = [right for _, right in self.test], reference("split_words")
         bleu = self.parts.bleu(list(map(split_words, translations)), list(map(split_words, references)))
-        theirs = sacrebleu.corpus_bleu(list(translations), [references]).score
+        sacrebleu_score = sacrebleu.corpus_bleu(list(translations), [references]).score
         parameters = sum(p.numel() for p in self.model.parameters())
         took = f"{now.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {self.taken:,} steps"
         tables = " for both, one table" if recipe.joint else " each"
@@ -462,7 +462,7 @@ class Run(checkpoints.Run):
             ("tokens seen", f"{now.tokens:,}, {now.tokens / now.seconds:,.0f} per second", "–"),
             ("validation loss", f"{now.best:.3f} nats per token", "2.7 (training 2.1)"),
             ("BLEU", f"{bleu:.1f} on {len(self.test):,} sentences", "35.0 on its test, 48.3 in evaluation"),
-            ("BLEU, sacrebleu's tokens", f"{theirs:.1f}", "–"),
+            ("BLEU, sacrebleu's tokens", f"{sacrebleu_score:.1f}", "–"),
         ):
             table.add_row(*row)
         return table

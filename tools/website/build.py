@@ -1,6 +1,6 @@
 """Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
 
-`make site` creates its environment (requirements.txt beside this file). Its result is complete: `website/build/html`.
+`make site` creates its environment (requirements.txt in this folder). Its result is complete: `website/build/html`.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Writes the files with which Colab and Binder open the notebooks, into the branch that publishes the built site.
 
 `course/` holds the students' files, and `.binder/` tells Binder the versions. Colab opens a notebook alone, so `colab/`
-holds each notebook with a first cell that fetches the files beside it.
+holds each notebook with a first cell that fetches the files of its folder.
 """
 
 import hashlib
@@ -94,16 +94,16 @@ class Address:
         return f"{self.repository_url}/blob/HEAD/{path}"
 
     def raw(self, name: str) -> str:
-        """Return the URL of the folder with the files beside a notebook."""
+        """Return the URL of the folder with the other files of a notebook."""
         return f"https://raw.githubusercontent.com/{self.repository}/gh-pages/course/{name}/"
 
 
 def write(root: Path, site: Path, address: Address) -> None:
-    """Write the files for Colab and Binder beside the built pages. Raise NotReady if one contains an answer."""
+    """Write the files for Colab and Binder next to the built pages. Raise NotReady if one contains an answer."""
     for key, path in handout.contents(root).items():
-        goal = site / key
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, goal)
+        target = site / key
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
     (site / ".binder").mkdir()
     shutil.copyfile(root / "environment.yml", site / ".binder" / "environment.yml")
     (site / ".binder" / "start").write_text(START, "utf-8")
@@ -130,18 +130,18 @@ def pins(root: Path) -> dict[str, str]:
 
 
 def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNode:
-    """Return the notebook in `folder` with a first cell that fetches the files beside it from `source`."""
+    """Return the notebook in `folder` with a first cell that fetches the files of its folder from `source`."""
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     imported = [name for name in versions if re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE)]
     needed = {name: (versions[name], name not in COLABS) for name in imported}
-    beside = {
+    siblings = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder) if path.suffix != ".ipynb"
     }
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in beside.items()}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in siblings.items()}
     filled = FETCH
-    for place, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
-        filled = filled.replace(place, value)
+    for field, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
+        filled = filled.replace(field, value)
     notebook.cells.insert(1, new_code_cell(id="fetch", source=filled.rstrip(), metadata={"cellView": "form"}))
     return notebook
 

@@ -39,7 +39,7 @@ html_context = {"default_mode": "auto"}  # light or dark like the reader's syste
 html_math_renderer = "mathml"
 html_permalinks_icon = "#"
 html_theme_options = {
-    "use_download_button": False,  # a notebook alone lacks the files beside it: pages link to a zip
+    "use_download_button": False,  # a notebook alone lacks the files of its folder: pages link to a zip
     "navbar_persistent": [],  # the search field is in the sidebar
     "home_page_in_toc": True,
     "show_toc_level": 2,

@@ -25,11 +25,11 @@ def pages(root: Path) -> dict[str, str]:
     return {path: place.stem.lower() for path, place in named.items()}
 
 
-def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
-    """Write the guides' sources into the folder `goal`."""
+def write(root: Path, target: Path, address: colab_binder.Address | None) -> None:
+    """Write the guides' sources into the folder `target`."""
     for path, page in pages(root).items():
         text = (root / path).read_text("utf-8")
-        (goal / f"{page}.md").write_text(relinked(text, root, posixpath.dirname(path), address), "utf-8")
+        (target / f"{page}.md").write_text(relinked(text, root, posixpath.dirname(path), address), "utf-8")
 
 
 def relinked(text: str, root: Path, folder: str, address: colab_binder.Address | None) -> str:

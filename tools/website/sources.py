@@ -29,8 +29,8 @@ KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain
 ALTS = "figures.json"  # for conf.py: each figure's description, by the hash of its file
 
 
-def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
-    """Write the sources of all pages into the empty folder `goal`. `root` is the checkout."""
+def write(root: Path, target: Path, address: colab_binder.Address | None) -> None:
+    """Write the sources of all pages into the empty folder `target`. `root` is the checkout."""
     figures: dict[str, str] = {}
     for name in notebooks():
         page = page_of(_read(root / "course", name), _read(root / "solutions", name))
@@ -40,10 +40,10 @@ def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
             if cell.cell_type == "markdown":
                 cell.source = guides.relinked(cell.source, root, f"course/{name}", address)
         figures |= dict(described(page))
-        nbformat.write(page, goal / f"{name}.ipynb")
-    (goal / ALTS).write_text(json.dumps(figures, ensure_ascii=False, indent=1), "utf-8")
-    guides.write(root, goal, address)
-    (goal / "index.md").write_text(_start(root, address), "utf-8")
+        nbformat.write(page, target / f"{name}.ipynb")
+    (target / ALTS).write_text(json.dumps(figures, ensure_ascii=False, indent=1), "utf-8")
+    guides.write(root, target, address)
+    (target / "index.md").write_text(_start(root, address), "utf-8")
 
 
 def _read(folder: Path, name: str) -> NotebookNode:
@@ -166,11 +166,11 @@ Each notebook needs its own folder and nothing else: none needs your answers to 
 """
 
 
-def write_downloads(root: Path, goal: Path) -> None:
+def write_downloads(root: Path, target: Path) -> None:
     """Write students.zip, and a zip of each notebook with its data. Raise NotReady if one contains an answer."""
-    goal.mkdir(parents=True)
-    handout.write_zip(root, goal / "students.zip")
+    target.mkdir(parents=True)
+    handout.write_zip(root, target / "students.zip")
     found = {key.removeprefix(f"{handout.FOLDER}/"): path for key, path in handout.contents(root).items()}
     for name in notebooks():
         wanted = {key: path for key, path in found.items() if key.startswith(f"{name}/") or key in handout.ENVIRONMENT}
-        handout.pack(goal / f"{name}.zip", wanted)
+        handout.pack(target / f"{name}.zip", wanted)
