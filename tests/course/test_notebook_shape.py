@@ -84,7 +84,7 @@ def test_points_follow_minutes():
 def test_what_a_reader_meets_is_counted():
     found = {cell.name: cell for cell in cells(small())}
     assert "claimed" not in found
-    kinds = "prose given exercise answer test stop question choice practice prose folded given written text"
+    kinds = "prose provided exercise answer test stop question choice practice prose folded provided written text"
     assert " ".join(cell.kind for cell in found.values()) == kinds
     assert [name for name, cell in found.items() if cell.typed] == ["both", "line"]
     active = [name for name, cell in found.items() if cell.active]
