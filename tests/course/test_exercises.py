@@ -73,7 +73,7 @@ FEW = 9  # of so many versions one is asked on the older processor, too
 def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
     sources = fingerprints.sources_of(exercise.name)[::FEW]
     with fingerprint_store.Worker(**AN_OLDER_PROCESSOR) as worker:
-        expected = worker.ask(exercise.name, list(range(0, FEW * len(sources), FEW)))
+        expected = worker.compute(exercise.name, list(range(0, FEW * len(sources), FEW)))
     faults = []
     for row, source in enumerate(sources):
         someone = student_with_answer(exercise, source)

@@ -162,7 +162,7 @@ def test_a_search_ends_after_the_same_effort_each_time(monkeypatch):
 
     def counted(self, source):
         found = like(self, source)
-        spent[-1] = self.questions
+        spent[-1] = self.requests
         return found
 
     monkeypatch.setattr(pairs._Comparison, "errors_if_alike", counted)

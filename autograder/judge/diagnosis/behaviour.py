@@ -1,4 +1,4 @@
-"""Keep how wrong answers behave as plain data, a sketch for each check, and compare them."""
+"""Keep how wrong answers behave as plain data, a hash for each check, and compare them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +20,7 @@ def packed(found: ReplyHash) -> dict[str, Any]:
 
 
 def alike(one: Behaviour, other: Behaviour) -> bool:
-    """Return whether two behaviours are the same as far as sketches can tell; those of different checks are not.
+    """Return whether two behaviours are the same as far as reply hashes can tell; those of different checks are not.
 
     Data with other fields, from an earlier variant of this package, are like nothing.
     """

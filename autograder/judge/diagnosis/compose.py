@@ -8,16 +8,17 @@ import re
 from ...spec.common_mistakes import COMMON_MISTAKES, CommonMistake
 from ...spec.course import exercise
 
-WORDS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
-MOST = 0.5  # share of the reference; a variant that changes more is another answer, not an edit of this one
+TOKENS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
+MAX_CHANGED = 0.5  # share of the reference; a variant that changes more is another answer, not an edit of this one
 
-Change = tuple[int, int, tuple[str, ...]]  # start and end in the reference's words, and the words there instead
+Change = tuple[int, int, tuple[str, ...]]  # start and end in the reference's tokens, and the tokens there instead
 
 
 def composed(name: str, one: str, other: str) -> str | None:
     """Return the reference of an exercise with the changes of two variants; None if they conflict."""
-    for first, slip in ((one, other), (other, one)):  # a slip can be made from any program, so it is applied last
-        if made := _common_mistakes(name).get(slip):
+    # A common mistake can be made from any program, so it is applied last
+    for first, common in ((one, other), (other, one)):
+        if made := _common_mistakes(name).get(common):
             return _with_common_mistake(name, first, *made)
     reference = _words(exercise(name).source)
     one_changes, other_changes = _changes(name, one), _changes(name, other)
@@ -28,23 +29,23 @@ def composed(name: str, one: str, other: str) -> str | None:
     ):  # two changes of one line can make any other program of it
         return None
     result: list[str] = []
-    place = 0
-    for start, end, words in sorted((*one_changes, *other_changes)):
-        result += [*reference[place:start], *words]
-        place = end
-    source = "".join([*result, *reference[place:]])
+    position = 0
+    for start, end, tokens in sorted((*one_changes, *other_changes)):
+        result += [*reference[position:start], *tokens]
+        position = end
+    source = "".join([*result, *reference[position:]])
     return None if source in (one, other) else source
 
 
-def _lines(words: tuple[str, ...], changes: tuple[Change, ...]) -> set[int]:
+def _lines(tokens: tuple[str, ...], changes: tuple[Change, ...]) -> set[int]:
     """Return the numbers of the lines that these changes touch."""
-    line_of = list(itertools.accumulate(word == "\n" for word in words))
-    return {line_of[min(at, len(words) - 1)] for start, end, _ in changes for at in range(start, max(end, start + 1))}
+    line_of = list(itertools.accumulate(word == "\n" for word in tokens))
+    return {line_of[min(at, len(tokens) - 1)] for start, end, _ in changes for at in range(start, max(end, start + 1))}
 
 
 @functools.lru_cache(maxsize=2048)
 def _words(source: str) -> tuple[str, ...]:
-    return tuple(WORDS.findall(source))
+    return tuple(TOKENS.findall(source))
 
 
 @functools.lru_cache(maxsize=2048)
@@ -57,22 +58,22 @@ def _changes(name: str, variant: str) -> tuple[Change, ...] | None:
     old, new = reference[before : len(reference) - after], changed[before : len(changed) - after]
     steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     found = tuple((before + a, before + b, new[c:d]) for step, a, b, c, d in steps if step != "equal")
-    return found if sum(end - start for start, end, _ in found) <= MOST * len(reference) else None
+    return found if sum(end - start for start, end, _ in found) <= MAX_CHANGED * len(reference) else None
 
 
 @functools.cache
 def _common_mistakes(name: str) -> dict[str, tuple[type[CommonMistake], int]]:
-    """Return the slips made from the reference, by source: the slip, and the variant's number among its own."""
+    """Return the common mistakes made in the reference, by source: the mistake, and the number of its variant."""
     declared = exercise(name)
     return {
-        source: (slip, number)
-        for slip in COMMON_MISTAKES
-        for number, source in enumerate(declared.common.get(slip.name, ()))
+        source: (common, number)
+        for common in COMMON_MISTAKES
+        for number, source in enumerate(declared.common.get(common.name, ()))
     }
 
 
-def _with_common_mistake(name: str, source: str, slip: type[CommonMistake], number: int) -> str | None:
+def _with_common_mistake(name: str, source: str, common: type[CommonMistake], number: int) -> str | None:
     declared = exercise(name)
-    made = declared.with_common_mistake(slip, source)
-    known = sum(other is slip for other, _ in _common_mistakes(name).values())
+    made = declared.with_common_mistake(common, source)
+    known = sum(other is common for other, _ in _common_mistakes(name).values())
     return made[number] if len(made) == known else None

@@ -1,4 +1,4 @@
-"""Name the mistake: find the catalogued variant that gives the same answers as the student's code."""
+"""Name the mistake: find the catalogued variant that gives the same replies as the student's code."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies
 def indistinguishable_variants(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies) -> list[int]:
     """Return the numbers of the catalogued variants that pass the same checks and answer the failed ones the same.
 
-    Their errors say the same words, too: nothing is left by which a diagnosis could tell them from this answer.
+    Their error messages are the same, too: a diagnosis cannot tell them from this answer.
     """
     failed = [line.title for line in lines if not line.passed]
     catalogue = _Catalogue(exercise, replies)
@@ -151,7 +151,7 @@ def _add(found: list[Diagnosis], new: Diagnosis) -> None:
 
 
 class _Catalogue:
-    """An exercise's catalogued variants beside a student's answers. Versions are numbered in the catalogue's order."""
+    """An exercise's catalogued variants, compared with a student's replies; numbered in the catalogue's order."""
 
     def __init__(self, exercise: Exercise, replies: RecordedReplies) -> None:
         self.exercise, self.replies = exercise, replies
@@ -182,9 +182,11 @@ class _Catalogue:
         found = pair_cache.explaining_pairs(self.exercise, self.fingerprints, actual, first)
         if not found:
             return []
-        said = [pair for pair in found if all(list(errors(self.replies[t])) == pair.errors.get(t, []) for t in failed)]
-        [pair, *others] = said or found
-        common = set.intersection(*({self.names[one] for one in each.variants} for each in said or found))
+        same_errors = [
+            pair for pair in found if all(list(errors(self.replies[t])) == pair.errors.get(t, []) for t in failed)
+        ]
+        [pair, *others] = same_errors or found
+        common = set.intersection(*({self.names[one] for one in each.variants} for each in same_errors or found))
         certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
         result: list[Diagnosis] = []
         for variant in pair.variants:
@@ -219,7 +221,7 @@ class _Catalogue:
         return self.hash_of(title).error_hash == self.fingerprints.reply_hash(variant, self.columns[title]).error_hash
 
     def hashes_match(self, variant: int, title: str) -> bool:
-        """Return whether the sketches alone show that a variant fails a check as the student did."""
+        """Return whether the hashes alone show that a variant fails a check as the student did."""
         return self._compare_hashes(variant, title) is True
 
     def replies_match(self, variant: int, title: str) -> bool:
@@ -266,6 +268,6 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 @functools.lru_cache(maxsize=256)
 def _answers(name: str, source: str, check: int) -> list[Reply]:
-    """Return a variant's own answers to one check, for the few cases that a sketch does not decide."""
+    """Return a variant's own answers to one check, for the few cases that a hash does not decide."""
     declared = exercise(name)
     return replies_to(declared, declared.checks[check], student_with_answer(declared, source)).replies

@@ -48,8 +48,8 @@ def of(name: str) -> Fingerprints:
             if rows := fingerprints.missing(name):
                 _add(name, fingerprints.compute(name, rows))
     found = fingerprints.load_stored(name, key)
-    place = {variant: row for row, variant in enumerate(found.variants)}
-    found = found.select([place[source] for source in fingerprints.sources_of(name)])
+    row_of = {variant: row for row, variant in enumerate(found.variants)}
+    found = found.select([row_of[source] for source in fingerprints.sources_of(name)])
     found.names = fingerprints.names_of(name)
     fingerprints.save(found, in_order, key, name)
     return found
@@ -85,16 +85,16 @@ def keep(names: Iterable[str]) -> list[Path]:
 
 def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int) -> None:
     """Compute these rows of these exercises, and add an exercise to the cache as soon as it is complete."""
-    from rich.console import Console  # by whoever computes; most processes only look up
+    from rich.console import Console  # only for computing; most processes just look up
     from rich.progress import Progress
 
     console = Console(stderr=True)
     idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
-    def ask(request: tuple[str, list[int]]) -> Fingerprints:
+    def compute(request: tuple[str, list[int]]) -> Fingerprints:
         worker = idle.get()
         try:
-            return worker.ask(*request)
+            return worker.compute(*request)
         finally:
             idle.put(worker)
 
@@ -107,7 +107,7 @@ def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int
         pool = ThreadPoolExecutor(workers)
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
-            answered = zip(requests, pool.map(ask, requests), strict=True)
+            answered = zip(requests, pool.map(compute, requests), strict=True)
             for name, parts in itertools.groupby(answered, key=lambda one: one[0][0]):
                 found = Fingerprints.empty(len(exercise(name).checks))
                 for (_, wanted), part in parts:
@@ -144,7 +144,7 @@ class Worker(contextlib.AbstractContextManager["Worker"]):
             env=os.environ | usual | environment,
         )
 
-    def ask(self, name: str, rows: list[int]) -> Fingerprints:
+    def compute(self, name: str, rows: list[int]) -> Fingerprints:
         requests, answers = self.process.stdin, self.process.stdout
         assert requests is not None
         assert answers is not None

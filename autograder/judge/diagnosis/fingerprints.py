@@ -36,7 +36,7 @@ FIELDS = ("failed", "strange", "digests", "error_hashes", *KINDS)
 
 @dataclass
 class Fingerprints:
-    """The fingerprints of one exercise, in the catalogue's order: `failed` [variants, checks], and the sketches."""
+    """The fingerprints of one exercise, in the catalogue's order: `failed` [variants, checks], and the reply hashes."""
 
     variants: tuple[str, ...]  # the variants' sources
     names: tuple[str, ...]  # the names of their mistakes

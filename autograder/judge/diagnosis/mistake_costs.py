@@ -1,10 +1,10 @@
 """Compute what a named mistake costs: the mark of an answer that is right otherwise.
 
-The lines of a rubric are not independent: one early slip fails nearly all of them. So if named mistakes explain
-everything that failed, the points less the cost of these mistakes are a second reckoning, and the better of the two
+The lines of a rubric are not independent: one early mistake fails nearly all of them. So if named mistakes explain
+everything that failed, the points less the cost of these mistakes are a second score, and the better of the two
 counts. The cost depends on the mistake's severity in the exercise (a slip, a misconception, or the point of the
 exercise missed), and never exceeds the lines that the mistake fails by itself. The default shares are defined here;
-`costs.toml`, beside `nbgrader_config.py`, may change them.
+`costs.toml`, in the folder of `nbgrader_config.py`, may change them.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class Costs:
 
     def of(self, name: str, mistake: str, severity: str) -> float:
         """Return the share of its points that an exercise loses by a mistake if all else is right."""
-        said = self.single.get(name, {}).get(mistake)
-        if isinstance(said, float):
-            return said
+        setting = self.single.get(name, {}).get(mistake)
+        if isinstance(setting, float):
+            return setting
         shares = {MINOR: self.slip, FUNDAMENTAL: NOTHING_SAVED}
         return shares.get(self.severity(name, mistake, severity), self.misconception)
 
     def severity(self, name: str, mistake: str, severity: str) -> str:
-        """Return how grave a mistake is: as the file says, else as the exercise does, whatever it costs."""
-        said = self.single.get(name, {}).get(mistake)
-        return said if isinstance(said, str) else severity or MISCONCEPTION
+        """Return a mistake's severity: the file's, else the exercise's, whatever the mistake costs."""
+        setting = self.single.get(name, {}).get(mistake)
+        return setting if isinstance(setting, str) else severity or MISCONCEPTION
 
 
 @functools.cache
@@ -68,16 +68,16 @@ def costs() -> Costs:
 def read(text: str, path: Path = Path(FILE)) -> Costs:
     """Return the costs in the text of the file. Raises `CostsError` if a value is invalid."""
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CostsError(f"{path} cannot be read: {error}") from None
     shares = {
-        severity: _share(said.pop(severity, getattr(Costs, severity)), severity, path)
+        severity: _share(settings.pop(severity, getattr(Costs, severity)), severity, path)
         for severity in (MINOR, MISCONCEPTION)
     }
     if shares[MINOR] > shares[MISCONCEPTION]:
         raise CostsError(f"{path}: a slip costs more than a misconception")
-    single = {name: _single(name, entries, path) for name, entries in said.items()}
+    single = {name: _single(name, entries, path) for name, entries in settings.items()}
     return Costs(shares[MINOR], shares[MISCONCEPTION], single)
 
 
@@ -91,13 +91,13 @@ def _single(name: str, entries: Any, path: Path) -> dict[str, str | float]:
     for mistake in entries:
         if mistake not in known:
             raise CostsError(f"{path}: {name} has no catalogued mistake {mistake!r}: see `autograder mistakes {name}`")
-    return {m: said if said in SEVERITIES else _share(said, f"{name}.{m}", path) for m, said in entries.items()}
+    return {m: cost if cost in SEVERITIES else _share(cost, f"{name}.{m}", path) for m, cost in entries.items()}
 
 
-def _share(said: Any, what: str, path: Path) -> float:
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 < said <= 1:
-        raise CostsError(f"{path}: {what} is {said!r}: a share of the points above 0 and up to 1 is asked for")
-    return float(said)
+def _share(value: Any, key: str, path: Path) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise CostsError(f"{path}: {key} is {value!r}: a share of the points above 0 and up to 1 is asked for")
+    return float(value)
 
 
 def cost(exercise: Exercise, fingerprints: Fingerprints, variant: int) -> float:

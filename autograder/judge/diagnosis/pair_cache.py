@@ -35,11 +35,11 @@ def explaining_pairs(
         "failed": {title: packed(one) for title, one in actual.hashes.items()},
         "passed": sorted(actual.passed),
     }
-    place = home(exercise.name)
-    path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
+    folder = home(exercise.name)
+    path = folder / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
     if (kept := _read(path, len(fingerprints.variants))) is not None:
         return list(kept["pairs"])
-    for other in sorted(place.glob("*.json")):
+    for other in sorted(folder.glob("*.json")):
         kept = _read(other, len(fingerprints.variants))
         if kept is not None and kept["passed"] == entry["passed"] and alike(kept["failed"], entry["failed"]):
             if not kept["pairs"]:  # the same answers up to rounding had no explanation

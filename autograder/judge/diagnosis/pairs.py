@@ -31,7 +31,7 @@ from .fingerprints import Fingerprints
 from .reply_hash import ReplyHash
 
 EFFORT = 450_000  # function calls that a search for one answer may take: about half a CPU second
-PRICED = 9  # programs run to estimate how many calls a question takes
+PRICED = 9  # programs run to estimate how many calls a request takes
 SECONDS = 10  # CPU seconds, for programs that never end
 PATIENCE = 60.0  # seconds of wall-clock time, on a busy machine
 MEMORY = 2 * 2**30  # bytes above the present use
@@ -52,7 +52,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class StudentReplies:
-    """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
+    """One student's answers: the replies and their hash for each failed check, and the checks that passed."""
 
     replies: RecordedReplies
     hashes: dict[str, ReplyHash]
@@ -74,10 +74,10 @@ def search(
     return None if found is None else [read(pair) for pair in found]
 
 
-def read(said: Any) -> Pair:
+def read(stored: Any) -> Pair:
     """Return a pair parsed from JSON data. Raises ValueError, TypeError or KeyError if it is malformed."""
-    one, other = map(int, said["variants"])
-    texts = {str(title): [(str(kind), str(text)) for kind, text in each] for title, each in said["errors"].items()}
+    one, other = map(int, stored["variants"])
+    texts = {str(title): [(str(kind), str(text)) for kind, text in each] for title, each in stored["errors"].items()}
     return Pair((one, other), texts)
 
 
@@ -100,9 +100,9 @@ def _search(
     seen: set[frozenset[str]] = set()
     tried: set[str] = set()
     comparison = _Comparison(exercise, actual)
-    most: float = EFFORT
+    limit: float = EFFORT
     for one, other in (*first, *ordered(exercise, fingerprints, actual)):
-        if comparison.effort >= most:
+        if comparison.effort >= limit:
             break
         names = frozenset({fingerprints.names[one], fingerprints.names[other]})
         if names in seen:
@@ -111,11 +111,11 @@ def _search(
         if source is None or source in tried:
             continue
         tried.add(source)
-        if (said := comparison.errors_if_alike(source)) is not None:
+        if (found_errors := comparison.errors_if_alike(source)) is not None:
             seen.add(names)
             if not found:  # other pairs that answer the same way follow soon after it
-                most = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
-            found.append({"variants": (one, other), "errors": said})
+                limit = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
+            found.append({"variants": (one, other), "errors": found_errors})
     return found
 
 
@@ -130,14 +130,14 @@ class _Comparison:
         self.exercise, self.replies = exercise, actual.replies
         self.failed = [check for check in exercise.checks if check.title in actual.replies]
         self.passed = [check for check in exercise.checks if check.title in actual.passed]
-        self.questions = 0
-        self.costs_of: list[float] = []  # calls per question, of the first programs
-        self.asked = {check.title: 0 for check in self.failed}  # questions
+        self.requests = 0
+        self.costs_of: list[float] = []  # calls per request, of the first programs
+        self.requests_of = {check.title: 0 for check in self.failed}  # requests
         self.refuted = {check.title: 0 for check in self.failed}  # programs
 
     @property
     def effort(self) -> float:
-        return self.questions * statistics.median(self.costs_of) if self.costs_of else 0.0
+        return self.requests * statistics.median(self.costs_of) if self.costs_of else 0.0
 
     def errors_if_alike(self, source: str) -> dict[str, Errors] | None:
         """Return a program's errors by check if it fails the same checks with the student's answers; else None."""
@@ -149,39 +149,39 @@ class _Comparison:
             nonlocal calls
             calls += event == "call"
 
-        before = self.questions
+        before = self.requests
         sys.setprofile(called)
         try:
             return self._compare(source)
         finally:
             sys.setprofile(None)
-            self.costs_of.append(calls / max(1, self.questions - before))
+            self.costs_of.append(calls / max(1, self.requests - before))
 
     def _compare(self, source: str) -> dict[str, Errors] | None:
         try:
             student = student_with_answer(self.exercise, source)
         except Exception:  # the changes do not work together in one program
             return None
-        said: dict[str, Errors] = {}
-        # Those that refute most programs per question come first; at the beginning each gets a turn.
-        asked, refuted = self.asked, self.refuted
-        for check in sorted(self.failed, key=lambda each: (asked[each.title] + 1) / (refuted[each.title] + 1)):
-            title, before = check.title, self.questions
+        found_errors: dict[str, Errors] = {}
+        # Those that refute most programs per request come first; at the beginning each gets a turn.
+        sent, refuted = self.requests_of, self.refuted
+        for check in sorted(self.failed, key=lambda each: (sent[each.title] + 1) / (refuted[each.title] + 1)):
+            title, before = check.title, self.requests
             expected = self.replies[title]
             same = self._fails(check, student, expected) and agree(expected, student.replies[title])
-            self.asked[title] += self.questions - before
+            self.requests_of[title] += self.requests - before
             if not same:
                 self.refuted[title] += 1
                 return None
-            said[title] = list(errors(student.replies[title]))
-        return None if any(self._fails(check, student) for check in self.passed) else said
+            found_errors[title] = list(errors(student.replies[title]))
+        return None if any(self._fails(check, student) for check in self.passed) else found_errors
 
     def _fails(self, check: Check, student: Student, expected: list[Reply] | None = None) -> bool:
         """Return whether a program fails a check, with these answers if given; False if it answers differently."""
         seen = 0
 
         def compared(packet: Packet, send: Send) -> Packet:
-            """Compare the answers so far before each question, when a check's notes are in place."""
+            """Compare the answers so far before each request, when a check's notes are in place."""
             nonlocal seen
             if expected is not None:
                 answers = student.replies[check.title]
@@ -191,7 +191,7 @@ class _Comparison:
                     if not agree(actual, answer) and not _may_agree_later(actual, answer):
                         raise _AnswerDiffers
                 seen = len(answers)
-            self.questions += 1
+            self.requests += 1
             return send(packet)
 
         try:
@@ -205,7 +205,7 @@ class _Comparison:
 
 
 def _may_agree_later(expected: Any, answer: Any) -> bool:
-    """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
+    """Return whether a check may yet replace a tensor by a text, as it does after further requests."""
     both = isinstance(expected, dict) and isinstance(answer, dict)
     return both and isinstance(expected.get("value"), str) and is_tensor(answer.get("value"))
 
@@ -240,7 +240,7 @@ def _contradictions(fingerprints: Fingerprints, rows: np.ndarray, column: int, a
     def near(single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             gaps = fingerprints.single[rows, column] - single, fingerprints.double[rows, column] - double
-            single_near, double_near = (np.abs(gap).max(-1) <= most for gap, most in zip(gaps, reach, strict=False))
+            single_near, double_near = (np.abs(gap).max(-1) <= limit for gap, limit in zip(gaps, reach, strict=False))
         return np.asarray(single_near & double_near)
 
     right = _right(fingerprints, column)
@@ -301,11 +301,11 @@ def _set_limits() -> None:
     """Set the fork's own limits, tie its life to its parent's, and discard its output."""
     import resource
 
-    def limit(kind: int, most: int) -> None:
+    def limit(kind: int, maximum: int) -> None:
         with contextlib.suppress(ValueError, OSError):
             _, hard = resource.getrlimit(kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (most, hard))
+            maximum = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+            resource.setrlimit(kind, (maximum, hard))
 
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

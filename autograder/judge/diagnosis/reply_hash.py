@@ -1,8 +1,8 @@
-"""Sketch answers: a digest of everything discrete, and a few projections of the numbers, enough to tell answers apart.
+"""Hash replies: a digest of everything discrete, and a few projections of the numbers, enough to tell replies apart.
 
-No float is part of the digest, even inside text: stored sketches must be valid on every processor and Python.
+No float is part of the digest, even inside text: stored hashes must be valid on every processor and Python.
 
-Two answers are the same if `agree` says so: equal structure, numbers equal up to rounding. A sketch decides that
+Two replies are the same if `agree` says so: equal structure, numbers equal up to rounding. A hash decides that
 without the answers: the digests must be equal, and the projections (sums of the numbers with random signs) must be as
 close as rounding explains. Between "surely the same" and "surely different" lies a narrow band; there the answers
 themselves are compared. The band grows with the count of numbers. So the inputs, which come back with the answer and
@@ -34,14 +34,14 @@ PLAIN = frozenset({bool, int, str})
 KINDS = ("single", "double", "input_single", "input_double")
 INPUT_PARTS = frozenset({"inputs", "after"})  # parts of an answer that hold the inputs
 ROUNDING = {False: 4e-6, True: 1e-13}  # relative error of summing in another order, in single and double precision
-# Relative and absolute: what `agree` accepts; more in double precision, since a sketch may come from another processor,
+# Relative and absolute: what `agree` accepts; more in double precision, since a hash may come from another processor,
 # where a value computed in single precision, such as a `loss.item()`, differs from the seventh digit on.
 FAR = {False: TOLERANCE[False], True: (2e-5, 1e-7)}
 
 
 @dataclass(frozen=True)
 class ReplyHash:
-    """The sketch of a list of answers. `near` and `far` bound how far rounding, and `FAR`, may move the projections."""
+    """The hash of a list of replies. `near` and `far` bound how far rounding, and `FAR`, may move the projections."""
 
     digest: int
     error_hash: int  # of error messages: it breaks ties, and decides nothing by itself
@@ -51,7 +51,7 @@ class ReplyHash:
 
 
 def reply_hash(answers: Any) -> ReplyHash:
-    """Return the sketch of decoded answers."""
+    """Return the hash of decoded replies."""
     drawing = _Drawing()
     drawing.add(answers, 0)
     numbers = {kind: drawing.finite(kind) for kind in KINDS}  # before the digest: places of infinities are added to it
@@ -64,7 +64,7 @@ def _digest(parts: list[bytes]) -> int:
 
 
 class _Drawing:
-    """The parts of an answer, in order: discrete ones are written to `said`, numbers are gathered."""
+    """The parts of a reply, in order: discrete ones are written to `said`, numbers are gathered."""
 
     def __init__(self) -> None:
         self.said: list[bytes] = []
