@@ -1,1 +1,1 @@
-"""Judge a student's code: ask it to compute, compare its answers, add up the marks and name the mistake."""
+"""Judge a student's code: call it, compare its replies, add up the marks and name the mistake."""

@@ -20,21 +20,21 @@ def noting_banned(ban: Ban, student: Student) -> Iterator[set[str]]:
     """Note in the yielded set the names that are banned, of all that run in calls inside the block."""
     found: set[str] = set()
 
-    def watch(question: Packet, send: Send) -> Packet:
-        parts = question.tree["dict"]
+    def watch(request: Packet, send: Send) -> Packet:
+        parts = request.tree["dict"]
         if ["do", "call"] not in parts or ["keep", True] in parts:  # an object being built has no inputs yet
-            return send(question)
-        reply, names = _without_names(send(Packet({"dict": [*parts, ["watch", True]]}, question.blobs)))
+            return send(request)
+        reply, names = _without_names(send(Packet({"dict": [*parts, ["watch", True]]}, request.blobs)))
         found.update(name for name in names if name.isidentifier() and ban.covers(name))
         # While a dispatch mode is on, torch takes other formulas for some gradients, and a NaN spreads further
-        return send(question) if any(part[0] == "upstream" for part in parts) else reply
+        return send(request) if any(part[0] == "upstream" for part in parts) else reply
 
     with student.intercepted(watch):
         yield found
 
 
 def _without_names(reply: Packet) -> tuple[Packet, list[str]]:
-    """Return the reply without the names that it lists, by which the same answers would look different, and them."""
+    """Return the reply without the names in it, which would make equal replies look different, and these names."""
     parts = reply.tree.get("dict") if isinstance(reply.tree, dict) else None
     if not isinstance(parts, list):
         return reply, []

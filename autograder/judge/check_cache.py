@@ -1,7 +1,7 @@
-"""Cache the conclusions of checks: the same answers are not judged twice.
+"""Cache the conclusions of checks: the same replies are not judged twice.
 
-A check asks its questions in one of a few orders. In each of them a question, and the conclusion, depends only on the
-replies so far. So the questions and replies are kept as a tree of replies. Answers that are the same bit for bit as
+A check sends its requests in one of a few orders. In each of them a request, and the conclusion, depends only on the
+replies so far. So the requests and replies are kept as a tree of replies. Replies that are the same bit for bit as
 earlier ones get the earlier conclusion, and no reference is computed for them. At the first new reply the check itself
 runs, and the replies so far are replayed to it.
 """
@@ -19,16 +19,16 @@ from ..untrusted.wire import Packet
 from .run_check import run_check
 from .student import Reply, Send, Student
 
-MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
+MOST = 128 * 2**20  # bytes of requests and replies; beyond it the cache is emptied
 ENTRY = 4096  # overhead of an entry, in bytes
 TEXT_SIZE = 16  # bytes that a byte of a message's text counts as: it is lists, dictionaries and numbers
 
-Exchange = tuple[Packet, Packet]  # a question and the reply
+Exchange = tuple[Packet, Packet]  # a request and its reply
 
 
 @dataclass
 class Conclusion:
-    """The result of a check: its failure, if any, the answers that it recorded, and the names that it called."""
+    """The result of a check: its failure, if any, the replies that it recorded, and the names that it called."""
 
     wrong: Wrong | None
     replies: list[Reply]
@@ -37,7 +37,7 @@ class Conclusion:
 
 @dataclass
 class ReplyNode:
-    """A point in a check: the next question, and what follows each reply to it, by the reply's digest."""
+    """A point in a check: the next request, and what follows each reply to it, by the reply's digest."""
 
     question: Packet
     replies: dict[bytes, ReplyNode | Conclusion] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class CheckCache:
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
-        # By exercise and title: the check, and its first question by the order of cases; None where there is only one
+        # By exercise and title: the check, and its first request by the order of cases; None where there is only one
         self._roots: dict[tuple[str, str], tuple[Check, dict[int | None, ReplyNode]]] = {}
 
     def run(self, exercise: Exercise, check: Check, student: Student) -> None:

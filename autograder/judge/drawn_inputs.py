@@ -1,4 +1,4 @@
-"""Ask what an answer passed once more, with inputs drawn for its text: whoever learned the known ones fails there."""
+"""Repeat passed checks with inputs drawn for one submission. Answers that only fit the known inputs fail."""
 
 import contextlib
 import functools
@@ -23,11 +23,11 @@ WITHOUT_ANSWER = {"time", "died", "unreadable"}  # kinds of problems that say no
 
 
 class NotAnswered(BaseException):
-    """Raised when the student's process does not answer: too slow, too large, or gone. No check catches it."""
+    """Raised when the student's process does not reply: too slow, too large, or gone. No check catches it."""
 
 
 class _Skipped(BaseException):
-    """Raised at the first question of a case that is left out. No check catches it."""
+    """Raised at the first request of a case that is left out. No check catches it."""
 
 
 def _skip(request: Packet, send: Send) -> Packet:
@@ -75,7 +75,7 @@ def failed_again(exercise: Exercise, passed: Sequence[Check], student: Student) 
     """Return which of the checks that an answer passed fail with drawn inputs, whatever of two seeds draws them.
 
     A check that the reference fails as well is at fault itself: it is logged and does not count. Nor does anything if
-    the student's process does not answer: that may be the machine's fault.
+    the student's process does not reply: that may be the machine's fault.
     """
     seeds = (student.hand_in, student.hand_in + SECOND)
     failing = list(passed)

@@ -4,7 +4,7 @@ import re
 from html import escape
 
 EMPHASIS = re.compile(r"(?<![\w*)])\*([^\W\d_]+)\*(?![\w*(])")  # a*b*c is a product
-MIME = "application/vnd.autograder.verdict+json"  # the verdict as data, beside HTML and plain text
+MIME = "application/vnd.autograder.verdict+json"  # the verdict as data, next to HTML and plain text
 
 
 def number(points: float) -> str:

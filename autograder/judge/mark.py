@@ -21,7 +21,7 @@ from .student import SYMPTOMS, UNDEFINED, RecordedReplies, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
-MOST_ASKED_AGAIN = 6  # checks of an exercise, where they give no more than a sign
+MAX_RUN_AGAIN = 6  # checks of an exercise, where a failure is only a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
@@ -37,15 +37,15 @@ class Verdict:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
     score_explanation: str = ""  # states the cost of the named mistakes, if less than their lines
-    behaviour: Behaviour = field(default_factory=dict)  # sketches of the answers that no named mistake explains
+    behaviour: Behaviour = field(default_factory=dict)  # hashes of the replies that no named mistake explains
     learned: list[str] = field(default_factory=list)  # titles of passed checks that fail with drawn inputs
-    asked_again: int = 0  # checks that were asked with drawn inputs
+    asked_again: int = 0  # checks that were run again with drawn inputs
 
     def __post_init__(self) -> None:
         self.remark = shortened(self.remark)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the verdict as plain data, without what only the instructor is told."""
+        """Return the verdict as plain data, without the fields that only the instructor sees."""
         return {name: value for name, value in asdict(self).items() if name not in ("learned", "asked_again")}
 
     @property
@@ -58,10 +58,10 @@ def zero(name: str, remark: str) -> Verdict:
 
 
 def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collection[str] = ()) -> Verdict:
-    """Return the verdict on one exercise or question. The order of its checks and cases follows from the hand-in.
+    """Return the verdict on one exercise or question. The order of its checks and cases follows from the submission.
 
-    With `own_parts` the other exercises' names keep the student's versions. Otherwise those that stand above and have a
-    working variant, but for those in `keep`, are bound to it, so that one mistake is not marked twice.
+    With `own_parts` the other exercises' names keep the student's definitions. Otherwise those that stand above and
+    have a library equivalent, except those in `keep`, are bound to it, so that one mistake is not marked twice.
     """
     declared = question_or_exercise(name)
     try:
@@ -85,26 +85,28 @@ def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collecti
 
 
 def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
-    """Return the verdict with the passed checks that fail with inputs drawn for the hand-in.
+    """Return the verdict with the passed checks that fail with inputs drawn for the submission.
 
-    They earn nothing if that `counts`; otherwise the hand-in chooses some of the checks, which bounds the cost. No
-    message shows the inputs: they stay what nobody has seen.
+    They earn nothing if that `counts`; otherwise the submission chooses some of the checks, which bounds the cost. No
+    message shows the inputs, so that they stay unknown.
     """
     declared = question_or_exercise(verdict.exercise)
     passed = {line.title for line in verdict.lines if line.passed}
     if isinstance(declared, Question) or not verdict.earned or not student.hand_in:
         return verdict
     if not counts:
-        passed = set(random.Random(student.hand_in).sample(sorted(passed), min(len(passed), MOST_ASKED_AGAIN)))
-    asked = [check for check in declared.checks if check.title in passed]
-    learned = {check.title for check in failed_again(declared, asked, student)}
+        passed = set(random.Random(student.hand_in).sample(sorted(passed), min(len(passed), MAX_RUN_AGAIN)))
+    repeated = [check for check in declared.checks if check.title in passed]
+    learned = {check.title for check in failed_again(declared, repeated, student)}
     if counts and learned:
         lines = [
             replace(line, passed=False, message=LEARNED) if line.title in learned else line for line in verdict.lines
         ]
         earned = min(verdict.earned, share_of(declared, sum(line.weight for line in lines if line.passed)))
         verdict = replace(verdict, lines=lines, earned=earned, score_explanation="")
-    return replace(verdict, learned=[check.title for check in asked if check.title in learned], asked_again=len(asked))
+    return replace(
+        verdict, learned=[check.title for check in repeated if check.title in learned], asked_again=len(repeated)
+    )
 
 
 def _above(declared: Exercise) -> dict[str, str]:
@@ -132,7 +134,8 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         failed = [line for line in lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):
             _apply_costs(exercise, verdict, student.replies)
-        named = [one for one in verdict.diagnoses if one.mistake != SYMPTOMS["raised"]]  # an error explains nothing
+        # An error explains nothing
+        named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
         verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
 
@@ -156,8 +159,8 @@ def _apply_costs(exercise: Exercise, verdict: Verdict, replies: RecordedReplies)
 
 
 def gave_a_value(replies: RecordedReplies) -> bool:
-    """Return whether any of these answers holds a computed value that is visible to the judge."""
-    return any(_is_seen(answer.get("value")) for answers in replies.values() for answer in answers)
+    """Return whether any of these replies holds a computed value that is visible to the judge."""
+    return any(_is_seen(reply.get("value")) for recorded in replies.values() for reply in recorded)
 
 
 def _is_seen(value: Any, depth: int = 0) -> bool:
@@ -207,9 +210,9 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
 
 
 def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
-    """Run the checks in the order that follows from the hand-in; return each one's failure by its title.
+    """Run the checks in the order that follows from the submission; return each check's failure by its title.
 
-    The answers are recorded in the rubric's order. Raises `Unanswered` if the first check of the rubric does.
+    The replies are recorded in the rubric's order. Raises `Unanswered` if the first check of the rubric does.
     """
     first, *_ = waiting = list(exercise.checks)
     if student.hand_in:
@@ -223,7 +226,7 @@ def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
         except Wrong as wrong:
             if isinstance(wrong, Unanswered) and check is first:
                 raise
-            if isinstance(wrong, Unanswered) and first in waiting:  # nothing else needs to be asked of a stub
+            if isinstance(wrong, Unanswered) and first in waiting:  # a stub needs no other check
                 waiting.remove(first)
                 waiting.insert(0, first)
             found[check.title] = wrong

@@ -101,7 +101,7 @@ class ProcessState:
     def __init__(self, sources: Iterable[str], given: Iterable[str], libraries: Collection[str]) -> None:
         """Read all code cells, and those `given` by the course. `libraries` are the course's, by their packages' names.
 
-        Other modules that given cells import lie beside the notebook.
+        Other modules that given cells import lie in the folder of the notebook.
         """
         self._names: dict[str, str] = {}
         self._bodies: dict[str, list[_Code]] = {}
@@ -110,8 +110,8 @@ class ProcessState:
             for name, bodies in cell.bodies.items():
                 self._bodies.setdefault(name, []).extend(bodies)
         known = {*libraries, *sys.stdlib_module_names}
-        self._beside = {_package(module) for one in given for module in _read(one).names.values()} - known
-        self._known = known | self._beside
+        self._shared_modules = {_package(module) for one in given for module in _read(one).names.values()} - known
+        self._known = known | self._shared_modules
 
     def touched_by(self, source: str) -> frozenset[str]:
         """Return the parts that a cell may touch when it runs, also by functions of the notebook that it names."""
@@ -131,7 +131,7 @@ class ProcessState:
         """Return the parts that one of the course's own cells may read or change."""
         code = _read(source).runs
         used = {_package(self._names[path[0]]) for path in code.paths if path[0] in self._names}
-        reads_files = bool(code.modules or used & self._beside)
+        reads_files = bool(code.modules or used & self._shared_modules)
         return self.touched_by(source) | {SETTINGS} | ({SURROUNDINGS} if reads_files else NOTHING)
 
     def _by_path(self, path: tuple[str, ...]) -> frozenset[str]:

@@ -24,9 +24,9 @@ def _gradients_on() -> Iterator[None]:
 
 @_gradients_on()
 def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str = "", cases: float = math.inf) -> None:
-    """Run a check and record the answers in `student.replies`. Raises `Wrong` if the check fails.
+    """Run a check and record the replies in `student.replies`. Raises `Wrong` if the check fails.
 
-    With `drawn_for`, a secret text of a hand-in, the inputs are drawn for it. The check ends after so many `cases`.
+    With `drawn_for`, a secret text of a submission, the inputs are drawn for it. The check ends after so many `cases`.
     """
     student.begin(check.title, cases)
     restart_seeds(f"{exercise.name}: {check.title}", drawn_for)

@@ -1,4 +1,4 @@
-"""Show a wrong answer on a small input: shrink the arguments of a failed question until few numbers are left."""
+"""Show a wrong answer on a small input: shrink the arguments of a failed call until few numbers are left."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ..spec.exercise import Call, Problem, ValuesDiffer, Wrong
 from ..untrusted.wire import is_tensor
 from .student import Student
 
-MOST = 8  # numbers in the arguments and the right result together: a reader can compute with so many
+MAX_NUMBERS = 8  # numbers in the arguments and the right result together: a reader can compute with so many
 TRIES = 12  # calls of the student's code at most
 LARGEST = 64  # a larger number is no size that can be cut
 
@@ -24,7 +24,7 @@ def small_case(student: Student, call: Call) -> str:
         except Exception:  # these sizes do not go together
             continue
         given = (*small.args, *small.kwargs.values())
-        if not is_tensor(expected) or sum(one.numel() for one in (*given, expected) if is_tensor(one)) > MOST:
+        if not is_tensor(expected) or sum(one.numel() for one in (*given, expected) if is_tensor(one)) > MAX_NUMBERS:
             continue
         try:
             got = student.call(call.name, small.args, small.kwargs, record=False)["value"]
@@ -37,7 +37,7 @@ def small_case(student: Student, call: Call) -> str:
             if right != actual:
                 return f" For example, `{call.name}({shown})` should give {right}, and yours gives {actual}."
         except Wrong as wrong:
-            if isinstance(wrong, Problem) and not wrong.error:  # an endless loop, a dead process: do not ask again
+            if isinstance(wrong, Problem) and not wrong.error:  # an endless loop, a dead process: do not call again
                 return ""
     return ""
 

@@ -1,4 +1,4 @@
-"""Represent the student to checks: send questions to the student's process, and record and return plain data."""
+"""Represent the student to checks: send requests to the student's process, and record and return plain data."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ RecordedReplies = spec.RecordedReplies
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 FACTS = ("kind", "type", "base", "text", "line", "own", "name", "seconds")  # about a problem
 MAX_FACT = 500  # characters of one: the student's process sends them, so the judge cuts them
-ORDERS = 8  # in which the cases of a check may be asked: few, so that conclusions can be cached
+ORDERS = 8  # in which the cases of a check may run: few, so that conclusions can be cached
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
 
 
 class Enough(Exception):
-    """Raised at the start of a case that is one more than were to be asked."""
+    """Raised at the start of a case beyond the number that should run."""
 
 
 class Student(spec.Student):
-    """Sends questions through `send`, and records the answers for the diagnosis.
+    """Send requests through `send`, and record the replies for the diagnosis.
 
     Tensors arrive as copies; `value.was_differentiable` tells whether the original could be differentiated.
-    `hand_in` is a secret text of the hand-in, from which the order of cases follows; without it they come as declared.
+    `hand_in` is a secret text of the submission that decides the order of cases; without it they come as declared.
     """
 
     def __init__(self, send: Send, hand_in: str = "") -> None:
@@ -46,21 +46,21 @@ class Student(spec.Student):
         self.send = send  # sends one request and returns its reply
         self.hand_in = hand_in
         self.called: set[str] = set()  # names that checks called or built
-        self.shuffled = False  # whether the check that runs asked for cases in any order
-        self._failures: list[tuple[int, Wrong]] = []  # each with the place of its case
+        self.shuffled = False  # whether the running check takes its cases in any order
+        self._failures: list[tuple[int, Wrong]] = []  # each with the position of its case
         self._place = 0  # of the case that runs, in the declared order
-        self._places: list[int] = []  # of the recorded answers
-        self._cases: float = math.inf  # that may still be asked
+        self._places: list[int] = []  # of the recorded replies
+        self._cases: float = math.inf  # that may still run
 
     def begin(self, topic: str, cases: float = math.inf) -> None:
-        """Start a check: answers are recorded under this topic from now on. After so many `cases` it is at its end."""
+        """Start a check: replies are recorded under this topic from now on. After so many `cases` it is at its end."""
         self._topic = topic
         self._failures, self._place, self._places = [], 0, []
         self._cases, self.shuffled = cases, False
         self.replies[topic] = []
 
     def order(self, topic: str) -> int:
-        """Return the number of the order in which this check's cases are asked; 0 is the declared order."""
+        """Return the number of the order in which this check's cases run; 0 is the declared order."""
         return 1 + zlib.crc32(f"{self.hand_in} {topic}".encode()) % ORDERS if self.hand_in else 0
 
     def in_any_order(self, cases: Sequence[T]) -> Iterator[T]:
@@ -102,7 +102,7 @@ class Student(spec.Student):
             raise self.failures[0]
 
     def sort_replies(self) -> None:
-        """Put the recorded answers into the order in which the check declares its cases."""
+        """Put the recorded replies into the order in which the check declares its cases."""
         pairs = zip(self._places, self.replies[self._topic], strict=True)
         self.replies[self._topic] = [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
 
@@ -210,14 +210,14 @@ def in_process(namespace: dict[str, Any]) -> Student:
 
 
 TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute, for single and double precision
-# Parts of an answer that do not tell mistakes apart: the operations that ran, and whether random numbers were drawn
+# Parts of a reply that do not tell mistakes apart: the operations that ran, and whether random numbers were drawn
 # (who builds layers to count them draws some, and gives the same answer)
 IGNORED = frozenset({"operations", "rng_moved"})
 LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
 
 
 def agree(actual: Any, expected: Any, depth: int = 0) -> bool:
-    """Return whether two answers are the same: equal structure, numbers equal up to rounding, errors of the same type.
+    """Return whether two replies are the same: equal structure, numbers equal up to rounding, errors of the same type.
 
     Adding in another order changes last digits: in tensors, in a `loss.item()`, and in a number written as text.
     """

@@ -13,7 +13,7 @@ from .run_check import student_with_answer
 
 @dataclass
 class Tried:
-    """What came of a mistake: how many of its variants are new, caught, named as it, and unlike other mistakes."""
+    """The results for a mistake: how many of its variants are new, caught, named as it, and unlike other mistakes."""
 
     name: str
     variants: int
@@ -37,7 +37,7 @@ class Trial:
 
 
 def try_exercise(name: str) -> Trial:
-    """Ask every catalogued variant of an exercise everything, in this process."""
+    """Run every check of an exercise on each catalogued variant, in this process."""
     declared = exercise(name)
     found = Trial(name, declared.notebook)
     new, row = fingerprint_store.unkept(name), 0
@@ -51,13 +51,13 @@ def try_exercise(name: str) -> Trial:
         found.right += 1
         found.accepted += not loss
         if loss:
-            remedy = "mend the check or the answer; if it is a mistake, declare it as one"
+            remedy = "fix the check or the answer; if it is a mistake, declare it as one"
             found.faults.append(f"{name}: {title} loses marks ({loss}); {remedy}.")
     return found
 
 
 def _try_variant(declared: Exercise, mistake: Mistake, number: int, row: int, tried: Tried) -> Iterator[str]:
-    """Try one variant, the `number`th of its mistake and the `row`th of all; count what came of it, yield faults."""
+    """Try one variant, the `number`th of its mistake and the `row`th of all; count the results, yield faults."""
     fingerprints = fingerprint_store.of(declared.name)
     source = mistake.sources[number - 1]
     student = student_with_answer(declared, source)
@@ -71,7 +71,7 @@ def _try_variant(declared: Exercise, mistake: Mistake, number: int, row: int, tr
         return
     tried.caught += 1
     if not verdict.lines or verdict.remark:
-        yield f"{variant} is refused as a whole, and not named ({verdict.remark}); write one that is asked everything."
+        yield f"{variant} is refused as a whole, and not named ({verdict.remark}); write one on which every check runs."
         return
     alike = indistinguishable_variants(declared, verdict.lines, student.replies)
     others = sorted({fingerprints.names[other] for other in alike} - {mistake.name})

@@ -15,12 +15,12 @@ _CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"
 def plain(verdict: Verdict) -> str:
     lines = [f"{verdict.exercise}: {number(verdict.earned)} of {number(verdict.points)} points"]
     lines += [verdict.remark] if verdict.remark else []
-    said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
-    lines += [f"What probably happened: {sentence}" for sentence in said]
+    sentences = [diagnosis.sentence for diagnosis in verdict.diagnoses]
+    lines += [f"What probably happened: {sentence}" for sentence in sentences]
     lines += [verdict.score_explanation] if verdict.score_explanation else []
     for line in verdict.lines:
         lines.append(f"  {'right' if line.passed else 'WRONG' if line.judged else '  –  '}  {line.title}")
-        if line.message and line.message not in said:
+        if line.message and line.message not in sentences:
             lines.append(f"         {line.message}")
     return "\n".join(lines)
 
@@ -29,24 +29,24 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
     """Return the page. `at_a_glance`: with ✓ or ✗ in front, and the lines folded if all are right."""
     sign = ("✓ " if verdict.full else "✗ ") if at_a_glance else ""
     title = f"{sign}{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
-    said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
+    sentences = [diagnosis.sentence for diagnosis in verdict.diagnoses]
     parts = [f"<p><strong>{title}</strong></p>"]
     parts += [f"<p>{prose(verdict.remark)}</p>"] if verdict.remark else []
-    parts += [f"<p><strong>What probably happened:</strong> {prose(sentence)}</p>" for sentence in said]
+    parts += [f"<p><strong>What probably happened:</strong> {prose(sentence)}</p>" for sentence in sentences]
     parts += [f"<p>{prose(verdict.score_explanation)}</p>"] if verdict.score_explanation else []
     if verdict.lines:
         rows = []
         for lines in _grouped(verdict.lines):
             first = lines[0]
             sign = "✓ right" if first.passed else "✗ wrong" if first.judged else "– not judged"
-            message = prose(first.message) if first.message not in said else ""
-            words = escape(first.title) + (f"<br>{message}" if message else "")
+            message = prose(first.message) if first.message not in sentences else ""
+            details = escape(first.title) + (f"<br>{message}" if message else "")
             if len(lines) > 1:
                 titles = "<br>".join(escape(line.title) for line in lines)
-                words = f"<details><summary>{len(lines)} checks. {message}</summary>{titles}</details>"
+                details = f"<details><summary>{len(lines)} checks. {message}</summary>{titles}</details>"
             rows.append(
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
-                f'<td style="{_CELL}">{words}</td></tr>'
+                f'<td style="{_CELL}">{details}</td></tr>'
             )
         table = f'<table style="{_STYLE}" role="presentation">{"".join(rows)}</table>'
         folded = at_a_glance and verdict.full and len(rows) > 1
@@ -55,13 +55,13 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
 
 
 def _grouped(lines: Iterable[Line]) -> Iterable[list[Line]]:
-    """Return the lines of each row: those that are not judged for the same reason share one, at the first one's place.
+    """Return the lines of each row: those that are not judged for the same reason share one, where the first stands.
 
-    So the one line that says what is wrong stays in sight.
+    This keeps the line that says what is wrong in sight.
     """
     rows: dict[object, list[Line]] = {}
-    for place, line in enumerate(lines):
-        rows.setdefault(place if line.judged else line.message, []).append(line)
+    for position, line in enumerate(lines):
+        rows.setdefault(position if line.judged else line.message, []).append(line)
     return rows.values()
 
 

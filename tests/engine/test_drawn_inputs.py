@@ -8,7 +8,7 @@ from submissions import ANSWERS, FILES, earned, filled_in, mended
 
 from autograder.judge import drawn_inputs
 from autograder.judge.drawn_inputs import failed_again, hand_in_of
-from autograder.judge.mark import LEARNED, MOST_ASKED_AGAIN, ask_again, mark, zero
+from autograder.judge.mark import LEARNED, MAX_RUN_AGAIN, ask_again, mark, zero
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
 from autograder.judge.student import agree, in_process
 from autograder.judge.verdict import bundle, plain
@@ -123,7 +123,7 @@ def test_a_table_of_the_known_inputs_is_found_with_drawn_ones(name):
     found = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=False)
     assert (found.earned, found.lines) == (verdict.earned, verdict.lines)
     assert found.learned
-    assert found.asked_again == min(len(passed), MOST_ASKED_AGAIN)
+    assert found.asked_again == min(len(passed), MAX_RUN_AGAIN)
     assert "learned" not in bundle(found).values().__repr__()
 
     counted = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=True)
