@@ -19,7 +19,7 @@ from ..untrusted.wire import Packet
 from .run_check import run_check
 from .student import Reply, Send, Student
 
-MOST = 128 * 2**20  # bytes of requests and replies; beyond it the cache is emptied
+MAX_BYTES = 128 * 2**20  # bytes of requests and replies; beyond it the cache is emptied
 ENTRY = 4096  # overhead of an entry, in bytes
 TEXT_SIZE = 16  # bytes that a byte of a message's text counts as: it is lists, dictionaries and numbers
 
@@ -39,15 +39,15 @@ class Conclusion:
 class ReplyNode:
     """A point in a check: the next request, and what follows each reply to it, by the reply's digest."""
 
-    question: Packet
+    request: Packet
     replies: dict[bytes, ReplyNode | Conclusion] = field(default_factory=dict)
 
 
 class CheckCache:
     """A cache of the conclusions of all checks that this process has run."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self, limit: int = MAX_BYTES) -> None:
+        self.limit = limit
         self.size = 0
         # By exercise and title: the check, and its first request by the order of cases; None where there is only one
         self._roots: dict[tuple[str, str], tuple[Check, dict[int | None, ReplyNode]]] = {}
@@ -57,8 +57,8 @@ class CheckCache:
         replayed: list[Exchange] = []
         node: ReplyNode | Conclusion | None = self._root(exercise, check, student)
         while isinstance(node, ReplyNode):
-            reply = student.send(node.question)
-            replayed.append((node.question, reply))
+            reply = student.send(node.request)
+            replayed.append((node.request, reply))
             node = node.replies.get(digest(reply))
         if node is None:
             self._run_and_store(exercise, check, student, replayed)
@@ -77,10 +77,10 @@ class CheckCache:
         before, student.called = student.called, set()
         wrong: Wrong | None = None
 
-        def replay(question: Packet, send: Send) -> Packet:
+        def replay(request: Packet, send: Send) -> Packet:
             earlier = replayed[len(exchanges)] if len(exchanges) < len(replayed) else None
-            if earlier is None or (question is not earlier[0] and digest(question) != digest(earlier[0])):
-                earlier = question, send(question)
+            if earlier is None or (request is not earlier[0] and digest(request) != digest(earlier[0])):
+                earlier = request, send(request)
             exchanges.append(earlier)
             return earlier[1]
 
@@ -100,7 +100,7 @@ class CheckCache:
         self, exercise: Exercise, check: Check, student: Student, exchanges: list[Exchange], conclusion: Conclusion
     ) -> None:
         self.size += sum(size_of(reply) for _, reply in exchanges)
-        if self.size > self.most:
+        if self.size > self.limit:
             self._roots.clear()
             self.size = 0
         node = self._root(exercise, check, student)
@@ -109,11 +109,11 @@ class CheckCache:
             roots = roots if known is check else {}
             node = roots[student.order(check.title) if student.shuffled else None] = ReplyNode(exchanges[0][0])
             self._roots[exercise.name, check.title] = (check, roots)
-        for (_, reply), (question, _) in itertools.pairwise(exchanges):
+        for (_, reply), (request, _) in itertools.pairwise(exchanges):
             following = node.replies.get(digest(reply))
             if not isinstance(following, ReplyNode):
-                following = node.replies[digest(reply)] = ReplyNode(question)
-                self.size += size_of(question)
+                following = node.replies[digest(reply)] = ReplyNode(request)
+                self.size += size_of(request)
             node = following
         node.replies[digest(exchanges[-1][1])] = conclusion
 

@@ -48,14 +48,14 @@ class Student(spec.Student):
         self.called: set[str] = set()  # names that checks called or built
         self.shuffled = False  # whether the running check takes its cases in any order
         self._failures: list[tuple[int, Wrong]] = []  # each with the position of its case
-        self._place = 0  # of the case that runs, in the declared order
-        self._places: list[int] = []  # of the recorded replies
+        self._position = 0  # of the case that runs, in the declared order
+        self._positions: list[int] = []  # of the recorded replies
         self._cases: float = math.inf  # that may still run
 
     def begin(self, topic: str, cases: float = math.inf) -> None:
         """Start a check: replies are recorded under this topic from now on. After so many `cases` it is at its end."""
         self._topic = topic
-        self._failures, self._place, self._places = [], 0, []
+        self._failures, self._position, self._positions = [], 0, []
         self._cases, self.shuffled = cases, False
         self.replies[topic] = []
 
@@ -68,11 +68,11 @@ class Student(spec.Student):
         numbers = list(range(len(cases)))
         if number := self.order(self._topic):
             random.Random(number).shuffle(numbers)
-        first = self._place + 1
+        first = self._position + 1
         for one in numbers:
-            self._place = first + one
+            self._position = first + one
             yield cases[one]
-        self._place = first + len(cases)
+        self._position = first + len(cases)
 
     @contextlib.contextmanager
     def intercepted(self, through: Callable[[Packet, Send], Packet]) -> Iterator[None]:
@@ -94,7 +94,7 @@ class Student(spec.Student):
         except Wrong as wrong:
             if isinstance(wrong, Problem) and wrong.facts.get("kind") in ("time", "died"):
                 raise
-            self._failures.append((self._place, wrong))
+            self._failures.append((self._position, wrong))
 
     def finish(self) -> None:
         """End a check; raise the failure of the first case that failed."""
@@ -103,7 +103,7 @@ class Student(spec.Student):
 
     def sort_replies(self) -> None:
         """Put the recorded replies into the order in which the check declares its cases."""
-        pairs = zip(self._places, self.replies[self._topic], strict=True)
+        pairs = zip(self._positions, self.replies[self._topic], strict=True)
         self.replies[self._topic] = [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
 
     @property
@@ -133,7 +133,7 @@ class Student(spec.Student):
             reply = {"problem": _bounded(reply["problem"])}
         if record and self._topic:
             self.replies[self._topic].append(reply)
-            self._places.append(self._place)
+            self._positions.append(self._position)
         if "problem" in reply:
             raise _problem(reply["problem"], where)
         return _complete(reply, request)

@@ -113,7 +113,7 @@ def test_fingerprints_of_another_state_of_an_exercise_are_never_used(nothing_kep
     fingerprint_store.of(NAME)
     folder, old = fingerprints.cached(NAME), keys.results_key(NAME)
     in_order = fingerprints.cached(NAME, keys.exact_text_hash(NAME))
-    monkeypatch.setattr(keys, "semantic_hash", lambda name: "another")
+    monkeypatch.setattr(keys, "results_key", lambda name: "another")
     monkeypatch.setattr(keys, "exact_text_hash", lambda name, modules=(): "other letters")
     again()
     assert asked == [[0, 1, 2, 3, 4]] * 2

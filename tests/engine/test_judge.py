@@ -325,7 +325,7 @@ def test_an_answer_that_switches_gradients_off_leaves_them_on_for_the_next():
 
 
 def test_what_is_kept_is_bounded():
-    small = CheckCache(most=200_000)
+    small = CheckCache(limit=200_000)
     for number in range(30):
         source = RIGHT.source + f"\n_answer = {NAME}\ndef {NAME}(*a, **k):\n    return _answer(*a, **k), {number}\n"
         with pytest.raises(Wrong):

@@ -1,7 +1,7 @@
-"""Compute, store and look up fingerprints: the answers of every catalogued wrong variant to every check.
+"""Compute, store and look up fingerprints: the replies of every catalogued wrong variant to every check.
 
 A fingerprint is a matrix for each exercise: for each variant and check, whether it failed, and a hash of its replies.
-It is stored under a key of the sources that decide what checks test and how answers are read (`keys`), with one row for
+It is stored under a key of the sources that decide what checks test and how replies are read (`keys`), with one row for
 each variant's own source. Rows of changed sources are never used; new variants are computed alone. Fingerprints lie
 with the course; those that it lacks lie in the user's cache. If the files are unchanged to the letter, a signature is
 known to be valid without parsing anything.
@@ -84,8 +84,8 @@ def cached(name: str, key: str = "") -> Path:
 
     The file holds the source key. Its name holds the run key, since another Python or torch may answer differently.
     """
-    place = platformdirs.user_cache_path("autograder") / "fingerprints"
-    return place / f"{name}-{keys.run_key(key or keys.results_key(name))}.npz"
+    folder = platformdirs.user_cache_path("autograder") / "fingerprints"
+    return folder / f"{name}-{keys.run_key(key or keys.results_key(name))}.npz"
 
 
 def write(found: Fingerprints, file: IO[bytes], key: str, name: str = "") -> None:
@@ -168,13 +168,13 @@ def compute(name: str, rows: Sequence[int]) -> Fingerprints:
     """Compute the fingerprints of these variants of the catalogue, given by number, in this process."""
     exercise = course.exercise(name)
     sources = [sources_of(name)[row] for row in rows]
-    answers = [replies_of(exercise, source) for source in sources]
-    hashes = [[reply_hash.reply_hash(line.replies) for line in lines] for lines in answers]
+    replies = [replies_of(exercise, source) for source in sources]
+    hashes = [[reply_hash.reply_hash(line.replies) for line in lines] for lines in replies]
     return Fingerprints(
         tuple(sources),
         tuple(names_of(name)[row] for row in rows),
-        np.array([[line.failed for line in lines] for lines in answers]),
-        np.array([[line.strange for line in lines] for lines in answers]),
+        np.array([[line.failed for line in lines] for lines in replies]),
+        np.array([[line.strange for line in lines] for lines in replies]),
         np.array([[one.digest for one in line] for line in hashes], np.int64),
         np.array([[one.error_hash for one in line] for line in hashes], np.int64),
         *(np.array([[one.sums[n] for one in line] for line in hashes], PRECISION[k]) for n, k in enumerate(KINDS)),
@@ -191,7 +191,7 @@ class CheckReplies:
 
 
 def replies_of(exercise: Exercise, source: str) -> list[CheckReplies]:
-    """Return a variant's answers to every check of its exercise."""
+    """Return a variant's replies to every check of its exercise."""
     student = student_with_answer(exercise, source)
     return [replies_to(exercise, check, student) for check in exercise.checks]
 

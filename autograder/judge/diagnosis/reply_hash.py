@@ -3,8 +3,8 @@
 No float is part of the digest, even inside text: stored hashes must be valid on every processor and Python.
 
 Two replies are the same if `agree` says so: equal structure, numbers equal up to rounding. A hash decides that
-without the answers: the digests must be equal, and the projections (sums of the numbers with random signs) must be as
-close as rounding explains. Between "surely the same" and "surely different" lies a narrow band; there the answers
+without the replies: the digests must be equal, and the projections (sums of the numbers with random signs) must be as
+close as rounding explains. Between "surely the same" and "surely different" lies a narrow band; there the replies
 themselves are compared. The band grows with the count of numbers. So the inputs, which come back with the answer and
 may be a thousand times as many, are summed separately. Numbers go through asinh first, so that large and small ones
 have equal weight: rounding then moves each by about the same.
@@ -50,38 +50,38 @@ class ReplyHash:
     far: tuple[float, ...] = ()
 
 
-def reply_hash(answers: Any) -> ReplyHash:
+def reply_hash(replies: Any) -> ReplyHash:
     """Return the hash of decoded replies."""
-    drawing = _Drawing()
-    drawing.add(answers, 0)
-    numbers = {kind: drawing.finite(kind) for kind in KINDS}  # before the digest: places of infinities are added to it
+    parts = _Parts()
+    parts.add(replies, 0)
+    numbers = {kind: parts.finite(kind) for kind in KINDS}  # before the digest: places of infinities are added to it
     sums, near, far = zip(*(_projected(numbers[kind], kind.endswith("double")) for kind in KINDS), strict=True)
-    return ReplyHash(_digest(drawing.said), _digest(drawing.error_texts), np.stack(sums), near, far)
+    return ReplyHash(_digest(parts.discrete), _digest(parts.error_texts), np.stack(sums), near, far)
 
 
 def _digest(parts: list[bytes]) -> int:
     return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=8).digest(), "little", signed=True)
 
 
-class _Drawing:
-    """The parts of a reply, in order: discrete ones are written to `said`, numbers are gathered."""
+class _Parts:
+    """The parts of a reply, in order: discrete ones go into `discrete`, numbers are gathered."""
 
     def __init__(self) -> None:
-        self.said: list[bytes] = []
+        self.discrete: list[bytes] = []
         self.error_texts: list[bytes] = []
         self.numbers: dict[str, list[np.ndarray]] = {kind: [] for kind in KINDS}  # of tensors
         self.floats: dict[str, list[float]] = {kind: [] for kind in KINDS}  # an answer may hold thousands of lists
         self._prefix = ""  # "input_" in the parts that hold the inputs
 
-    def say(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add text, with its floats taken out, so that the digest holds no float."""
         plain, floats = canonical.split(text)
-        self.said.append(plain.encode("utf-8", "surrogatepass"))
+        self.discrete.append(plain.encode("utf-8", "surrogatepass"))
         self.floats[f"{self._prefix}double"] += floats
 
     def _name(self, text: str) -> None:
         """Add the name of a type, a length and the like, which hold no float."""
-        self.said.append(text.encode("utf-8", "surrogatepass"))
+        self.discrete.append(text.encode("utf-8", "surrogatepass"))
 
     def add(self, value: Any, depth: int) -> None:
         self._name(type(value).__name__)
@@ -91,9 +91,9 @@ class _Drawing:
             self._add_tensor(value)
         elif isinstance(value, dict):
             if value.get("kind") == "raised":  # only the type of an error counts
-                self.say(f"raised {type_of_error(value)}")
-                words = canonical.message(str(value.get("text")), value.get("own") is not False)
-                self.error_texts.append(words.encode("utf-8", "surrogatepass"))
+                self.add_text(f"raised {type_of_error(value)}")
+                message = canonical.message(str(value.get("text")), value.get("own") is not False)
+                self.error_texts.append(message.encode("utf-8", "surrogatepass"))
                 return
             for key in sorted(set(value) - IGNORED, key=canonical.key):
                 self.add(key, depth + 1)
@@ -109,23 +109,23 @@ class _Drawing:
                 self.floats[f"{self._prefix}double"] += value
                 return
             if all(type(item) in PLAIN for item in value):  # a mask as a list has thousands of items
-                self.say(repr(value))
+                self.add_text(repr(value))
                 return
             for item in value:
                 self.add(item, depth + 1)
         elif isinstance(value, (set, frozenset)):
             texts, floats = canonical.unordered(value)
-            self.say(repr(texts))
+            self.add_text(repr(texts))
             self.floats[f"{self._prefix}double"] += floats
         elif not isinstance(value, Ref):  # handles are numbered in order of arrival
-            self.say(repr(value))
+            self.add_text(repr(value))
 
     def _add_tensor(self, tensor: torch.Tensor) -> None:
         self._name(f"{tuple(tensor.shape)} {tensor.dtype} {tensor.device.type}")
         if tensor.device.type == "meta":
             return
         if not tensor.is_floating_point():
-            self.said.append(tensor.detach().numpy().tobytes())  # whatever its strides
+            self.discrete.append(tensor.detach().numpy().tobytes())  # whatever its strides
             return
         self._name(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
         double = tensor.dtype.itemsize == 8
@@ -133,7 +133,7 @@ class _Drawing:
         self.numbers[f"{self._prefix}{'double' if double else 'single'}"].append(numbers.reshape(-1).numpy())
 
     def finite(self, kind: str) -> np.ndarray:
-        """Return all numbers of a kind, with zeros for non-finite ones; their places and kinds are added to `said`."""
+        """Return all numbers of a kind, with zeros for non-finite ones; their places and kinds are added to `discrete`."""
         floats = np.array(self.floats[kind], np.float64 if kind.endswith("double") else np.float32)
         numbers = np.concatenate([*self.numbers[kind], floats])
         finite = np.isfinite(numbers)
@@ -141,7 +141,7 @@ class _Drawing:
             return numbers
         signs = np.sign(np.where(finite, 0.0, numbers))
         kinds = np.where(np.isnan(numbers), 2, signs)  # NaN has a sign that depends on the processor
-        self.said += [kind.encode(), kinds.astype(np.int8).tobytes()]
+        self.discrete += [kind.encode(), kinds.astype(np.int8).tobytes()]
         return np.where(finite, numbers, 0.0)
 
 
@@ -149,13 +149,13 @@ def _projected(everything: np.ndarray, double: bool) -> tuple[np.ndarray, float,
     """Return the sums, `near` and `far` of the numbers of one kind; each operation is done in their own precision."""
     sums, flat, bent = np.zeros(PROJECTIONS), 0.0, 0.0
     for block, start in enumerate(range(0, len(everything), BLOCK)):
-        place = block * STRIDE % BLOCK  # of its signs in one long row
+        offset = block * STRIDE % BLOCK  # of its signs in one long row
         numbers = everything[start : start + BLOCK]
         with np.errstate(over="ignore"):  # 1 / infinity is 0, as it should be
             steep = 1 / (1 + numbers * numbers)  # the square of asinh's slope
         flat += float(steep.sum())
         bent += float(np.abs(numbers) @ steep)
-        sums += _long_signs()[:, place : place + len(numbers)] @ np.arcsinh(numbers).astype(np.float64)
+        sums += _long_signs()[:, offset : offset + len(numbers)] @ np.arcsinh(numbers).astype(np.float64)
     relative, absolute = FAR[double]
 
     def moved(relative: float, absolute: float) -> float:
@@ -174,7 +174,7 @@ def _long_signs() -> np.ndarray:
 
 
 def compare(actual: ReplyHash, expected: ReplyHash) -> bool | None:
-    """Return whether two answers are the same; None if only the answers can tell. The bounds are those of `actual`."""
+    """Return whether two replies are the same; None if only the replies can tell. The bounds are those of `actual`."""
     if actual.digest != expected.digest:
         return False
     gaps = np.abs(actual.sums - expected.sums).max(axis=1)
