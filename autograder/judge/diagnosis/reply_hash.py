@@ -5,7 +5,7 @@ No float is part of the digest, even inside text: stored hashes must be valid on
 Two replies are the same if `agree` says so: equal structure, numbers equal up to rounding. A hash decides that
 without the replies: the digests must be equal, and the projections (sums of the numbers with random signs) must be as
 close as rounding explains. Between "surely the same" and "surely different" lies a narrow band; there the replies
-themselves are compared. The band grows with the count of numbers. So the inputs, which come back with the answer and
+themselves are compared. The band grows with the count of numbers. So the inputs, which come back with the reply and
 may be a thousand times as many, are summed separately. Numbers go through asinh first, so that large and small ones
 have equal weight: rounding then moves each by about the same.
 """
@@ -133,7 +133,7 @@ class _Parts:
         self.numbers[f"{self._prefix}{'double' if double else 'single'}"].append(numbers.reshape(-1).numpy())
 
     def finite(self, kind: str) -> np.ndarray:
-        """Return all numbers of a kind, with zeros for non-finite ones; their places and kinds are added to `discrete`."""
+        """Return all numbers of a kind, zeros for non-finite ones, whose places and kinds go into `discrete`."""
         floats = np.array(self.floats[kind], np.float64 if kind.endswith("double") else np.float32)
         numbers = np.concatenate([*self.numbers[kind], floats])
         finite = np.isfinite(numbers)
