@@ -5,9 +5,18 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_output, same_tensor
-from autograder.spec.exercise import Reply, Student, Wrong
-from autograder.spec.inputs import gradients_of, normal
+from autograder.spec import (
+    Reply,
+    Student,
+    Wrong,
+    a_pair,
+    a_tensor,
+    gradients_of,
+    normal,
+    same_gradients,
+    same_output,
+    same_tensor,
+)
 
 State = dict[str, torch.Tensor]  # a layer's weights by name
 Maybe = torch.Tensor | None

@@ -1,8 +1,8 @@
 """Declare the course: its notebooks and topics in order, and the other facts that the engine needs."""
 
-from autograder.spec.course import Course
-
 # With these variables solutions run where outputs are saved or compared: offline, and notebook 10 with the small model
+from autograder.spec import Course
+
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 COURSE = Course(
     title="From “what is a language model?” to your own GPT",

@@ -249,6 +249,11 @@ def exercise(name: str) -> Exercise:
     return declared
 
 
+def sentence_of(name: str, mistake: str) -> str:
+    """Return the sentence about a mistake of the exercise called `name`."""
+    return exercise(name).sentences[mistake]
+
+
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
     there = _solution_names(checked_name(notebook))

@@ -9,12 +9,8 @@ from autograder.judge.check_cache import digest
 from autograder.judge.run_check import student_with_answer
 from autograder.spec.course import exercise as declared
 from autograder.spec.course import exercises
-from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.seeds import restart_seeds
-from transformer_exercises.drawing import (
-    other_block,
+from autograder.spec.drawing import (
     other_counts,
-    other_heads,
     other_ids,
     other_lengths,
     other_letters,
@@ -23,6 +19,9 @@ from transformer_exercises.drawing import (
     other_words,
     shuffled,
 )
+from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.seeds import restart_seeds
+from transformer_exercises.widths import other_block, other_heads
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 

@@ -6,10 +6,23 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    define_in_judge,
+    generator_unchanged,
+    in_parts,
+    kind,
+    normal,
+    note_rounded,
+    reference,
+    same_tensor,
+    unchanged,
+)
 
 recall_step = reference("recall_step")
 

@@ -4,14 +4,12 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal
 
-from ..asking import Cases, asks, behaves, device, gradients
 from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
 NAME = "scaled_dot_product_attention"
-asked = asks(NAME, same=lambda got, expected, what, where: same_pair(got, expected, where))
+cases = cases_of(NAME, same=lambda got, expected, what, where: same_pair(got, expected, where))
 
 
 def _qkv(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
@@ -23,7 +21,7 @@ def _sizes(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for {lead}T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-@asked
+@cases
 def _values() -> Cases:
     for sizes in (  # all different, then the corners and the sizes of worked examples
         *(((), 3, 5, 4, 6), ((2,), 4, 3, 5, 2), ((2, 3), 5, 4, 3, 7), ((2,), 1, 6, 2, 3), ((3,), 4, 1, 2, 5)),
@@ -35,7 +33,7 @@ def _values() -> Cases:
     yield [Q, K, V], "for whole numbers, 0 among them, and equal keys"
 
 
-@asked
+@cases
 def _mask() -> Cases:
     for batch, T, S, *widths in (
         *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
@@ -72,7 +70,7 @@ def _zero_and_same(got: Any, expected: tuple, what: str, where: str) -> None:
     same_pair(got, expected, where)
 
 
-@asks(NAME, same=_zero_and_same)
+@cases_of(NAME, same=_zero_and_same)
 def _forbidden() -> Cases:
     """Ask that a blocked key gets exactly 0, even where every allowed score is hugely negative or it scores highest."""
     Q, K, V = _qkv((2,), 5, 5, 4, 2)
@@ -85,13 +83,13 @@ def _forbidden() -> Cases:
         yield (args, {"mask": BLOCKED}), where
 
 
-@asked
+@cases
 def _large() -> Cases:
     Q, K, V = _qkv((2,), 3, 5, 4, 6)
     yield [Q * 150, K * 150, V], "for scores beyond 1e4"
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for sizes, fixed, dtype in (
         (((2,), 3, 5, 4, 6), [], torch.float32),
@@ -102,14 +100,14 @@ def _gradient() -> Cases:
         yield gradients(_qkv(*sizes, dtype=dtype), ["Q", "K", "V"], fixed, where)
 
 
-@asked
+@cases
 def _precision() -> Cases:
     args = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64)
     yield args, "in float64"
     yield (args, {"mask": striped_mask(3, 5)}), "in float64 with a mask"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
     yield behaves(args, "Q, K, V")
@@ -120,7 +118,7 @@ def _side_effects() -> Cases:
     yield heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"
 
 
-@asked
+@cases
 def _device() -> Cases:
     args = _qkv((2,), 3, 5, 4, 6)
     yield args, ""

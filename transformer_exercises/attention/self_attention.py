@@ -5,14 +5,20 @@ from itertools import starmap
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student
-from autograder.spec.inputs import device_is_kept, normal, parameters_unchanged
+from autograder.spec import (
+    Check,
+    Exercise,
+    Student,
+    device_is_kept,
+    normal,
+    other_sizes,
+    parameters_unchanged,
+    reference,
+    unchanged,
+)
 
 from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
-from ..drawing import other_sizes
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 

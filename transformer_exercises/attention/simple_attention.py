@@ -2,15 +2,12 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal
 
-from ..asking import Cases, asks, behaves, device, gradients
-
-asked = asks("simple_attention")
+cases = cases_of("simple_attention")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for shape in (
         *((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4)),
@@ -22,19 +19,19 @@ def _values() -> Cases:
     yield [torch.tensor(equal)], "where tokens are equal, or all zeros"
 
 
-@asked
+@cases
 def _large() -> Cases:
     yield [normal(2, 4, 5)], ""  # a value first: where the softmax saturates, scores of any scale give the same
     yield [normal(2, 4, 5, scale=60.0)], "for large x (scores beyond 1e4)"
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     yield gradients([normal(4, 3, scale=0.7)], ["`x`"])
     yield gradients([normal(2, 3, 5, dtype=torch.float64, scale=0.7)], ["`x`"])
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     yield behaves([normal(2, 4, 3, dtype=torch.float64)], "`x`")
     for turned in (normal(3, 5).T, normal(2, 4, 3, 5).transpose(1, 2)):

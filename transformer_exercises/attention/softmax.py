@@ -5,18 +5,26 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor
-from autograder.spec.exercise import Ban, Check, Exercise, Wrong
-from autograder.spec.inputs import normal
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    Ban,
+    Cases,
+    Check,
+    Exercise,
+    Wrong,
+    behaves,
+    cases_of,
+    device,
+    drawn,
+    gradients,
+    normal,
+    same_tensor,
+    shuffled,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients
-from ..drawing import shuffled
-
-asked = asks("softmax")
+cases = cases_of("softmax")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for shape in ((5,), (3, 4), (2, 3, 5), (2, 1, 4, 3), (1,), (6, 1), (4, 33), (2, 2, 1, 3, 2)):
         yield [normal(*shape, scale=2.0)], f"for scores of shape {shape}"
@@ -25,7 +33,7 @@ def _values() -> Cases:
     yield [torch.tensor([[-3.0, -1.0, -2.0], [5.0, 1.0, 0.5]])], "where all scores of a row have one sign"
 
 
-@asked
+@cases
 def _dim() -> Cases:
     for shape, dims in (((3, 4), (0, 1)), ((2, 3, 5), (1, -2, 0)), ((4, 4), (0,)), ((4,), (0,))):
         for dim in dims:
@@ -33,7 +41,7 @@ def _dim() -> Cases:
     yield {"scores": normal(3, 4), "dim": 0}, "with both arguments given by name"
 
 
-@asked
+@cases
 def _stable() -> Cases:
     rows = torch.tensor([[1e4, 1e4 - 1, 1e4 - 3], [-1e4, -1e4 + 2, -1e4], [1e4, -1e4, 0.0], [0.3, -0.2, 0.1]])
     rows = rows[:, shuffled([0, 1, 2])]
@@ -50,7 +58,7 @@ def _zeros_alike(got: Any, expected: torch.Tensor, what: str, where: str, rough:
         raise Wrong("A score of −inf must get a weight of exactly 0, not just a small one.")
 
 
-@asks("softmax", same=_zeros_alike)
+@cases_of("softmax", same=_zeros_alike)
 def _blocked() -> Cases:
     scores = normal(4, 5)
     scores[0, 1] = scores[2, :4] = scores[3, 0] = scores[3, 4] = -math.inf
@@ -59,7 +67,7 @@ def _blocked() -> Cases:
     yield [torch.tensor([[-1e10, -math.inf, -2e10]])], "when −inf stands next to scores lower than any fill", True
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     blocked = normal(3, 4)
     blocked[1, 2] = -math.inf
@@ -70,13 +78,13 @@ def _gradient() -> Cases:
     yield gradients([blocked], ["`scores`"], where="when a score is −inf")
 
 
-@asked
+@cases
 def _precision() -> Cases:
     for shape in ((3, 4), (2, 3, 4)):
         yield [normal(*shape, dtype=torch.float64, scale=3.0)], f"for float64 scores of shape {shape}"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     yield behaves([normal(3, 4)], "`scores`")
     for turned in (normal(4, 3).T, normal(2, 4, 3, 5).transpose(1, 2)):

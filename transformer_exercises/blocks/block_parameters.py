@@ -2,23 +2,19 @@
 
 from itertools import starmap
 
-from autograder.spec.compare import same_count
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Cases, Check, Exercise, cases_of, other_sizes, same_count
 
-from ..asking import Cases, asks
-from ..drawing import other_sizes
-
-asked = asks("block_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
+cases = cases_of("block_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
-@asked
+@cases
 def _count() -> Cases:
     known = (2, 3), (1, 1), (3, 5), (4, 16), (5, 2), (8, 8), (64, 256), (128, 512), (768, 3072)
     for C, F_ in starmap(other_sizes, known):
         yield [C, F_], f"for embed_dim = {C} and ff_dim = {F_}"
 
 
-@asked
+@cases
 def _by_name() -> Cases:
     for C, F_ in starmap(other_sizes, ((3, 7), (6, 2))):
         yield {"ff_dim": F_, "embed_dim": C}, f"with embed_dim={C} and ff_dim={F_} given by name"

@@ -9,12 +9,26 @@ from typing import Any
 
 import torch
 
-from autograder.spec import inputs
-from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import CheckFunction, Reply, Student, Wrong
-from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, parameters_unchanged, sliced, some_mask
-
-from ..drawing import other_sizes
+from autograder.spec import (
+    CheckFunction,
+    Reply,
+    Student,
+    Wrong,
+    close,
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    other_sizes,
+    outline,
+    parameters_unchanged,
+    same_gradients,
+    same_tensor,
+    shape_of,
+    sliced,
+    some_mask,
+    unchanged,
+)
 
 OUTPUT = "The output"
 Weights = dict[str, Any]  # values or gradients, under names of ours
@@ -41,7 +55,7 @@ class Layer:
         try:
             self.makers = self.find(self.student.state(self.module, record=False)["parameters"])
         except Wrong:
-            inputs.outline(self.student, self.module, self.depth)
+            outline(self.student, self.module, self.depth)
             raise
         self.load(self.weights)
 
@@ -77,7 +91,7 @@ class Layer:
 
     def has_gradients(self, x: torch.Tensor, *mask: torch.Tensor, where: str = "", rough: str = "") -> None:
         """Ask for the output and its gradients. `rough` names what is compared roughly: x, weights."""
-        expected, upstream = inputs.gradients_of(
+        expected, upstream = gradients_of(
             lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *mask),
             [x, *self.weights.values()],
         )
@@ -240,7 +254,7 @@ def nothing_else(parameters: dict, expected: Any) -> None:
 
 def found(student: Student, module: Any, find: Callable[..., Makers], C: int, F_: int, depth: int = 0) -> list[Any]:
     """Return the weights that `find` finds in a module, which are all it has; each can be trained."""
-    inputs.outline(student, module, depth)
+    outline(student, module, depth)
     state = student.state(module, record=False)
     makers = find(state["parameters"], C, F_)
     nothing_else(state["parameters"], makers)

@@ -5,9 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import close
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import Check, Exercise, Student, Wrong, close, normal
 
 from .common import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
 

@@ -4,12 +4,23 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import future, normal, some_mask
+from autograder.spec import (
+    Ban,
+    Cases,
+    Check,
+    Exercise,
+    behaves,
+    cases_of,
+    device,
+    future,
+    gradients,
+    normal,
+    refuses,
+    slices,
+    some_mask,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
-
-asked = asks("grouped_query_attention")
+cases = cases_of("grouped_query_attention")
 
 SIZES = (  # B, H, G, T, S, d_k, d_v: different sizes, one group, one a head, odd sizes, one token, as in use
     *((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 3), (2, 4, 1, 3, 5, 6, 2), (1, 3, 3, 4, 6, 5, 7)),
@@ -26,13 +37,13 @@ def _said(B: int, H: int, G: int, T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for B = {B}, {H} query heads, {G} of keys and values, T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-@asked
+@cases
 def _values() -> Cases:
     for sizes in SIZES:
         yield _qkv(*sizes), _said(*sizes)
 
 
-@asked
+@cases
 def _which_group() -> Cases:
     """Ask with all keys alike: a head's output is the mean of its group's values, so it shows which group it read."""
     for H, G in ((6, 2), (6, 3), (8, 4), (4, 1), (5, 5)):
@@ -41,7 +52,7 @@ def _which_group() -> Cases:
         yield [normal(2, H, 3, 4), torch.ones(2, G, 5, 4), V], where
 
 
-@asked
+@cases
 def _masks() -> Cases:
     for sizes in ((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 6), (2, 4, 1, 3, 6, 2, 5), (2, 3, 3, 4, 4, 5, 2)):
         B, _, _, T, S, *_ = sizes
@@ -61,14 +72,14 @@ def _masks() -> Cases:
     yield [-1e6 * Q, 1e6 * K, V, mask], "where all allowed scores are far below zero (and below any finite fill)"
 
 
-@asked
+@cases
 def _refused() -> Cases:
     yield _qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values"
     for H, G in ((6, 4), (5, 2), (3, 6), (2, 3)):
         yield refuses(_qkv(2, H, G, 3, 5, 4, 6), f"{H} query heads on {G} heads of keys and values")
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for sizes, dtype in (((2, 6, 3, 4, 5, 7, 8), torch.float32), ((1, 4, 2, 3, 5, 2, 3), torch.float64)):
         for mask in ([], [some_mask(*sizes[3:5])]):
@@ -77,7 +88,7 @@ def _gradient() -> Cases:
             yield gradients(args, ["Q", "K", "V"], mask, where)
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     args, mask = _qkv(2, 6, 3, 4, 5, 7, 8), some_mask(4, 5)
     yield behaves([*args, mask], "Q, K, V or mask")

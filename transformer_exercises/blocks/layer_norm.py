@@ -3,9 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import normal
-from autograder.spec.seeds import drawn
+from autograder.spec import Ban, Check, Exercise, drawn, normal
 
 from .common import NORMS, Cases, Norm, gives, gradients, side_effects
 

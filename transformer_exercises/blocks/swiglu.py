@@ -5,9 +5,7 @@ from operator import itemgetter
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import shape_of
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import Check, Exercise, Student, Wrong, normal, shape_of
 
 from .common import Layer, Makers, fed, gradients, layers, positions, side_effects
 

@@ -8,11 +8,21 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from autograder.spec.compare import close, shape_of
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
-from autograder.spec.inputs import define_in_judge, future, normal, some_mask
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    Wrong,
+    close,
+    define_in_judge,
+    future,
+    normal,
+    shape_of,
+    some_mask,
+)
 
-from ..drawing import other_block
+from ..widths import other_block
 from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, side_effects
 
 F64 = torch.float64

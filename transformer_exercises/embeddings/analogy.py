@@ -5,12 +5,20 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import dtype_name, kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    ValuesDiffer,
+    Wrong,
+    behaves,
+    cases_of,
+    dtype_name,
+    kind,
+    normal,
+    reference,
+)
 
-from ..asking import Cases, asks, behaves
 from .common import an_int, trained, vectors
 
 analogy = reference("analogy")
@@ -60,17 +68,17 @@ def _same(got: Any, right: tuple[int, list[int]], what: str, where: str, exact: 
         raise Wrong(f"The id should be a Python int; yours is {kind(got)}: `.item()` takes a number out of a tensor.")
 
 
-asked = asks("analogy", lambda a, b, c, weight: (analogy(a, b, c, weight), [a, b, c]), _same)
+cases = cases_of("analogy", lambda a, b, c, weight: (analogy(a, b, c, weight), [a, b, c]), _same)
 
 
-@asked
+@cases
 def _values() -> Cases:
     for V, C in ((12, 4), (9, 5), (20, 3), (15, 8), (5, 5), (30, 6), (10, 2), (4, 3)):
         a, b, c, weight = _case(V, C)
         yield [a, b, c, weight], f"for a = {a}, b = {b}, c = {c}, V = {V}, C = {C}"
 
 
-@asked
+@cases
 def _never() -> Cases:
     """Tables in which a, b or c would be nearest; and the same id twice."""
     for nearest in ("a", "b", "c"):
@@ -82,18 +90,18 @@ def _never() -> Cases:
         yield _case(9, 4, nearest=nearest, ids=ids), f"for {where}"
 
 
-@asked
+@cases
 def _raw() -> Cases:
     for V, C in ((9, 3), (14, 4)):
         yield _case(V, C, equal=False), f"for a, b and c of different lengths, V = {V}, C = {C}"
 
 
-@asked
+@cases
 def _int() -> Cases:
     yield _case(10, 4), "in a small table", True
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         *ids, weight = _case(8, 3)

@@ -4,20 +4,16 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Student, Wrong
-from autograder.spec.inputs import normal
-
-from ..asking import Asked, Further
+from autograder.spec import DependentCase, FunctionUnderTest, Student, Wrong, kind, normal
 
 
-def trained(*args: Any) -> Further:
+def trained(*args: Any) -> DependentCase:
     """Make a case whose `weight` is a parameter that is being trained."""
 
-    def ask(student: Student, asked: Asked) -> None:
+    def ask(student: Student, tested: FunctionUnderTest) -> None:
         where = "when weight is a parameter that is being trained"
-        answer = student.call(asked.name, list(args), where=where, upstream=[None])
-        asked.same(answer["value"], asked.right(*args), "The result", where)
+        answer = student.call(tested.name, list(args), where=where, upstream=[None])
+        tested.same(answer["value"], tested.right(*args), "The result", where)
 
     return ask
 

@@ -6,19 +6,29 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    Wrong,
+    a_tensor,
+    behaves,
+    cases_of,
+    device,
+    gradients,
+    normal,
+    reference,
+    same_tensor,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients
 from .common import vectors
 
 cosine_similarity = reference("cosine_similarity")
-asked = asks("cosine_similarity")
+cases = cases_of("cosine_similarity")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for shape in ((7,), (5, 3), (2, 3, 4), (4, 4), (1, 6), (3, 1), (2, 1, 5, 2), (0, 3), (2, 40)):
         yield [vectors(*shape), vectors(*shape)], f"for a and b of shape {shape}"
@@ -27,7 +37,7 @@ def _values() -> Cases:
     yield [a, b], "for parallel, perpendicular, opposite vectors and such as are 45° apart"
 
 
-@asked
+@cases
 def _broadcast() -> Cases:
     for one, other in (
         *(((5,), (3, 5)), ((3, 5), (5,)), ((4, 1, 5), (3, 5)), ((3, 5), (4, 1, 5)), ((2, 1, 3), (2, 4, 3))),
@@ -66,7 +76,7 @@ def _nearly_same(got: Any, expected: torch.Tensor, what: str, where: str, rough:
         same_tensor(got, expected, what, where)
 
 
-@asks("cosine_similarity", same=_nearly_same)
+@cases_of("cosine_similarity", same=_nearly_same)
 def _lengths() -> Cases:
     """Ask with one tiny vector; with two at once not: PyTorch's own formula once compared the product with 1e-8."""
     for one, other in ((1e-6, 1), (1, 1e-6), (1e-3, 1e-3), (1e6, 1e-6), (1e6, 1e6)):
@@ -74,13 +84,13 @@ def _lengths() -> Cases:
         yield args, f"for lengths of about {one:g} and {other:g}", max(one, other) <= 1
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for one, other in (((5, 3), (5, 3)), ((4,), (2, 4)), ((3, 1, 2), (4, 2))):
         yield gradients([vectors(*one), vectors(*other)], ["a", "b"], where=f"for shapes {one} and {other}")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     kinds = ((torch.float32, (5, 3), (5, 3)), (torch.float64, (4, 3), (4, 3)), (torch.float64, (3,), (2, 3)))
     for dtype, one, other in kinds:  # long vectors: 1e-8 added to the product of their lengths must not show in float64
@@ -95,7 +105,7 @@ def _side_effects() -> Cases:
 EXERCISE = Exercise(
     Check("dot products over lengths, along the last dimension", 1.25, _values),
     Check("broadcasts", 0.75, _broadcast, dependent=True),
-    Check("zero vectors give 0", 0.6, asked(_with_zeros), dependent=True),
+    Check("zero vectors give 0", 0.6, cases(_with_zeros), dependent=True),
     Check("no NaN in the gradients of zero vectors", 0.25, _zero_gradients, dependent=True),
     Check("short and long vectors", 0.25, _lengths, dependent=True),
     Check("gradients", 0.5, _gradient, dependent=True),

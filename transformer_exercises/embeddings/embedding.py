@@ -5,11 +5,24 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Problem, Student, Wrong
-from autograder.spec.inputs import device_is_kept, normal, raises_error
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Problem,
+    Student,
+    Wrong,
+    device_is_kept,
+    dtype_name,
+    normal,
+    other_sizes,
+    raises_error,
+    same_gradients,
+    same_tensor,
+    shape_of,
+    unchanged,
+)
 
-from ..drawing import other_sizes
 from .common import some_ids
 
 Table = tuple[Any, torch.Tensor, str]  # a built module, the numbers in its table, and the name of its parameter

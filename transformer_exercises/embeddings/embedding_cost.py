@@ -3,11 +3,8 @@
 from itertools import starmap
 from typing import Any
 
-from autograder.spec.compare import a_pair, kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec import Cases, Check, Exercise, ValuesDiffer, Wrong, a_pair, cases_of, kind, other_sizes
 
-from ..asking import Cases, asks
-from ..drawing import other_sizes
 from .common import an_int
 
 
@@ -29,7 +26,7 @@ def _tables() -> Cases:
         yield [V, C], f"for vocab_size = {V} and embed_dim = {C}"
 
 
-@asks("embedding_cost", same=_same_count)
+@cases_of("embedding_cost", same=_same_count)
 def _parameters() -> Cases:
     yield from _tables()
     yield {"vocab_size": 30, "embed_dim": 2}, "with arguments given by name"
@@ -37,7 +34,7 @@ def _parameters() -> Cases:
 
 EXERCISE = Exercise(
     Check("the number of parameters", 0.5, _parameters),
-    Check("mebibytes in float32", 0.5, asks("embedding_cost", same=_same_memory)(_tables)),
+    Check("mebibytes in float32", 0.5, cases_of("embedding_cost", same=_same_memory)(_tables)),
     takes="number",
     gives="tuple",
     harmless=("global_generator",),

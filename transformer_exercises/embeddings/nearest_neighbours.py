@@ -4,11 +4,8 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
+from autograder.spec import Cases, Check, Exercise, Student, Wrong, cases_of, device, reference, same_tensor, unchanged
 
-from ..asking import Cases, asks, device
 from .common import trained, vectors
 
 cosine_similarity = reference("cosine_similarity")
@@ -34,10 +31,10 @@ def _same_ids(got: Any, right: list[int], what: str, where: str, tied: bool = Fa
 
 
 # A list, for which no small example is made up: rows cut to one or two numbers are equally near.
-asked = asks("nearest_neighbours", lambda *args, **named: nearest_neighbours(*args, **named).tolist(), _same_ids)
+cases = cases_of("nearest_neighbours", lambda *args, **named: nearest_neighbours(*args, **named).tolist(), _same_ids)
 
 
-@asked
+@cases
 def _values() -> Cases:
     for V, C, k in ((5, 3, 2), (9, 4, 1), (12, 6, 12), (7, 2, 3), (4, 4, 2), (30, 8, 5), (1, 3, 1), (20, 5, 4)):
         yield [*_clear(V, C), k], f"for V = {V}, C = {C}, k = {k}"
@@ -45,7 +42,7 @@ def _values() -> Cases:
     yield [3 * weight[5], weight, 4], "for a query that is a multiple of a row"
 
 
-@asked
+@cases
 def _exclude() -> Cases:
     query, weight = _clear(8, 3)
     best = nearest_neighbours(query, weight, 8).tolist()
@@ -57,7 +54,7 @@ def _exclude() -> Cases:
     yield [weight[2], weight, 3, (2,)], "with the query's own id excluded, given by position"
 
 
-@asked
+@cases
 def _negative() -> Cases:
     """Ask where all that is left is dissimilar, some exactly opposite: a stand-in such as 0 or -1 would come first."""
     query, weight = _clear(7, 4)
@@ -69,7 +66,7 @@ def _negative() -> Cases:
     yield [query, weight, 4, [0, 1]], "when all ids left (in any order) are exactly opposite to the query", True
 
 
-@asked
+@cases
 def _zero_rows() -> Cases:
     query, weight = _clear(9, 3)
     signs = cosine_similarity(query, weight).sign()[:, None]
@@ -87,7 +84,7 @@ def _leaves_alone(student: Student, args: list[Any]) -> None:
         raise Wrong("Your code changes the caller's list `exclude`: make one of your own.", "input_changed")
 
 
-@asks("nearest_neighbours")
+@cases_of("nearest_neighbours")
 def _side_effects() -> Cases:
     query, weight = _clear(6, 4)
     yield lambda student, _: _leaves_alone(student, [query, weight, 2, [5, 2]])

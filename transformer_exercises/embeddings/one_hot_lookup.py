@@ -5,19 +5,30 @@ import math
 
 import torch
 
-from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.exercise import Check, Exercise, Problem, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Problem,
+    Student,
+    Wrong,
+    a_tensor,
+    behaves,
+    cases_of,
+    device,
+    gradients,
+    normal,
+    same_tensor,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients
 from .common import some_ids
 
-asked = asks("one_hot_lookup")
+cases = cases_of("one_hot_lookup")
 PRODUCTS = {"mm", "bmm", "mv", "addmm", "addmv", "baddbmm", "matmul", "linear", "einsum", "dot", "_int_mm"}
 PRODUCTS |= {"_sparse_mm", "_sparse_addmm"}
 
 
-@asked
+@cases
 def _rows() -> Cases:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1,), 3, 5), ((3, 1), 2, 1)),
@@ -46,13 +57,13 @@ def _product(student: Student) -> None:
         raise Wrong(f"{what}. Multiply one-hot rows of the ids with `weight` (`@`): that shows what the index does.")
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for shape, V, C in (((6,), 5, 3), ((2, 4), 6, 4)):
         yield gradients([some_ids(shape, V), normal(V, C)], ["weight"])
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for dtype, V, C in ((torch.float64, 5, 3), (torch.float64, 4, 4), (torch.float32, 6, 2)):
         yield behaves([some_ids((2, 3), V), normal(V, C, dtype=dtype)], "ids, weight")
@@ -63,7 +74,7 @@ def _side_effects() -> Cases:
         yield [some_ids(shape, V), normal(V, C)], f"for no ids, of shape {shape}"
 
 
-@asked
+@cases
 def _device() -> Cases:
     args = [torch.tensor([[1, 0], [3, 3]]), normal(4, 3)]
     yield args, ""

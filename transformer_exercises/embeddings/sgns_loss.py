@@ -2,12 +2,9 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal
 
-from ..asking import Cases, asks, behaves, device, gradients
-
-asked = asks("sgns_loss")
+cases = cases_of("sgns_loss")
 NAMES = ["centre", "context", "negatives"]
 
 
@@ -20,7 +17,7 @@ def _extreme(positive: float, negative: float) -> list[torch.Tensor]:
     return [torch.full((2, 4), 10.0), torch.full((2, 4), positive / 40), torch.full((2, 3, 4), negative / 40)]
 
 
-@asked
+@cases
 def _values() -> Cases:
     for B, K, C in (
         *((4, 3, 5), (3, 1, 4), (1, 4, 6), (2, 5, 3), (3, 3, 3)),
@@ -30,7 +27,7 @@ def _values() -> Cases:
     yield [torch.zeros_like(t) for t in _inputs(3, 4, 2)], "when all vectors are zero"
 
 
-@asked
+@cases
 def _stable() -> Cases:
     scores = ((-1e4, 1.0), (1.0, 1e4), (1e4, -1e4), (-1e4, 1e4), (-200.0, 0.5), (0.5, 200.0), (-30.0, -30.0))
     for positive, negative in scores:
@@ -39,13 +36,13 @@ def _stable() -> Cases:
     yield gradients(_extreme(-1e4, 1e4), NAMES, where="for scores of ±1e4")
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for B, K, C in ((4, 3, 5), (2, 1, 3), (3, 3, 3)):
         yield gradients(_inputs(B, K, C), NAMES, where=f"for B = {B}, K = {K}, C = {C}")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         yield behaves(_inputs(3, 4, 5, dtype), ", ".join(NAMES))

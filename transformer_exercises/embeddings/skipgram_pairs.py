@@ -5,11 +5,18 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
-
-from ..drawing import other_ids, other_sizes
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    kind,
+    other_ids,
+    other_sizes,
+    reference,
+)
 
 skipgram_pairs = reference("skipgram_pairs")
 

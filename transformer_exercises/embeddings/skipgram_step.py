@@ -4,13 +4,22 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    Wrong,
+    a_pair,
+    behaves,
+    cases_of,
+    device,
+    normal,
+    reference,
+    same_tensor,
+    shuffled,
+)
 
-from ..asking import Cases, asks, behaves, device
-from ..drawing import shuffled
 from .common import some_ids
 
 sgns_loss = reference("sgns_loss")
@@ -36,10 +45,10 @@ def _two(got: Any, expected: tuple[torch.Tensor, ...], _: str, where: str, rough
         same_tensor(mine, own, f"The new `{name}`", where, rough)
 
 
-asked = asks("skipgram_step", by=_stepped, same=_two)
+cases = cases_of("skipgram_step", by=_stepped, same=_two)
 
 
-@asked
+@cases
 def _values() -> Cases:
     tables = [torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[2.0, 5.0], [-1.0, 3.0]])]
     ids = [torch.tensor([0]), torch.tensor([0]), torch.tensor([[1]])]
@@ -49,7 +58,7 @@ def _values() -> Cases:
         yield _inputs(V, C, B, K, rate), where
 
 
-@asked
+@cases
 def _repeated() -> Cases:
     for centre, context, negatives, where in (
         ([1, 1, 1], [0, 2, 3], [[4, 5], [6, 7], [8, 9]], "when one centre has three contexts"),
@@ -66,7 +75,7 @@ def _repeated() -> Cases:
         yield [normal(V, 4), normal(V, 4), *ids, 3.0], f"for V = {V}, B = {B}, K = {K}"
 
 
-@asked
+@cases
 def _stable() -> Cases:
     order = torch.tensor([0, *shuffled([1, 2, 3, 4])])
     ids = [order[ids] for ids in ([3, 1], [0, 0], torch.tensor([[1, 2, 4], [3, 2, 1]]))]
@@ -100,7 +109,7 @@ def _again(student: Student) -> None:
                 raise Wrong(f"{what}: they should stay as they were. Work with copies.", "input_changed")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for V, dtype, where in ((10, torch.float32, ""), (13, torch.float64, "in float64")):
         args = _inputs(V, 3, 2, 3, 1.5, dtype)

@@ -6,10 +6,24 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Reply, Student
-from autograder.spec.inputs import define_in_judge, device_is_kept, future, gradients_of, in_parts, normal
+from autograder.spec import (
+    Check,
+    Exercise,
+    Reply,
+    Student,
+    a_pair,
+    a_tensor,
+    define_in_judge,
+    device_is_kept,
+    future,
+    gradients_of,
+    in_parts,
+    normal,
+    reference,
+    same_gradients,
+    same_tensor,
+    unchanged,
+)
 
 from .common import each, refusing, there
 

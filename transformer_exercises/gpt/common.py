@@ -6,13 +6,23 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, kind, same_tensor
-from autograder.spec.course import exercise, provided
-from autograder.spec.exercise import CheckFunction, Kept, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import their_generator
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    CheckFunction,
+    Kept,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    a_tensor,
+    drawn,
+    kind,
+    other_sizes,
+    provided,
+    same_tensor,
+    sentence_of,
+    their_generator,
+)
 
-from ..drawing import other_heads, other_sizes
+from ..widths import other_heads
 
 GPTConfig = provided("GPTConfig", __name__)
 GPT2 = GPTConfig(50257, 1024, 12, 12, 768)
@@ -67,7 +77,7 @@ def refusing(name: str) -> Callable[..., None]:
 
     def refuse(wrong: Any, mistake: str, sentence: str = "") -> None:
         if wrong:
-            raise Wrong(sentence or exercise(name).sentences[mistake], mistake)
+            raise Wrong(sentence or sentence_of(name, mistake), mistake)
 
     return refuse
 

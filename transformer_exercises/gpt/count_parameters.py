@@ -4,9 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_count
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Reply, Student
+from autograder.spec import Check, Exercise, Reply, Student, kind, reference, same_count
 
 from .common import GPT2, Config, GPTConfig, differ, each, other_config, refusing, sizes_of, their_config
 

@@ -4,12 +4,22 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Kept, Student
-from autograder.spec.inputs import device_is_kept, in_parts, normal, their_generator
+from autograder.spec import (
+    Check,
+    Exercise,
+    Kept,
+    Student,
+    device_is_kept,
+    in_parts,
+    normal,
+    other_ids,
+    reference,
+    same_tensor,
+    shuffled,
+    their_generator,
+    unchanged,
+)
 
-from ..drawing import other_ids, shuffled
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 next_token_distribution = reference("next_token_distribution")

@@ -5,12 +5,25 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, dtype_name, kind, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, Kept, Reply, Student
-from autograder.spec.inputs import device_is_kept, generator_unchanged, raises_error, their_generator
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    Check,
+    Exercise,
+    Kept,
+    Reply,
+    Student,
+    a_pair,
+    device_is_kept,
+    drawn,
+    dtype_name,
+    generator_unchanged,
+    kind,
+    other_sizes,
+    raises_error,
+    same_tensor,
+    their_generator,
+    unchanged,
+)
 
-from ..drawing import other_sizes
 from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 refuse = refusing("get_batch")

@@ -6,10 +6,23 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Problem, Student
-from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
+from autograder.spec import (
+    Check,
+    Exercise,
+    Problem,
+    Student,
+    a_pair,
+    a_tensor,
+    close,
+    device_is_kept,
+    devices_differ,
+    kind,
+    normal,
+    raises_error,
+    reference,
+    same_tensor,
+    unchanged,
+)
 
 from .common import GPT2, Config, GPTConfig, each, other_config, refusing, sizes_of, their_config
 from .known_weights import TheirGPT, canonical

@@ -8,10 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec.compare import a_pair, same_gradients, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import Student, Wrong, a_pair, normal, reference, same_gradients, same_tensor
 
 from .common import Config, GPTConfig, of_shape, their_config, there
 

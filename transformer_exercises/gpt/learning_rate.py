@@ -4,12 +4,18 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student
-from autograder.spec.inputs import note_rounded
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    kind,
+    note_rounded,
+    other_number,
+    other_sizes,
+    reference,
+)
 
-from ..drawing import other_number, other_sizes
 from .common import a_number, differ, each, refusing
 
 learning_rate = reference("learning_rate")

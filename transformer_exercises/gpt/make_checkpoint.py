@@ -1,9 +1,7 @@
 """`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot."""
 
-from autograder.spec.exercise import Check, Exercise, Kept, Student
-from autograder.spec.inputs import define_in_judge
+from autograder.spec import Check, Exercise, Kept, Student, define_in_judge, other_sizes
 
-from ..drawing import other_sizes
 from .common import differ, each, refusing, there
 
 refuse = refusing("make_checkpoint")

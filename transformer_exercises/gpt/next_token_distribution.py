@@ -5,13 +5,25 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, close, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    FunctionUnderTest,
+    Student,
+    a_tensor,
+    behaves,
+    cases_of,
+    close,
+    device,
+    gradients,
+    normal,
+    reference,
+    refuses,
+    same_tensor,
+    shuffled,
+)
 
-from ..asking import Asked, Cases, asks, behaves, device, gradients, refuses
-from ..drawing import shuffled
 from .common import differ
 
 next_token_distribution = reference("next_token_distribution")
@@ -49,7 +61,7 @@ def _same(got: Any, expected: torch.Tensor, what: str, where: str, rough: bool =
     same_tensor(got, expected, what, where, rough)
 
 
-asked = asks("next_token_distribution", same=_same)
+cases = cases_of("next_token_distribution", same=_same)
 
 
 def _case(what: str, logits: torch.Tensor, **kwargs: Any) -> tuple[Any, str]:
@@ -61,25 +73,25 @@ def _shaped(*shape: int, **kwargs: Any) -> tuple[Any, str]:
     return _case(f"logits of shape {shape}", _apart(*shape), **kwargs)
 
 
-@asked
+@cases
 def _temperature() -> Cases:
     yield _shaped(4, 7)
     for temperature, *shape in ((0.5, 5), (2.0, 3, 6), (0.7, 2, 3, 4), (10.0, 2, 1, 3, 5), (0.1, 4, 4), (3, 1)):
         yield _shaped(*shape, temperature=temperature)
 
 
-def _several_likeliest(student: Student, asked: Asked) -> None:
+def _several_likeliest(student: Student, tested: FunctionUnderTest) -> None:
     """Where several tokens are the likeliest, nobody says which of them it is, but no other has any probability."""
     logits = torch.tensor([[2.0, 5.0, -1.0, 5.0], [3.0, 3.0, 3.0, 3.0], [0.5, 0.25, -1.0, 0.0]])
     where = "where several tokens are the likeliest, with temperature = 0"
-    got = a_tensor(student.value(asked.name, logits, temperature=0, where=where), "The result")
+    got = a_tensor(student.value(tested.name, logits, temperature=0, where=where), "The result")
     if got.shape != logits.shape or got.dtype != logits.dtype:
         same_tensor(got, torch.zeros_like(logits), "The result", where)  # raises, with a hint
     wrong = not close(got.sum(-1), torch.ones(3)) or got[logits < logits.amax(-1, keepdim=True)].any()
     differ(wrong, f"A row should sum to 1, all of it on the likeliest, {where}.")
 
 
-@asked
+@cases
 def _greedy() -> Cases:
     for shape in ((6,), (3, 5), (2, 3, 4), (1, 1), (4, 4)):
         yield _shaped(*shape, temperature=0)
@@ -90,7 +102,7 @@ def _greedy() -> Cases:
     yield _several_likeliest
 
 
-@asked
+@cases
 def _top_k() -> Cases:
     all_stay = (5, 3, 5), (8, 3, 5), (1000, 6), (1, 1)
     for top_k, *shape in ((3, 7), (2, 4, 6), (4, 2, 3, 5), (1, 3, 4), (2, 5, 5), (3, 2, 1, 2, 6), *all_stay):
@@ -98,7 +110,7 @@ def _top_k() -> Cases:
     yield _case("GPT-2's 50,257 tokens", _many(50_257), top_k=40)
 
 
-@asked
+@cases
 def _top_p() -> Cases:
     usual = (0.8, 7), (0.6, 4, 6), (0.9, 2, 3, 5), (0.75, 5, 5), (0.5, 2, 1, 2, 6), (0.95, 3, 40)
     tiny = (1e-3, 3, 4), (0.02, 6)  # less than the likeliest token has: it stays nevertheless
@@ -111,7 +123,7 @@ def _top_p() -> Cases:
     yield _case("two rows, one of which keeps one token and the other more,", skewed, top_p=0.6)
 
 
-@asked
+@cases
 def _together() -> Cases:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     logits = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]]).log()
@@ -125,7 +137,7 @@ def _together() -> Cases:
         yield _case("five tokens", logits, **{name: value for name, value in given.items() if value is not None})
 
 
-@asked
+@cases
 def _extreme() -> Cases:
     inf, what = math.inf, "logits of which some are −∞,"
     blocked = torch.tensor([[1.0, -inf, 2.0, 0.2, -inf], [-inf, -inf, -inf, 3.0, 0.5]])
@@ -143,7 +155,7 @@ def _extreme() -> Cases:
             yield *_case(what, logits, **kwargs), True
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for options in ((0.6,), (1.0, 3), (1.0, None, 0.7), (0,), (2.0, 4, 0.8)):  # temperature, top_k, top_p
         for dtype in (torch.float32, torch.float64):
@@ -151,7 +163,7 @@ def _side_effects() -> Cases:
     yield _case("logits that are not contiguous (a transpose)", _apart(4, 3, 6).transpose(0, 1), top_k=4, top_p=0.8)
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for temperature, top_k, near in ((0.7, None, None), (1.0, 3, None), (1.0, None, 0.8)):
         logits = _apart(2, 5)
@@ -160,7 +172,7 @@ def _gradient() -> Cases:
         yield gradients([logits], ["logits"], fixed, where)
 
 
-@asked
+@cases
 def _device() -> Cases:
     for options in ((0.5, 3, 0.8), (0,)):
         args = [_apart(3, 6), *options]
@@ -168,7 +180,7 @@ def _device() -> Cases:
         yield device(args)
 
 
-@asked
+@cases
 def _refused() -> Cases:
     yield _case("two rows of logits", _apart(2, 5), temperature=0.5, top_k=1, top_p=1.0)
     for kwargs in (

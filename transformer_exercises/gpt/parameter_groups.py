@@ -3,12 +3,8 @@
 import re
 from typing import Any
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student
-from autograder.spec.inputs import define_in_judge
-from autograder.spec.seeds import drawn
+from autograder.spec import Check, Exercise, Student, define_in_judge, drawn, other_number, reference
 
-from ..drawing import other_number
 from .common import differ, each, refusing, there
 
 parameter_groups = reference("parameter_groups")

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Kept, Student, Wrong
-from autograder.spec.inputs import note_rounded
+from autograder.spec import Check, Exercise, Kept, Student, Wrong, kind, note_rounded, other_sizes
 
-from ..drawing import other_sizes
 from .common import differ, each, there
 from .make_checkpoint import CASES, RUN, begun, parts, undisturbed
 

@@ -6,11 +6,22 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Reply, Student
-from autograder.spec.inputs import define_in_judge, generator_unchanged, in_parts, normal, note_rounded
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    Check,
+    Exercise,
+    Reply,
+    Student,
+    define_in_judge,
+    drawn,
+    generator_unchanged,
+    in_parts,
+    kind,
+    normal,
+    note_rounded,
+    reference,
+    same_tensor,
+    unchanged,
+)
 
 from .common import a_number, differ, each, refusing, there
 

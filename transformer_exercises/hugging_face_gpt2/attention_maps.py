@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, a_tensor, close, kind, same_tensor
-from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, a_pair, a_tensor, close, kind, same_tensor
 
 from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, own_model, reads, refuses, side_effects
 

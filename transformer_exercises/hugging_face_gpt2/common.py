@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.spec.exercise import CheckFunction, Kept, Student, Wrong
-from autograder.spec.inputs import define_in_judge, device_is_kept, raises_error
-from autograder.spec.seeds import drawn
-
-from ..drawing import other_words
+from autograder.spec import (
+    CheckFunction,
+    Kept,
+    Student,
+    Wrong,
+    define_in_judge,
+    device_is_kept,
+    drawn,
+    other_words,
+    raises_error,
+)
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
 _MODEL = """

@@ -3,11 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong, kind, other_sizes, reference
 
-from ..drawing import other_heads, other_sizes
+from ..widths import other_heads
 from .common import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
 
 describe_model = reference("describe_model")

@@ -6,10 +6,26 @@ from functools import lru_cache
 
 import torch
 
-from autograder.spec.compare import a_pair, a_tensor, close, same_tensor, shape_of
-from autograder.spec.course import provided_code_in, reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Problem, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, normal, raises_error
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Kept,
+    Problem,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    a_pair,
+    a_tensor,
+    close,
+    define_in_judge,
+    normal,
+    provided_code_in,
+    raises_error,
+    reference,
+    same_tensor,
+    shape_of,
+)
 
 from .common import RELU, UNTIED, Sizes, other_weights, own_model, their_model
 

@@ -4,10 +4,20 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_tensor, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student
-from autograder.spec.inputs import generator_unchanged, gradients_agree, normal, raises_error
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    dtype_name,
+    generator_unchanged,
+    gradients_agree,
+    normal,
+    raises_error,
+    reference,
+    same_tensor,
+    unchanged,
+)
 
 from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, kind
 
 from .common import DOG, DROPOUT, READERS, Case, Sizes, near, number_of, own_logits, reads, refuses, side_effects
 

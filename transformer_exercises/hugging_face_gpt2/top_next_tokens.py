@@ -4,8 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
+from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, kind
 
 from .common import (
     DOG,

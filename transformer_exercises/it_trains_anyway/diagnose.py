@@ -6,10 +6,19 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, unchanged
-from autograder.spec.course import exercise
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Kept,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    kind,
+    normal,
+    sentence_of,
+    unchanged,
+)
 
 WORDS = ("healthy", "empty", "noise", "half", "leak", "padding", "shift", "copy")
 
@@ -215,7 +224,7 @@ def _side_effects(student: Student) -> None:
             after = student.call(probe, [model])["value"]
             for name, old, new in zip(_LEFT, before, after, strict=True):
                 if old != new:
-                    raise Wrong(exercise("diagnose").sentences[name], name)
+                    raise Wrong(sentence_of("diagnose", name), name)
 
 
 EXERCISE = Exercise(

@@ -4,14 +4,11 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, other_counts
 
-from ..asking import Cases, asks, behaves, device, gradients
-from ..drawing import other_counts
 from .common import refuse, same_values
 
-asked, asked_strictly = asks("bigram_probs", same=same_values), asks("bigram_probs")
+cases, exact_cases = cases_of("bigram_probs", same=same_values), cases_of("bigram_probs")
 EMPTY = [[0, 0, 0], [1, 2, 3], [0, 4, 0]]
 
 
@@ -20,7 +17,7 @@ def _counts(V: int) -> torch.Tensor:
     return (normal(V, V) * 9).long().clamp(min=0) + (normal(V, V).abs() * 2).long()
 
 
-@asked
+@cases
 def _values() -> Cases:
     yield [torch.tensor([[3, 1], [0, 0]])], "for counts [[3, 1], [0, 0]] and no alpha given"
     for V, alpha in ((3, 0.5), (5, 1), (7, 0.1), (4, 2.0), (30, 0.01), (1, 1.0)):
@@ -34,14 +31,14 @@ def _exact_zeros(got: Any, expected: torch.Tensor, what: str, where: str) -> Non
     refuse(got[expected == 0].any(), "bigram_probs", "epsilon_in_counts")
 
 
-@asks("bigram_probs", same=_exact_zeros)
+@cases_of("bigram_probs", same=_exact_zeros)
 def _unsmoothed() -> Cases:
     for rows in ([[3, 1, 0], [2, 2, 4], [0, 5, 0]], [[0, 7], [1, 1]]):
         for alpha in (0, 0.0):
             yield [torch.tensor(other_counts(rows)), alpha], "with alpha = 0"
 
 
-@asked
+@cases
 def _unseen() -> Cases:
     for rows, where in (
         ([[3, 1, 0], [0, 0, 0], [0, 5, 0]], "and a row without counts"),
@@ -55,7 +52,7 @@ def _unseen() -> Cases:
         yield [counts, alpha], f"with alpha = {alpha}, a row without counts"
 
 
-@asked_strictly
+@exact_cases
 def _side_effects() -> Cases:
     counts, empty = _counts(5), torch.tensor(other_counts(EMPTY))
     for given, alpha in ((counts, 0.5), (_counts(4).float(), 0.5), (empty, 0.0), (empty.float(), 0.0)):
@@ -64,7 +61,7 @@ def _side_effects() -> Cases:
         yield device([given, alpha])
 
 
-@asked_strictly
+@exact_cases
 def _precision() -> Cases:
     many, empty = _counts(5).double(), torch.tensor(other_counts(EMPTY)).double()
     for counts, alpha in ((many, 0.3), (many, 0.0), (empty, 0.0)):

@@ -2,19 +2,26 @@
 
 import torch
 
-from autograder.spec.compare import a_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    a_tensor,
+    behaves,
+    cases_of,
+    device,
+    normal,
+    reference,
+    shuffled,
+)
 
-from ..asking import Cases, asks, behaves, device
-from ..drawing import shuffled
 from .common import refuse, same_values, some_ids
 
-asked = asks("bigram_step", same=same_values)
+cases = cases_of("bigram_step", same=same_values)
 
 
-@asked
+@cases
 def _values() -> Cases:
     yield [torch.zeros(3, 3), torch.tensor([1, 0, 2, 0, 2, 0]), 3.0], "for banana, from zeros"
     yield [torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0], "for the text 0 0 1"
@@ -23,14 +30,14 @@ def _values() -> Cases:
         yield [normal(V, V, scale=1.5), some_ids(V, N), rate], f"for V = {V}, N = {N}, learning rate {rate:g}"
 
 
-@asked
+@cases
 def _rows() -> Cases:
     """Nothing is learnt about a row that no pair begins with, and nothing at all from a text without pairs."""
     for text, what in (("2", "one token"), ("", "no tokens"), ("13", "a single pair"), ("0004", "0 0 0 4, 4 once")):
         yield [normal(5, 5), torch.tensor([*map(int, text)], dtype=torch.int64), 2.5], f"for a text of {what}"
 
 
-@asked
+@cases
 def _stable() -> Cases:
     for rows, ids, where in (
         ([[1e4, 0.0, -1e4], [0.0, 1e4, 1e4 - 1], [-1e4, -1e4 + 2, -1e4]], [0, 1, 2, 2, 1, 0, 0], "for logits of ±1e4"),
@@ -67,7 +74,7 @@ def _again(student: Student) -> None:
         refuse(same is True, "bigram_step", "same_tensor_back")
 
 
-@asks("bigram_step")
+@cases_of("bigram_step")
 def _side_effects() -> Cases:
     for logits, ids, where in (
         (normal(4, 4), some_ids(4, 9), ""),

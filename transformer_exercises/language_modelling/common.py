@@ -4,10 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import same_tensor
-from autograder.spec.course import exercise
-from autograder.spec.exercise import Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import Wrong, normal, same_tensor, sentence_of
 
 
 def some_ids(vocab_size: int, *shape: int) -> torch.Tensor:
@@ -39,4 +36,4 @@ def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
 def refuse(wrong: Any, name: str, mistake: str) -> None:
     """Raise `Wrong` if something is, with the sentence that this exercise has for the mistake."""
     if wrong:
-        raise Wrong(exercise(name).sentences[mistake], mistake)
+        raise Wrong(sentence_of(name, mistake), mistake)

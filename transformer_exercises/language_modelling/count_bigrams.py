@@ -2,11 +2,20 @@
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, Problem, Student
-from autograder.spec.inputs import raises_error
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Problem,
+    Student,
+    behaves,
+    cases_of,
+    device,
+    other_ids,
+    other_sizes,
+    raises_error,
+)
 
-from ..asking import Cases, asks, behaves, device
-from ..drawing import other_ids, other_sizes
 from .common import refuse, same_values, some_ids
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
@@ -29,10 +38,10 @@ def grows(count, short, long, vocab_size):
     return lines(long) - lines(short) > (len(long) - len(short)) // 2
 """
 
-asked = asks("count_bigrams", same=same_values)
+cases = cases_of("count_bigrams", same=same_values)
 
 
-@asked
+@cases
 def _values() -> Cases:
     for ids, V in (([0, 1, 0, 1, 1], 2), ([2, 0, 2, 2, 1, 0, 2, 0], 3), ([0, 1], 2), ([4, 4, 4, 4, 0, 3, 2, 1, 4], 5)):
         others = other_ids(ids, V)
@@ -49,11 +58,11 @@ EDGES: tuple[tuple[list[int], int, str], ...] = (
     ([0, 0, 0], 1, "for a vocabulary of one token"),
     ([1] * 300, 2, "when one pair occurs 299 times"),
 )
-_edges = asked(lambda: (([torch.tensor(other_ids(ids, V), dtype=torch.int64), V], where) for ids, V, where in EDGES))
+_edges = cases(lambda: (([torch.tensor(other_ids(ids, V), dtype=torch.int64), V], where) for ids, V, where in EDGES))
 
 
 def _same(student: Student, ids: torch.Tensor) -> None:
-    asked(lambda: iter([([ids, 3], f"for a text of {len(ids)} tokens")]))(student)
+    cases(lambda: iter([([ids, 3], f"for a text of {len(ids)} tokens")]))(student)
 
 
 def _without_loop(student: Student) -> None:
@@ -76,7 +85,7 @@ def _bad_ids(student: Student) -> None:
     _same(student, torch.tensor([0, 2, 1]))  # nothing wrong here
 
 
-@asks("count_bigrams")
+@cases_of("count_bigrams")
 def _side_effects() -> Cases:
     yield behaves([some_ids(5, 12), 5], "`ids`")
     yield [some_ids(5, 24)[::2], 5], "for a tensor that is not contiguous"

@@ -2,14 +2,11 @@
 
 import torch
 
-from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Ban, Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, shuffled
 
-from ..asking import Cases, asks, behaves, device, gradients
-from ..drawing import shuffled
 from .common import same_values, some_ids
 
-asked = asks("cross_entropy", same=same_values)
+cases = cases_of("cross_entropy", same=same_values)
 
 
 def _given(*shape: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
@@ -22,7 +19,7 @@ def _of_shapes(*shapes: tuple[int, ...]) -> Cases:
         yield _given(*shape), f"for logits of shape {shape} and targets of shape {shape[:-1]}"
 
 
-@asked
+@cases
 def _values() -> Cases:
     for rows, ids, where in (
         ([[0.0, 0.0]], [1], "for logits [[0, 0]] and targets [1]"),
@@ -33,12 +30,12 @@ def _values() -> Cases:
     yield from _of_shapes((4, 3), (7, 5), (3, 8), (1, 6), (5, 5), (40, 33), (4, 1))
 
 
-_dimensions = asked(
+_dimensions = cases(
     lambda: _of_shapes((2, 3, 5), (4, 3, 4), (3, 1, 2), (2, 2, 3, 7), (1, 4, 1, 3), (6,), (2, 1, 3, 2, 4))
 )
 
 
-@asked
+@cases
 def _stable() -> Cases:
     # The targets are not the likeliest tokens: a loss near 0 would be lost in the rounding of a logsumexp of 1e4.
     rows = torch.tensor([[1e4, 1e4 - 1, 1e4 - 4], [-1e4, -1e4 + 2, -1e4 - 3], [1e4, -1e4, 0.0], [0.3, -2.2, 0.1]])
@@ -62,7 +59,7 @@ def _stable() -> Cases:
         yield [logits, targets], where, True
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     large = torch.tensor([[1e4, 1e4 - 1, 0.0], [0.0, 1.0, -1e4]])
     yield gradients(_given(4, 3), ["`logits`"])
@@ -70,7 +67,7 @@ def _gradient() -> Cases:
     yield gradients([large, torch.tensor([1, 0])], ["`logits`"], where="for logits of 1e4", rough=True)
 
 
-@asks("cross_entropy")
+@cases_of("cross_entropy")
 def _side_effects() -> Cases:
     for given in (_given(4, 3), _given(2, 3, 4, dtype=torch.float64)):
         yield behaves(given, "`logits`, `targets`")

@@ -2,13 +2,26 @@
 
 import torch
 
-from autograder.spec.compare import dtype_name, kind, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Kept, Reply, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import generator_unchanged, their_generator
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Kept,
+    Reply,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    drawn,
+    dtype_name,
+    generator_unchanged,
+    kind,
+    other_sizes,
+    reference,
+    shuffled,
+    their_generator,
+    unchanged,
+)
 
-from ..drawing import other_sizes, shuffled
 from .common import refuse, rows_of_probs
 
 

@@ -4,12 +4,27 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, same_gradients, same_tensor, shape_name, shape_of, unchanged
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
-from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    Wrong,
+    device_is_kept,
+    generator_unchanged,
+    kind,
+    normal,
+    other_sizes,
+    outline,
+    parameters_unchanged,
+    reference,
+    same_gradients,
+    same_tensor,
+    shape_name,
+    shape_of,
+    unchanged,
+)
 
-from ..drawing import other_sizes
 from .common import some_ids
 
 

@@ -4,15 +4,25 @@ import math
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    behaves,
+    cases_of,
+    device,
+    gradients,
+    kind,
+    normal,
+    other_number,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients
-from ..drawing import other_number
 from .common import refuse, same_values
 
-asked = asks("perplexity")
+cases = cases_of("perplexity")
 
 
 def _floats(student: Student) -> None:
@@ -37,14 +47,14 @@ def _tensors(student: Student) -> None:
             same_values(got, given.exp(), "The result", where)
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     yield gradients([normal(2, 3)], ["`mean_nll`"])
     yield gradients([normal(3, 1, dtype=torch.float64)], ["`mean_nll`"], where="in float64")
     yield gradients([torch.tensor(1.25)], ["`mean_nll`"], where="for a scalar tensor")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for given in (normal(3, 1), normal(2, 2, dtype=torch.float64)):
         yield behaves([given], "`mean_nll`")

@@ -2,16 +2,14 @@
 
 import torch
 
-from autograder.spec.compare import dtype_name
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, dtype_name, gradients
 
-from ..asking import Cases, asks, behaves, device, gradients
 from .common import rows_of_probs, same_values, some_ids
 
-asked = asks("sequence_log_prob", same=same_values)
+cases = cases_of("sequence_log_prob", same=same_values)
 
 
-@asked
+@cases
 def _values() -> Cases:
     for ids, V in (([0, 1, 1], 2), ([1, 0], 2), ([2, 0, 2, 2, 1, 0], 3), ([4, 4, 0, 3, 1, 2, 0, 4], 5)):
         yield [torch.tensor(ids), rows_of_probs(V, V)], f"for ids {ids}"
@@ -20,7 +18,7 @@ def _values() -> Cases:
     yield [torch.tensor([0, 1, 2, 0]), torch.eye(3).roll(1, dims=1)], "for a text whose steps have probability 1"
 
 
-@asked
+@cases
 def _long() -> Cases:
     for n, V, dtype in ((200, 6, torch.float32), (2000, 4, torch.float32), (1500, 5, torch.float64)):
         given, probs = some_ids(V, n), rows_of_probs(V, V, dtype=dtype)
@@ -29,7 +27,7 @@ def _long() -> Cases:
     yield [torch.tensor([0, 1, 0, 0, 1, 1]), tiny], "when single steps are as improbable as 1e-30"
 
 
-@asked
+@cases
 def _edges() -> Cases:
     for V, start in ((3, 1), (4, 0)):
         yield [torch.tensor([start]), rows_of_probs(V, V)], "for a single id"
@@ -41,14 +39,14 @@ def _edges() -> Cases:
         yield [torch.tensor(ids), torch.tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])], where
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     yield gradients([torch.tensor([2, 0, 2, 2, 1, 2, 0]), rows_of_probs(3, 3)], ["`probs`"])
     double = rows_of_probs(4, 4, dtype=torch.float64)
     yield gradients([torch.tensor([0, 3, 1]), double], ["`probs`"], where="in float64")
 
 
-@asks("sequence_log_prob")
+@cases_of("sequence_log_prob")
 def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         probs = rows_of_probs(4, 4, dtype=dtype)

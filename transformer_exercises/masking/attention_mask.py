@@ -4,32 +4,29 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-
-from ..asking import Cases, asks, behaves, device
-from ..drawing import other_lengths, other_sizes
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, other_lengths, other_sizes
 
 BATCHES = (
     *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
     *(([2, 1, 2], 2), ([0, 0], 2), ([7, 20, 13], 20), ([140, 100], 140)),
 )
 FULL = ((3, 4), (4, 4), (1, 3))
-asked = asks("attention_mask")
+cases = cases_of("attention_mask")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for lengths, max_len in starmap(other_lengths, BATCHES):
         yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
 
 
-@asked
+@cases
 def _full() -> Cases:
     for B, T in starmap(other_sizes, FULL):
         yield [torch.full((B,), T), T], f"without padding, for B = {B} and T = {T}"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for known, dtype in (([3, 0, 2], torch.int64), ([2, 4, 1, 3], torch.int32)):
         lengths, max_len = other_lengths(known, 4)

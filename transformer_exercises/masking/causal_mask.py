@@ -1,23 +1,20 @@
 """`causal_mask`: True exactly above the diagonal, on the device asked for; the mistakes shift, invert or convert it."""
 
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
+from autograder.spec import Cases, Check, Exercise, FunctionUnderTest, Student, Wrong, cases_of, other_sizes
 
-from ..asking import Asked, Cases, asks
-from ..drawing import other_sizes
-
-asked = asks("causal_mask")
-_causal = asked(lambda: (([T], f"for T = {T}") for T in other_sizes(4, 1, 2, 3, 7, 40, 130, 520)))
+cases = cases_of("causal_mask")
+_causal = cases(lambda: (([T], f"for T = {T}") for T in other_sizes(4, 1, 2, 3, 7, 40, 130, 520)))
 
 
-def _on_another(student: Student, asked: Asked) -> None:
+def _on_another(student: Student, tested: FunctionUnderTest) -> None:
     where = "with device given"
-    answer = student.call(asked.name, [5], {"device": "cuda"}, where, device="elsewhere")
+    answer = student.call(tested.name, [5], {"device": "cuda"}, where, device="elsewhere")
     if not answer["kept"]:
         raise Wrong("The mask is not made on the device that is asked for: pass `device=device` on.")
-    asked.same(answer["value"], asked.right(5), "The result", where)
+    tested.same(answer["value"], tested.right(5), "The result", where)
 
 
-@asked
+@cases
 def _device() -> Cases:
     yield _on_another
     yield [*other_sizes(5)], "without a device"

@@ -4,10 +4,7 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-
-from ..asking import Cases, asks, behaves, device
-from ..drawing import other_ids, other_sizes
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, other_ids, other_sizes
 
 MIXED = torch.tensor([[3, 3, 1, 3, 1], [0, 2, 2, 0, 2], [4, 4, 4, 4, 4]])
 STEPS = torch.arange(2 * 3 * 6).reshape(2, 3, 6)
@@ -15,16 +12,16 @@ BATCHES = (
     *(torch.tensor([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 2], [2, 2, 2]])),
     *(STEPS // 4, torch.tensor([[6, 6, 8, 8, 8]]), STEPS[:, :1] // 3),
 )
-asked = asks("document_mask")
+cases = cases_of("document_mask")
 
 
-@asked
+@cases
 def _batches() -> Cases:
     for ids in BATCHES:
         yield [torch.tensor(other_ids(ids.tolist()))], f"for ids of shape {tuple(ids.shape)}"
 
 
-@asked
+@cases
 def _packed() -> Cases:
     packed = [0, 0, 0, 1, 1], [0, 1, 1, 1, 2, 2], [5, 5, 2, 2, 2, 9, 9], [1, 1, 1], [4], [0, 1, 2, 3]
     for ids in map(other_ids, packed):
@@ -33,7 +30,7 @@ def _packed() -> Cases:
         yield [torch.arange(T) // size], f"for {T} tokens in documents of {size}"
 
 
-@asked
+@cases
 def _any_order() -> Cases:
     mixed = [7, 7, 2, 7], [0, 1, 0, 1, 0], [3, 2, 2, 1, 3], [-1, 0, 0, -1, 2, -1], [0, 0, 5, 0]
     for ids in map(other_ids, mixed):
@@ -43,7 +40,7 @@ def _any_order() -> Cases:
     yield [torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)])], "for ids of 63 bits"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     mixed = torch.tensor(other_ids(MIXED.tolist()))
     for ids in (mixed, torch.tensor([[2, 2, 0, 2]], dtype=torch.int32), torch.tensor([200, 200, 3], dtype=torch.uint8)):

@@ -4,12 +4,9 @@ import math
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal
 
-from ..asking import Cases, asks, behaves, device, gradients
-
-asked = asks("masked_softmax")
+cases = cases_of("masked_softmax")
 
 
 def _pattern(*shape: int) -> torch.Tensor:
@@ -20,7 +17,7 @@ def _pattern(*shape: int) -> torch.Tensor:
     return mask
 
 
-@asked
+@cases
 def _values() -> Cases:
     for shape in ((3, 5), (2, 4, 3), (2, 3, 4, 5), (1, 4), (4, 4), (2, 3, 1, 2), (2, 1, 3, 2, 4), (2, 33, 17)):
         yield [normal(*shape), _pattern(*shape)], f"for scores and mask of shape {shape}"
@@ -36,13 +33,13 @@ SHAPES = (  # of scores and mask
 )
 
 
-@asked
+@cases
 def _broadcast() -> Cases:
     for shape, size in SHAPES:
         yield [normal(*shape), _pattern(*size)], f"for scores of shape {shape} and a mask of shape {size}"
 
 
-@asked
+@cases
 def _empty() -> Cases:
     some = _pattern(2, 4, 5)
     some[0, 1] = some[1, 3] = True
@@ -55,7 +52,7 @@ def _empty() -> Cases:
     yield [normal(3, 4, scale=1e4), two], "with large scores"
 
 
-@asked
+@cases
 def _extreme() -> Cases:
     mask = torch.tensor([[False, True, False, False], [True, False, False, True], [False, False, True, True]])
     base = normal(3, 4)
@@ -66,7 +63,7 @@ def _extreme() -> Cases:
     yield [base * 1e4, mask], "for scores of ±1e4", True
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     mask = _pattern(2, 4, 5)
     empty = mask.clone()
@@ -77,14 +74,14 @@ def _gradient() -> Cases:
     yield gradients([normal(2, 4, 5, dtype=torch.float64)], ["`scores`"], [empty], f"in float64, {where}")
 
 
-@asked
+@cases
 def _precision() -> Cases:
     mask = _pattern(3, 5)
     mask[1] = True
     yield [normal(3, 5, dtype=torch.float64), mask], "for float64 scores"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     mask = _pattern(2, 4, 5)
     mask[0, 2] = True

@@ -4,25 +4,22 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-
-from ..asking import Cases, asks, behaves, device
-from ..drawing import other_lengths
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, other_lengths
 
 RAGGED = (
     *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
     *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1), ([300, 513, 77], 520)),
 )
-asked = asks("padding_mask")
+cases = cases_of("padding_mask")
 
 
-@asked
+@cases
 def _padding() -> Cases:
     for lengths, max_len in starmap(other_lengths, RAGGED):
         yield [torch.tensor(lengths), max_len], f"for lengths {lengths} and max_len = {max_len}"
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for known, dtype in (([3, 0, 2, 1, 4], torch.int64), ([3, 0, 2], torch.int32)):
         lengths, max_len = other_lengths(known, 4)

@@ -3,12 +3,18 @@
 import itertools
 import random
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import generator_unchanged
-from autograder.spec.seeds import drawn
-
-from ..drawing import other_sizes
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    drawn,
+    generator_unchanged,
+    kind,
+    other_sizes,
+)
 
 
 def _attention(blocked: str, zeroed: str = "s < 0") -> str:

@@ -4,11 +4,18 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_pair, same_tensor
-from autograder.spec.exercise import Check, Exercise
-
-from ..asking import Cases, asks, behaves, device
-from ..drawing import other_ids, other_sizes
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    a_pair,
+    behaves,
+    cases_of,
+    device,
+    other_ids,
+    other_sizes,
+    same_tensor,
+)
 
 
 def _same_pair(got: Any, expected: tuple[torch.Tensor, torch.Tensor], _: str, where: str) -> None:
@@ -17,10 +24,10 @@ def _same_pair(got: Any, expected: tuple[torch.Tensor, torch.Tensor], _: str, wh
     same_tensor(targets, expected[1], "The second result (targets)", where)
 
 
-asked = asks("shift_targets", same=_same_pair)
+cases = cases_of("shift_targets", same=_same_pair)
 
 
-@asked
+@cases
 def _shift() -> Cases:
     for sizes in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40), (3, 1), (1, 1)):
         B, T = other_sizes(*sizes)
@@ -29,7 +36,7 @@ def _shift() -> Cases:
     yield behaves([torch.tensor([[50256, 2**31 + 7, 3], [0, 32099, 2**24 + 1]])], "ids", "for large ids")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     ids = torch.arange(12).reshape(4, 3).T
     yield behaves([torch.tensor(other_ids([[5, 7, 7, 0], [1, 2, 0, 0]]))], "ids", "when ids repeat and hold zeros")

@@ -2,23 +2,20 @@
 
 from itertools import starmap
 
-from autograder.spec.exercise import Check, Exercise
-
-from ..asking import Cases, asks
-from ..drawing import other_sizes
+from autograder.spec import Cases, Check, Exercise, cases_of, other_sizes
 
 SLIDES = ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129))
-asked = asks("sliding_window_mask")
+cases = cases_of("sliding_window_mask")
 EDGES = ((6, 1), (5, 4), (5, 5), (5, 6), (4, 9), (7, 200), (1, 1), (1, 3), (2, 1), (2, 2))
 
 
-@asked
+@cases
 def _slides() -> Cases:
     for T, window in starmap(other_sizes, SLIDES):
         yield [T, window], f"for T = {T} and window = {window}"
 
 
-@asked
+@cases
 def _edges() -> Cases:
     for T, window in starmap(other_sizes, EDGES):
         yield [T, window], f"for T = {T} and window = {window}"

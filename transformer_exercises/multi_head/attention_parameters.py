@@ -1,22 +1,18 @@
 """`attention_parameters`: the number for many widths; the mistakes are biases, forgotten projections, heads counted."""
 
-from autograder.spec.compare import same_count
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Cases, Check, Exercise, cases_of, other_sizes, same_count
 
-from ..asking import Cases, asks
-from ..drawing import other_sizes
-
-asked = asks("attention_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
+cases = cases_of("attention_parameters", same=lambda got, expected, what, where: same_count(got, expected, where))
 
 
-@asked
+@cases
 def _with() -> Cases:
     for C in other_sizes(1, 2, 3, 8, 10, 64, 512, 768):
         yield [C], f"for embed_dim = {C}, with biases"
     yield [6, True], "with bias=True given by position"
 
 
-@asked
+@cases
 def _without() -> Cases:
     for C in other_sizes(1, 2, 3, 8, 10, 64, 512):
         yield ([C], {"bias": False}), f"for embed_dim = {C}, with bias=False"

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from autograder.spec.student import Student
+from autograder.spec import Student
 
 from .. import attention_layers
 from ..attention_layers import Layer, Maybe, State

@@ -5,9 +5,19 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, close, same_tensor
-from autograder.spec.exercise import Check, Exercise, Problem, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import future, normal
+from autograder.spec import (
+    Check,
+    Exercise,
+    Problem,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    a_tensor,
+    close,
+    future,
+    normal,
+    same_tensor,
+)
 
 from ..attention_layers import State
 from .common import loaded, stacked, weights_for

@@ -4,30 +4,27 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, other_sizes, slices
 
-from ..asking import Cases, asks, behaves, device, gradients, slices
-from ..drawing import other_sizes
 from .common import HEADS, counting, heads_sizes
 
-asked = asks("merge_heads")
+cases = cases_of("merge_heads")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for B, T, H, d_k in starmap(other_sizes, HEADS):
         yield [counting(B, H, T, d_k)], heads_sizes(B, T, H, d_k)
 
 
-@asked
+@cases
 def _inverse() -> Cases:
     for B, T, H, d_k in ((2, 5, 3, 4), (3, 3, 3, 3), (4, 2, 2, 2), (1, 6, 1, 5), (2, 1, 3, 2)):
         heads = normal(B, T, H * d_k).view(B, T, H, d_k).transpose(1, 2)
         yield [heads], f"for heads that were split ({heads_sizes(B, T, H, d_k).removeprefix('for ')})"
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
@@ -35,7 +32,7 @@ def _gradient() -> Cases:
         yield gradients([x], ["x"], where=where)
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     x = normal(2, 4, 3, 5)
     yield behaves([x], "x")

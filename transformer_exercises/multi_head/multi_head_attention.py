@@ -5,13 +5,28 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec import inputs
-from autograder.spec.compare import a_tensor, close, same_output, same_tensor, unchanged
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import future, normal, sliced, some_mask
+from autograder.spec import (
+    Check,
+    Exercise,
+    Student,
+    Wrong,
+    a_tensor,
+    close,
+    device_is_kept,
+    future,
+    generator_unchanged,
+    normal,
+    parameters_unchanged,
+    raises_error,
+    same_output,
+    same_tensor,
+    sliced,
+    some_mask,
+    unchanged,
+)
 
 from ..attention_layers import built_by_name, has_layers, starts_as_linear
-from ..drawing import other_heads
+from ..widths import other_heads
 from .common import PROJECTIONS, loaded, weights_for
 
 NAME = "MultiHeadAttention"
@@ -160,7 +175,7 @@ def _gradient(student: Student) -> None:
 def _refused(student: Student) -> None:
     loaded(student, 6, 3).gives(normal(2, 4, 6))
     for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
-        with student.case(), inputs.raises_error(f"MultiHeadAttention({C}, {H})"):
+        with student.case(), raises_error(f"MultiHeadAttention({C}, {H})"):
             student.build(NAME, C, H)
 
 
@@ -170,7 +185,7 @@ def _side_effects(student: Student) -> None:
     unchanged(layer.gives(x, "", mask, context, place=3)["inputs"], [x, mask, context], "x, mask or context")
     for one in (layer, other):
         one.gives(x, "when two modules exist (each needs layers of its own)")
-    inputs.parameters_unchanged(student, layer.module, layer.state)
+    parameters_unchanged(student, layer.module, layer.state)
     with student.case():
         wide = normal(2, 5, 8, dtype=torch.float64)
         loaded(student, 8, 2, torch.float64).gives(wide, "in float64", future(5), place=2)
@@ -186,14 +201,14 @@ def _side_effects(student: Student) -> None:
         (x, "with the arguments given by name", {"mask": mask, "context": context, "place": 0}),
     ):
         with student.case():
-            inputs.generator_unchanged(layer.gives(tokens, where, **options))
+            generator_unchanged(layer.gives(tokens, where, **options))
 
 
 def _device(student: Student) -> None:
     layer, x, context = loaded(student, 6, 2), normal(2, 5, 6), normal(2, 4, 6)
     layer.gives(x)
     for args in ([x], [x, future(5)], [x, None, context]):
-        inputs.device_is_kept(student, layer.module, args)
+        device_is_kept(student, layer.module, args)
 
 
 _start = functools.partial(starts_as_linear, cls=NAME, sizes=(64, 4), names=PROJECTIONS)

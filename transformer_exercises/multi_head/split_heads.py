@@ -4,30 +4,39 @@ from itertools import starmap
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    behaves,
+    cases_of,
+    device,
+    gradients,
+    normal,
+    other_sizes,
+    refuses,
+    slices,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
-from ..drawing import other_sizes
 from .common import HEADS, counting, heads_sizes
 
-asked = asks("split_heads")
+cases = cases_of("split_heads")
 
 
-@asked
+@cases
 def _values() -> Cases:
     for B, T, H, d_k in starmap(other_sizes, HEADS):
         yield [counting(B, T, H * d_k), H], heads_sizes(B, T, H, d_k)
 
 
-@asked
+@cases
 def _refused() -> Cases:
     yield [counting(2, 3, 8), 4], ""
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
         yield refuses([normal(2, 3, C), H], f"A width of {C} with {H} heads")
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         x, where = normal(B, T, H * d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
@@ -35,7 +44,7 @@ def _gradient() -> Cases:
         yield gradients([x], ["x"], [H], where)
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     x = normal(2, 3, 8)
     yield behaves([x, 4], "x")

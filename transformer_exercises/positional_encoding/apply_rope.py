@@ -4,23 +4,35 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, dtype_name, kind, same_tensor
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise, Student, Wrong
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    Wrong,
+    a_tensor,
+    behaves,
+    cases_of,
+    device,
+    dtype_name,
+    gradients,
+    kind,
+    normal,
+    reference,
+    same_tensor,
+)
 
-from ..asking import Cases, asks, behaves, device, gradients
 from .common import near
 
 apply_rope = reference("apply_rope")
-asked = asks("apply_rope")
+cases = cases_of("apply_rope")
 
 
 def _rotated(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return apply_rope(x.double(), positions.double()), positions
 
 
-rotates = asks("apply_rope", by=_rotated, same=near)
+rotates = cases_of("apply_rope", by=_rotated, same=near)
 
 
 def _at(shape: tuple[int, ...], positions: list, **base: float) -> tuple[Any, str]:
@@ -77,7 +89,7 @@ def _relative(student: Student) -> None:
             raise Wrong("Scores stay the same when only the keys are moved: they should depend on relative positions.")
 
 
-@asked
+@cases
 def _base() -> Cases:
     yield _at((2, 4, 6), [1, 4, 7, 10], base=100.0)
     yield _at((5, 8), [1, 4, 7, 10, 13], base=500000.0)
@@ -86,7 +98,7 @@ def _base() -> Cases:
     yield [normal(3, 6), torch.arange(3), 50.0], "with base given by position"
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for shape in ((2, 3, 4, 6), (5, 2)):
         yield gradients([normal(*shape)], ["x"], [torch.arange(shape[-2]) + 2], f"for x of shape {shape}")
@@ -99,14 +111,14 @@ def _roughly(got: Any, expected: torch.Tensor, what: str, where: str) -> None:
         same_tensor(got, expected, what, where)
 
 
-@asks("apply_rope", same=_roughly)
+@cases_of("apply_rope", same=_roughly)
 def _precision() -> Cases:
     for positions in (torch.tensor([0, 3, 20, 500]), torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)):
         where = f"for x in float64 and {dtype_name(positions)} positions"
         yield [normal(2, 4, 6, dtype=torch.float64), positions], where
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for dtype in (torch.int64, torch.int32, torch.float64):  # whatever positions are, the dtype of x is kept
         positions = torch.tensor([2, 0, 5, 1], dtype=dtype)

@@ -4,11 +4,16 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, same_tensor
-from autograder.spec.exercise import CheckFunction, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import raises_error
-
-from ..drawing import other_sizes
+from autograder.spec import (
+    CheckFunction,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    a_tensor,
+    other_sizes,
+    raises_error,
+    same_tensor,
+)
 
 
 def sinusoids(positions: torch.Tensor, d_model: int) -> torch.Tensor:

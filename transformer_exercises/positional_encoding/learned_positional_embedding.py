@@ -4,11 +4,22 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_of, unchanged
-from autograder.spec.exercise import Check, Exercise, Problem, Student, Wrong
-from autograder.spec.inputs import device_is_kept, normal, raises_error
-
-from ..drawing import other_sizes
+from autograder.spec import (
+    Check,
+    Exercise,
+    Problem,
+    Student,
+    Wrong,
+    device_is_kept,
+    dtype_name,
+    normal,
+    other_sizes,
+    raises_error,
+    same_gradients,
+    same_tensor,
+    shape_of,
+    unchanged,
+)
 
 NAME = "LearnedPositionalEmbedding"
 

@@ -4,11 +4,20 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import a_tensor, dtype_name
-from autograder.spec.exercise import Check, CheckFunction, Exercise, ValuesDiffer, Wrong
+from autograder.spec import (
+    Cases,
+    Check,
+    CheckFunction,
+    Exercise,
+    ValuesDiffer,
+    Wrong,
+    a_tensor,
+    behaves,
+    cases_of,
+    dtype_name,
+    other_sizes,
+)
 
-from ..asking import Cases, asks, behaves
-from ..drawing import other_sizes
 from .common import refuses_odd_widths, sinusoids
 
 
@@ -31,10 +40,10 @@ def _moves(got: Any, args: tuple[int, int], what: str, where: str) -> None:
         raise ValuesDiffer(f"PE[p] @ M is not PE[p + k] {where}{hint}.")
 
 
-def _shifts(*cases: tuple[int, int]) -> CheckFunction:
-    @asks("shift_matrix", by=lambda k, d_model: (k, d_model), same=_moves)
+def _shifts(*shifts: tuple[int, int]) -> CheckFunction:
+    @cases_of("shift_matrix", by=lambda k, d_model: (k, d_model), same=_moves)
     def ask() -> Cases:
-        for known, width in cases:
+        for known, width in shifts:
             steps, half = other_sizes(abs(known), width // 2)
             k, d_model = -steps if known < 0 else steps, 2 * half
             yield [k, d_model], f"for k = {k} and d_model = {d_model}"
@@ -42,7 +51,7 @@ def _shifts(*cases: tuple[int, int]) -> CheckFunction:
     return ask
 
 
-@asks("shift_matrix")
+@cases_of("shift_matrix")
 def _side_effects() -> Cases:
     for k, d_model in ((*other_sizes(5), 6), (-1, 4), (0, 2)):
         yield behaves([k, d_model], "", f"for k = {k} and d_model = {d_model}")

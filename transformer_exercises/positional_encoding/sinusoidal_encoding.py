@@ -2,10 +2,8 @@
 
 import torch
 
-from autograder.spec.exercise import Check, CheckFunction, Exercise
+from autograder.spec import Cases, Check, CheckFunction, Exercise, behaves, cases_of, other_sizes
 
-from ..asking import Cases, asks, behaves
-from ..drawing import other_sizes
 from .common import near, refuses_odd_widths, sinusoids
 
 
@@ -15,7 +13,7 @@ def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _tables(*sizes: tuple[int, int]) -> CheckFunction:
-    @asks("sinusoidal_encoding", by=_table, same=near)
+    @cases_of("sinusoidal_encoding", by=_table, same=near)
     def ask() -> Cases:
         for max_len, half in (other_sizes(n, d_model // 2) for n, d_model in sizes):
             d_model = 2 * half
@@ -24,7 +22,7 @@ def _tables(*sizes: tuple[int, int]) -> CheckFunction:
     return ask
 
 
-@asks("sinusoidal_encoding")
+@cases_of("sinusoidal_encoding")
 def _side_effects() -> Cases:
     yield behaves([other_sizes(4)[0], 6], "")
     yield behaves([other_sizes(9)[0], 2], "")

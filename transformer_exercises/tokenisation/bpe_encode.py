@@ -1,7 +1,6 @@
 """`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters."""
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise, reference
 
 from .common import STORY, Asked, weighted
 

@@ -3,11 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, CheckFunction, Exercise, ValuesDiffer, Wrong
+from autograder.spec import Check, CheckFunction, Exercise, ValuesDiffer, Wrong, cases_of, kind, other_letters
 
-from ..asking import asks
-from ..drawing import other_letters
 from .common import SENTENCE
 
 TEXTS = (
@@ -53,7 +50,7 @@ def _exact(got: Any, expected: Any, _: str, where: str) -> None:
 
 
 def _vocabularies(texts: tuple[str, ...], same: Callable[..., None]) -> CheckFunction:
-    return asks("build_vocab", same=same)(
+    return cases_of("build_vocab", same=same)(
         lambda: (([text], f"for the text {text!r}") for text in map(other_letters, texts))
     )
 

@@ -9,12 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import CheckFunction, Problem, Student, ValuesDiffer, Wrong
-from autograder.spec.seeds import drawn
-
-from ..drawing import other_letters, replaced
+from autograder.spec import (
+    CheckFunction,
+    Problem,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    drawn,
+    kind,
+    other_letters,
+    reference,
+    replaced,
+)
 
 Refusal = tuple[list, Any]  # arguments, and the character or the id that is unknown
 

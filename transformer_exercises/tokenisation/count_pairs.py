@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec import Check, Exercise, ValuesDiffer, Wrong, kind
 
 from .common import LOWER, STORY, Asked, listed, of, spelt
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise, reference
 
 from .common import ODD_VOCAB, SENTENCE, Asked
 

@@ -6,12 +6,19 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import source_of
+from autograder.spec import (
+    Check,
+    CheckFunction,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    kind,
+    other_words,
+    reference,
+    source_of,
+)
 
-from ..drawing import other_words
 from .common import as_before, value_error
 
 

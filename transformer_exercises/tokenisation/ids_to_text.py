@@ -1,7 +1,6 @@
 """`ids_to_text`: merges in no order, characters spread over ids, bytes that are no text, unknown ids."""
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise, reference
 
 from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 

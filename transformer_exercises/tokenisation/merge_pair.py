@@ -1,6 +1,6 @@
 """`merge_pair`: every occurrence, left to right, symbols and not letters; the mistakes overlap, skip or join text."""
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise
 
 from .common import Asked
 

@@ -1,6 +1,6 @@
 """`split_words`: punctuation, combining marks, signs and white space of many scripts, by their Unicode categories."""
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise
 
 from .common import SENTENCE, Asked
 

@@ -1,6 +1,6 @@
 """`text_to_ids`: bytes in an order of their own, merges whose order is not the dictionary's, pieces, special tokens."""
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise
 
 from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 

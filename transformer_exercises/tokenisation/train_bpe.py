@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from autograder.spec.exercise import Check, Exercise
+from autograder.spec import Check, Exercise
 
 from .common import LOWER, STORY, Asked, listed, of, spelt, weighted
 

@@ -4,10 +4,7 @@ import functools
 import unicodedata
 from typing import Any
 
-from autograder.spec.course import reference
-from autograder.spec.exercise import Check, CheckFunction, Exercise, Student, Wrong
-
-from ..drawing import other_letters
+from autograder.spec import Check, CheckFunction, Exercise, Student, Wrong, other_letters, reference
 
 EARLY = [
     "The dog drinks water because it was thirsty.",

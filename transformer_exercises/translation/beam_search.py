@@ -4,11 +4,20 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise, Student, ValuesDiffer
-from autograder.spec.inputs import raises_error
+from autograder.spec import (
+    Cases,
+    Check,
+    DependentCase,
+    Exercise,
+    FunctionUnderTest,
+    Student,
+    ValuesDiffer,
+    cases_of,
+    other_ids,
+    raises_error,
+    shuffled,
+)
 
-from ..asking import Asked, Cases, Further, asks
-from ..drawing import other_ids, shuffled
 from .common import SCRIPTED, Facts, decodes, ids_differ, scripted, side_effects
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
@@ -81,23 +90,23 @@ def _best(got: Any, expected: list[int], *limits: Any) -> None:
         raise ValuesDiffer(f"Another sentence should win {limits[-1]}.")
 
 
-asked = asks("beam_search", same=_best)
+cases = cases_of("beam_search", same=_best)
 
 
-def _scripted(args: Facts, source: list[int], what: str, *numbers: float, **tree: Any) -> Further:
+def _scripted(args: Facts, source: list[int], what: str, *numbers: float, **tree: Any) -> DependentCase:
     named: dict[str, Any] = dict(zip(("beam_size", "max_len", "length_penalty"), numbers, strict=False))
     facts = {"bos_id": args[1], "eos_id": args[2], **named}
     where = f"with {', '.join(f'{name} = {value}' for name, value in facts.items())}, {what}"
     return decodes(args, torch.tensor([source]), where, **named, **{"code": SCRIPTED} | tree)
 
 
-def _tree(text: str, words: str, what: str, *numbers: float) -> Further:
+def _tree(text: str, words: str, what: str, *numbers: float) -> DependentCase:
     letters = _LETTERS[:3] + "".join(shuffled([*_LETTERS[3:]]))
     how = {"code": _TREE, "right": [letters.index(x) for x in words], "by_name": ["length_penalty"]}
     return _scripted((len(letters), 1, 2, letters, text), [4, 3, 5], what, *numbers, **how)
 
 
-@asked
+@cases
 def _greedy() -> Cases:
     for V, bonus, seed, source, max_len in (
         *((9, 1.0, 3, [4, 9, 17], 12), (12, 0.5, 8, [11], 15), (9, -40.0, 5, [5, 12, 3, 8], 7)),
@@ -106,7 +115,7 @@ def _greedy() -> Cases:
         yield _scripted((V, 1, 2, bonus, seed), other_ids(source), "as in greedy decoding", 1, max_len, code="")
 
 
-@asked
+@cases
 def _finds() -> Cases:
     third = "when the best sentence begins with the third likeliest token"
     for text, words, what, beam_size in (
@@ -122,7 +131,7 @@ def _finds() -> Cases:
         yield _scripted((V, 1, 2, -40.0, seed), source, "when no sentence ends before max_len", beam_size, max_len)
 
 
-@asked
+@cases
 def _finished() -> Cases:
     for numbers in ((2, 10, 0.0), (3, 10, 0.0), (2, 10)):
         yield _tree(_SHORT_WINS, "a", "when the best sentence is the first to end", *numbers)
@@ -143,7 +152,7 @@ def _finished() -> Cases:
         yield _scripted((V, 1, 2, bonus, seed), source, "when sentences end in turn", beam_size, max_len, penalty)
 
 
-@asked
+@cases
 def _penalty() -> Cases:
     for text, words, *numbers in (
         *((_LONG_AT_06, "a", 2, 10, 0.0), (_LONG_AT_06, "bcde", 2, 10, 0.6), (_LONG_AT_06, "bcde", 2, 10)),
@@ -155,7 +164,7 @@ def _penalty() -> Cases:
         yield _tree(text, words, "for a short sentence against a long one", *numbers)
 
 
-@asked
+@cases
 def _limits() -> Cases:
     for *ids, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
         for max_len in (5, 1):
@@ -164,7 +173,7 @@ def _limits() -> Cases:
     yield _scripted((9, 1, 2, -40.0, 3), [4, 9, 17], "for nothing new", 2, 0)
 
 
-@asked
+@cases
 def _extremes() -> Cases:
     what = "for a long sentence (its probability is below 1e-45)"
     yield _scripted((300, 1, 2, -40.0, 12), [4, 9, 17], what, 2, 45)
@@ -172,14 +181,14 @@ def _extremes() -> Cases:
         yield _tree(_GARDEN_PATH, "bc", "more than there are tokens", beam_size, 10)
 
 
-def _refused(student: Student, asked: Asked) -> None:
+def _refused(student: Student, tested: FunctionUnderTest) -> None:
     for beam_size in (0, -1):
         with student.case(), raises_error(f"beam_size = {beam_size}"):
             model, _ = scripted(student, (9, 1, 2, 0.5, 175))
-            student.call(asked.name, [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
+            student.call(tested.name, [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     source = torch.tensor([[15, 15, 12, 8]])
     yield from side_effects((9, 1, 2, 0.5, 175), source, SCRIPTED, beam_size=2, max_len=10, length_penalty=0.6)

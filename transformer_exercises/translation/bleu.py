@@ -2,14 +2,21 @@
 
 import itertools
 
-from autograder.spec.exercise import Check, CheckFunction, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import (
+    Cases,
+    Check,
+    CheckFunction,
+    DependentCase,
+    Exercise,
+    cases_of,
+    normal,
+    other_letters,
+    refuses,
+)
 
-from ..asking import Cases, Further, asks, refuses
-from ..drawing import other_letters
 from .common import gives_float
 
-asked = asks("bleu")
+cases = cases_of("bleu")
 Sentences = list[list[str]]
 _WORDS = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
 
@@ -26,7 +33,7 @@ def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
     return worse + ["again"] * longer if longer >= 0 else worse[:longer]
 
 
-def _score(hypotheses: Sentences, references: Sentences, where: str) -> Further:
+def _score(hypotheses: Sentences, references: Sentences, where: str) -> DependentCase:
     return gives_float([hypotheses, references], "The score", where, 1e-6)
 
 
@@ -36,11 +43,11 @@ def _split(*rows: tuple[str, str, str]) -> CheckFunction:
     def sentences(text: str) -> Sentences:
         return [] if text == "-" else [sentence.split() for sentence in text.split("|")]
 
-    def score(ours: str, theirs: str, where: str) -> Further:
+    def score(ours: str, theirs: str, where: str) -> DependentCase:
         hypotheses, references = map(sentences, other_letters([ours, theirs]))
         return _score(hypotheses, references, where)
 
-    return asked(lambda: itertools.starmap(score, rows))
+    return cases(lambda: itertools.starmap(score, rows))
 
 
 _one = _split(
@@ -56,7 +63,7 @@ _one = _split(
 )
 
 
-@asked
+@cases
 def _corpus() -> Cases:
     for count, words, share in ((2, 14, 0.2), (5, 14, 0.15), (8, 5, 0.3), (20, 3, 0.4), (3, 2, 0.2)):
         theirs, where = [_sentence(5 + (7 * i) % 9, words) for i in range(count)], f"for {count} sentences"
@@ -77,7 +84,7 @@ def _corpus() -> Cases:
     yield _score(theirs[::-1], theirs, "for two sentences that were exchanged")
 
 
-@asked
+@cases
 def _brevity() -> Cases:
     for longer in (-1, -4, 0, 1, 3):
         theirs = [_sentence(8), _sentence(11), _sentence(9)]
@@ -114,7 +121,7 @@ _nothing = _split(
 )
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     sentence = _sentence(7)
     yield _score([_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences")

@@ -7,24 +7,35 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind, unchanged
-from autograder.spec.exercise import Kept, Reply, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import define_in_judge, device_is_kept, generator_unchanged, in_parts, note_rounded
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    DependentCase,
+    FunctionUnderTest,
+    Kept,
+    Reply,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    define_in_judge,
+    device_is_kept,
+    drawn,
+    generator_unchanged,
+    in_parts,
+    kind,
+    note_rounded,
+    unchanged,
+)
 
-from ..asking import Asked, Further
 
-
-def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits: float = 1e-5) -> Further:
+def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits: float = 1e-5) -> DependentCase:
     """Make a case that asks for a number, however it is wrapped; whether it is a plain float is said last.
 
     Its arguments are a list, or a dictionary if they are given by name.
     """
     by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
 
-    def ask(student: Student, asked: Asked) -> None:
-        answer = student.call(asked.name, by_place, by_name, where, after=True)
-        expected = asked.right(*by_place, **by_name)
+    def ask(student: Student, tested: FunctionUnderTest) -> None:
+        answer = student.call(tested.name, by_place, by_name, where, after=True)
+        expected = tested.right(*by_place, **by_name)
         got = answer["value"]
         number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
         if type(number) not in (int, float):
@@ -146,28 +157,28 @@ def decodes(
     right: Any = None,
     then: Callable[[Student, Reply, Kept, Any], None] = lambda *_: None,
     **named: Any,
-) -> Further:
+) -> DependentCase:
     """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
 
     Those that `by_name` lists are passed by name, in its order. `code` is another model's source. `right` stands for
     what the reference gives. `then` asks for more, of the answer, the model's notes and what is right.
     """
 
-    def ask(student: Student, asked: Asked) -> None:
+    def ask(student: Student, tested: FunctionUnderTest) -> None:
         source_code = code or without_ties()
         model, notes = scripted(student, args, training, source_code)
         given = {"model": model, "source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
         by_place = [value for name, value in given.items() if name not in by_name]
-        answer = student.call(asked.name, by_place, {name: given[name] for name in by_name if name in given}, where)
+        answer = student.call(tested.name, by_place, {name: given[name] for name in by_name if name in given}, where)
         given["model"] = define_in_judge(source_code, "Scripted")(*args)
-        expected = asked.right(**given) if right is None else right
-        asked.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
+        expected = tested.right(**given) if right is None else right
+        tested.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
         then(student, answer, notes, expected)
 
     return ask
 
 
-def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[Further]:
+def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[DependentCase]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
     def stays(training: bool, student: Student, answer: Reply, notes: Kept, _: Any) -> None:
@@ -178,10 +189,12 @@ def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any
             symptom = "eval_mode" if training else "training_mode"
             raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
 
-    def names_device(student: Student, asked: Asked) -> None:
+    def names_device(student: Student, tested: FunctionUnderTest) -> None:
         short = named | {"max_len": min(named["max_len"], 4)}  # operations there are slow
         try:
-            device_is_kept(student, asked.name, [scripted(student, args)[0], source, args[1], args[2], *short.values()])
+            device_is_kept(
+                student, tested.name, [scripted(student, args)[0], source, args[1], args[2], *short.values()]
+            )
         except Wrong as wrong:
             if wrong.symptom != "device_not_kept":
                 raise

@@ -7,13 +7,31 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.spec import inputs
-from autograder.spec.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
-from autograder.spec.course import provided
-from autograder.spec.exercise import Check, Exercise, Reply, Student, Wrong
-from autograder.spec.inputs import device_is_kept, future, gradients_of, normal, outline, sliced, some_mask
+from autograder.spec import (
+    Check,
+    Exercise,
+    Reply,
+    Student,
+    Wrong,
+    a_tensor,
+    close,
+    device_is_kept,
+    future,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    provided,
+    same_gradients,
+    same_output,
+    shape_of,
+    sliced,
+    some_mask,
+    unchanged,
+)
 
-from ..drawing import other_block
+from ..widths import other_block
 
 for_torch = provided("for_torch", __name__)
 Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
@@ -214,7 +232,7 @@ def _modes(student: Student) -> None:
         with student.case():
             answer = _Block(student, 6, 3, 8, *args).agrees(where, x, memory, training=training)
             if not training:
-                inputs.generator_unchanged(answer)
+                generator_unchanged(answer)
 
 
 def _gradient(student: Student) -> None:
@@ -232,7 +250,7 @@ def _side_effects(student: Student) -> None:
         for given in ([x, memory], [x, memory, *masks]):
             unchanged(block.agrees("", *given)["inputs"], given, "x, memory or a mask")
         other.agrees("of a second block", x, memory)
-        inputs.parameters_unchanged(student, block.module, block.own(block.state), record=False)
+        parameters_unchanged(student, block.module, block.own(block.state), record=False)
     with student.case():
         wide = _Block(student, 8, 2, 4, dtype=torch.float64)
         wide.agrees("in float64", normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), future(4))

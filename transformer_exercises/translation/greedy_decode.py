@@ -4,12 +4,21 @@ from typing import Any
 
 import torch
 
-from autograder.spec.compare import kind
-from autograder.spec.exercise import Check, Exercise, Kept, Reply, Student, ValuesDiffer, Wrong
-from autograder.spec.inputs import normal
-from autograder.spec.seeds import drawn
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Kept,
+    Reply,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    cases_of,
+    drawn,
+    kind,
+    normal,
+)
 
-from ..asking import Cases, asks
 from .common import decodes, ids_differ, noted, side_effects
 
 
@@ -27,20 +36,20 @@ def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
         raise ValuesDiffer(f"The tokens are not the right ones {where}.")
 
 
-asked = asks("greedy_decode", same=_same)
+cases = cases_of("greedy_decode", same=_same)
 
 
 def _source(*shape: int) -> torch.Tensor:
     return 3 + (normal(*shape).abs() * 1000).long() % 20
 
 
-@asked
+@cases
 def _one() -> Cases:
     for args, S in (((9, 1, 2, 1.0, 3), 4), ((12, 1, 2, 0.5, 8), 1), ((30, 1, 2, 2.0, 1), 7), ((7, 1, 2, 0.0, 5), 3)):
         yield decodes(args, _source(1, S), f"for one sentence and V = {args[0]}", max_len=25)
 
 
-@asked
+@cases
 def _rows() -> Cases:
     most = drawn(1500, lambda _: 60)  # of more tokens, drawn ones may be equally likely up to a rounding
     for V, bonus, seed, B, S, what in (
@@ -51,7 +60,7 @@ def _rows() -> Cases:
         yield decodes((min(V, most), 1, 2, bonus, seed), _source(B, S), where, max_len=20)
 
 
-@asked
+@cases
 def _max_len() -> Cases:
     for max_len, B, S, bonus, seed, what in (
         *((n, 3, 4, -40.0, 3, "when no row ends before") for n in (7, 1, 2, 0)),
@@ -61,7 +70,7 @@ def _max_len() -> Cases:
         yield decodes((9, 1, 2, bonus, seed), _source(B, S), f"with max_len = {max_len}, {what}", max_len=max_len)
 
 
-@asked
+@cases
 def _other_ids() -> Cases:
     for V, bos_id, eos_id, pad in ((9, 0, 1, 8), (10, 5, 0, 1), (8, 7, 6, 0), (9, 2, 3, 1)):
         source = _source(5, 4)
@@ -74,7 +83,7 @@ def _stopped(student: Student, _: Reply, notes: Kept, right: list[list[int]]) ->
         raise Wrong("The model is asked again although all rows have ended: stop decoding then.", "never_stops")
 
 
-@asked
+@cases
 def _stops() -> Cases:
     for args, B in (((9, 1, 2, 1.5, 4), 4), ((9, 1, 2, 30.0, 4), 3), ((11, 1, 2, 3.0, 5), 1)):
         yield decodes(args, _source(B, 3), f"for {B} rows, with max_len = 60", max_len=60, then=_stopped)
@@ -85,7 +94,7 @@ def _no_graphs(student: Student, _: Reply, notes: Kept, right: list[list[int]]) 
         raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     yield from side_effects((9, 1, 2, 1.0, 4), _source(4, 3), max_len=12)
     yield decodes((9, 1, 2, 1.0, 4), _source(4, 3), "for four rows", max_len=12, then=_no_graphs)

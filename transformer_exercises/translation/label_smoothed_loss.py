@@ -4,12 +4,9 @@ from typing import Any
 
 import torch
 
-from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import normal
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, refuses, slices
 
-from ..asking import Cases, asks, behaves, device, gradients, refuses, slices
-
-asked = asks("label_smoothed_loss")
+cases = cases_of("label_smoothed_loss")
 
 
 def _targets(*shape: int, V: int, pads: float = 0.0, pad_id: int = 0) -> torch.Tensor:
@@ -21,7 +18,7 @@ def _targets(*shape: int, V: int, pads: float = 0.0, pad_id: int = 0) -> torch.T
     return torch.where(padding, pad_id, targets)
 
 
-@asked
+@cases
 def _values() -> Cases:
     for shape, V, smoothing in (
         *(((6,), 5, 0.1), ((3, 4), 7, 0.3), ((5, 2), 11, 0.0), ((2, 3, 4), 6, 0.2), ((4,), 3, 1.0), ((1,), 8, 0.1)),
@@ -32,7 +29,7 @@ def _values() -> Cases:
         yield [normal(*shape, V, scale=2), _targets(*shape, V=V), smoothing, 0], where
 
 
-@asked
+@cases
 def _padding() -> Cases:
     for shape, V, smoothing, pad_id in (
         *(((2, 6), 5, 0.1, 0), ((3, 5), 7, 0.3, 3), ((8,), 6, 0.2, 5), ((4, 7), 9, 0.0, 0)),
@@ -49,7 +46,7 @@ def _padding() -> Cases:
     yield [likely, _targets(2, 5, V=6, pads=0.4), 0.1, 0], where
 
 
-@asked
+@cases
 def _extremes() -> Cases:
     for scale, offset, what in (
         *((1e4, 0.0, "of about 1e4"), (200.0, 0.0, "of about 200 (their exponentials overflow)")),
@@ -59,7 +56,7 @@ def _extremes() -> Cases:
         yield [logits, _targets(3, 4, V=5, pads=0.25), 0.1, 0], f"for logits {what}", True
 
 
-@asked
+@cases
 def _gradient() -> Cases:
     for shape, V, smoothing, pad_id, dtype in (
         *(((2, 5), 6, 0.1, 0, torch.float32), ((7,), 4, 0.0, 2, torch.float64)),
@@ -74,10 +71,10 @@ def _padded(*shape: int, pad_id: int, dtype: torch.dtype = torch.float32) -> lis
     return [normal(*shape, 6, dtype=dtype), _targets(*shape, V=6, pads=0.4, pad_id=pad_id), 0.1, pad_id]
 
 
-_outside = asked(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}") for pad_id in (-100, -1)))
+_outside = cases(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}") for pad_id in (-100, -1)))
 
 
-@asked
+@cases
 def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         yield behaves(_padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
@@ -88,7 +85,7 @@ def _side_effects() -> Cases:
     yield device(_padded(3, 5, pad_id=0))
 
 
-@asked
+@cases
 def _refusals() -> Cases:
     given = normal(4, 3), torch.tensor([1, 2, 0, 1])
     for smoothing in (0.0, 1.0):

@@ -2,21 +2,19 @@
 
 from itertools import starmap
 
-from autograder.spec.exercise import Check, CheckFunction, Exercise
+from autograder.spec import Cases, Check, CheckFunction, DependentCase, Exercise, cases_of, other_sizes, refuses
 
-from ..asking import Cases, Further, asks, refuses
-from ..drawing import other_sizes
 from .common import gives_float
 
-asked = asks("noam_rate")
+cases = cases_of("noam_rate")
 
 
-def _rate(*args: int) -> Further:
+def _rate(*args: int) -> DependentCase:
     return gives_float([*args], "The rate", "at step {} with d_model = {} and warmup = {}".format(*args))
 
 
 def _at(*steps: int) -> CheckFunction:
-    return asked(
+    return cases(
         lambda: (
             _rate(step, d_model, warmup)
             for d_model, warmup in starmap(other_sizes, ((512, 4000), (64, 100), (7, 30), (300, 50), (20, 200)))
@@ -25,14 +23,14 @@ def _at(*steps: int) -> CheckFunction:
     )
 
 
-@asked
+@cases
 def _edges() -> Cases:
     known = (1, 512, 1), (9, 1, 1), (1, 1, 5), (10**9, 64, 4000), (3, 1024, 10**6), (5, 5, 5)
     yield from starmap(_rate, starmap(other_sizes, known))
     yield gives_float({"warmup": 30, "d_model": 16, "step": 7}, "The rate", "with arguments by name")
 
 
-@asked
+@cases
 def _refusals() -> Cases:
     d_model, warmup = other_sizes(16, 10)
     yield _rate(1, d_model, warmup)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from autograder.spec.seeds import drawn
+from .seeds import drawn
 
 _WORD = re.compile(r"(?<=\s)\S+")  # a word with white space before it
 
@@ -31,18 +31,6 @@ def other_sizes(*known: int) -> tuple[int, ...]:
     return drawn(known, draw)
 
 
-def other_heads(width: int, heads: int) -> tuple[int, int]:
-    """Return another width and number of heads, which divides it."""
-    heads, each = other_sizes(heads, width // heads) if heads < width else other_sizes(heads, 1)
-    return heads * each, heads
-
-
-def other_block(width: int, heads: int, hidden: int) -> tuple[int, int, int]:
-    """Return another width, its heads, and a hidden width that differs from every width inside attention."""
-    (width, heads), (hidden,) = other_heads(width, heads), other_sizes(hidden)
-    return width, heads, drawn(hidden, lambda _: hidden + (hidden in (width, 3 * width)))
-
-
 def other_lengths(lengths: list[int], longest: int) -> tuple[list[int], int]:
     """Return other lengths and the length of the whole row: full rows stay full, and empty ones empty."""
     (whole,) = other_sizes(longest)
@@ -53,10 +41,10 @@ def other_lengths(lengths: list[int], longest: int) -> tuple[list[int], int]:
     return drawn(lengths, draw), whole
 
 
-def other_ids(known: list, below: int = 0) -> list:
+def other_ids(known: list[Any], below: int = 0) -> list[Any]:
     """Return a list of ids, or of such lists, with other ids: all below `below`, if that is given."""
 
-    def draw(rng: random.Random) -> list:
+    def draw(rng: random.Random) -> Any:
         found = sorted(set(_leaves(known)))
         others = rng.sample(range(below or 4 * max(map(abs, found), default=0) + 100), len(found))
         return replaced(known, dict(zip(found, others, strict=True)).__getitem__, int)
@@ -64,12 +52,12 @@ def other_ids(known: list, below: int = 0) -> list:
     return drawn(known, draw)
 
 
-def other_counts(known: list) -> list:
+def other_counts(known: list[Any]) -> list[Any]:
     """Return lists of counts with other numbers, but 0 where it stands."""
     return drawn(known, lambda rng: replaced(known, lambda count: count and rng.randint(1, 9), int))
 
 
-def shuffled(known: list) -> list:
+def shuffled(known: list[Any]) -> list[Any]:
     """Return a list in another order."""
     return drawn(known, lambda rng: rng.sample(known, len(known)))
 
