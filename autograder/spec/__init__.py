@@ -30,6 +30,13 @@ Cases: a function compared with the reference
 - `device`: results are on the device of the inputs
 - `slices`: slices of larger tensors give the same
 - `refuses`: bad input raises a ValueError
+- `trained`: the weight is a parameter that is being trained
+- `each`: make a check of a function that tests one case
+- `gives_float`: the result is a float, and agrees
+- `call_probe`: call a function of the judge in the student's process
+- `refusing`: make a function that raises an exercise's own sentence for a mistake
+- `differ`: raise `ValuesDiffer` if something is wrong
+- `from_the_generator_alone`: what is drawn depends on the generator, and goes on from its state
 
 Compare
 
@@ -39,6 +46,11 @@ Compare
 - `same_count`: a number of parameters agrees
 - `a_tensor`: the result is a tensor
 - `a_pair`: the result is a tuple of two
+- `an_int`: the result is an int
+- `a_number`: return a number, however it is wrapped
+- `of_shape`: the result is a tensor of this shape
+- `ids_of_shape`: the result holds ids, in this shape
+- `same_values`: values agree, whatever dtype holds them
 - `unchanged`: what was passed in has kept its values
 - `close`: return whether two tensors agree up to rounding
 - `kind`: describe the type of a value
@@ -97,24 +109,36 @@ if TYPE_CHECKING:
     from .cases import DependentCase as DependentCase
     from .cases import FunctionUnderTest as FunctionUnderTest
     from .cases import behaves as behaves
+    from .cases import call_probe as call_probe
     from .cases import cases_of as cases_of
     from .cases import device as device
+    from .cases import differ as differ
+    from .cases import each as each
+    from .cases import from_the_generator_alone as from_the_generator_alone
+    from .cases import gives_float as gives_float
     from .cases import gradients as gradients
     from .cases import refuses as refuses
+    from .cases import refusing as refusing
     from .cases import slices as slices
+    from .cases import trained as trained
     from .catalogue import Fundamental as Fundamental
     from .catalogue import Minor as Minor
     from .catalogue import Misconception as Misconception
     from .catalogue import RightAnswer as RightAnswer
+    from .compare import a_number as a_number
     from .compare import a_pair as a_pair
     from .compare import a_tensor as a_tensor
+    from .compare import an_int as an_int
     from .compare import close as close
     from .compare import dtype_name as dtype_name
+    from .compare import ids_of_shape as ids_of_shape
     from .compare import kind as kind
+    from .compare import of_shape as of_shape
     from .compare import same_count as same_count
     from .compare import same_gradients as same_gradients
     from .compare import same_output as same_output
     from .compare import same_tensor as same_tensor
+    from .compare import same_values as same_values
     from .compare import shape_name as shape_name
     from .compare import shape_of as shape_of
     from .compare import unchanged as unchanged
@@ -192,26 +216,35 @@ __all__ = [
     "Student",
     "ValuesDiffer",
     "Wrong",
+    "a_number",
     "a_pair",
     "a_tensor",
+    "an_int",
     "behaves",
+    "call_probe",
     "cases_of",
     "close",
     "define_in_judge",
     "device",
     "device_is_kept",
     "devices_differ",
+    "differ",
     "drawn",
     "dtype_name",
+    "each",
+    "from_the_generator_alone",
     "future",
     "generator_unchanged",
+    "gives_float",
     "gradients",
     "gradients_agree",
     "gradients_of",
+    "ids_of_shape",
     "in_parts",
     "kind",
     "normal",
     "note_rounded",
+    "of_shape",
     "other_counts",
     "other_ids",
     "other_lengths",
@@ -226,11 +259,13 @@ __all__ = [
     "raises_error",
     "reference",
     "refuses",
+    "refusing",
     "replaced",
     "same_count",
     "same_gradients",
     "same_output",
     "same_tensor",
+    "same_values",
     "sentence_of",
     "shape_name",
     "shape_of",
@@ -240,5 +275,6 @@ __all__ = [
     "some_mask",
     "source_of",
     "their_generator",
+    "trained",
     "unchanged",
 ]

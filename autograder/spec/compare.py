@@ -218,3 +218,51 @@ def same_gradients(
             raise ValuesDiffer(
                 f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs."
             )
+
+
+def an_int(got: Any, what: str) -> int:
+    """Return an int as it is."""
+    if type(got) is not int:
+        raise Wrong(f"{what} should be an int; yours is {kind(got)}.")
+    return got
+
+
+def a_number(got: Any, what: str, where: str) -> float:
+    """Return a number, however it is wrapped; whether it is a plain float has a check of its own."""
+    if isinstance(got, torch.Tensor) and got.numel() == 1:
+        got = got.item()
+    if type(got) not in (int, float):
+        raise Wrong(f"{what} should be a number {where}; yours is {kind(got)}.")
+    return float(got)
+
+
+def of_shape(got: Any, what: str, shape: tuple[int, ...], where: str) -> torch.Tensor:
+    """Return a tensor of this shape, whatever its numbers."""
+    tensor = a_tensor(got, f"{what} {where}")
+    if tensor.shape != shape:
+        same_tensor(tensor, torch.zeros(shape, dtype=tensor.dtype), what, where)  # raises, with a hint
+    return tensor
+
+
+def ids_of_shape(got: Any, what: str, shape: tuple[int, ...], where: str) -> torch.Tensor:
+    """Return a tensor of ids of this shape, whatever they are."""
+    ids = of_shape(got, what, shape, where)
+    if ids.is_floating_point() or ids.dtype == torch.bool:
+        raise Wrong(f"{what} should hold ids, that is whole numbers, {where}; yours is {kind(ids)}.", "wrong_dtype")
+    return ids
+
+
+def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
+    """As `same_tensor`, but lenient about the dtype and about a number in place of a scalar tensor.
+
+    Right values deserve their marks; which type they have is the matter of another check.
+    """
+    if type(got) in (int, float) and not expected.dim():
+        got = torch.tensor(got, dtype=torch.float64)
+    if isinstance(got, torch.Tensor) and got.dtype != torch.bool:
+        if not expected.is_floating_point() and not torch.equal(got, got.to(expected.dtype)):
+            raise Wrong(f"{what} should be whole numbers{' ' + where if where else ''}; yours has fractions.")
+        if got.dtype == torch.float32:
+            expected = expected.to(got.dtype)  # right to the digits that it has
+        got = got.to(expected.dtype)
+    same_tensor(got, expected, what, where, rough)

@@ -27,7 +27,6 @@ MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
 FURTHER = "-further"  # how an optional notebook's name ends
 GROUP = "autograder.courses"  # of entry points
-NOT_EXERCISES = ("__init__", "common")
 MISTAKES = "_mistakes"  # how the name of a module of mistakes ends
 # In a notebook's JSON, where quotation marks inside a text are escaped
 SOLUTION = re.compile(rb'"grade_id": "(\w+)"[^{}]*"solution": true')
@@ -186,7 +185,7 @@ def _modules() -> dict[str, tuple[str, str]]:
         _plain(path.stem): (topic, path.stem)
         for topic in course().topics
         for path in sorted((home() / topic).glob("*.py"))
-        if path.stem not in NOT_EXERCISES and not path.stem.endswith(MISTAKES)
+        if path.stem != "__init__" and not path.stem.endswith(MISTAKES)
     }
 
 
@@ -226,9 +225,9 @@ def _module(topic: str, name: str) -> ModuleType:
 
 
 def exercise_files(name: str) -> list[Path]:
-    """Return the files that declare an exercise: its own module, and the module that its topic shares."""
+    """Return the files that declare an exercise; they may import others of the course."""
     topic, module = _modules()[_plain(name)]
-    return [path for path in (home() / topic / f"{module}.py", home() / topic / "common.py") if path.is_file()]
+    return [home() / topic / f"{module}.py"]
 
 
 def everything_about(notebook: str) -> bytes:

@@ -40,7 +40,9 @@ def test_the_deciding_modules_are_those_that_python_imports():
     imported = {Path(line) for line in python("-c", program).stdout.splitlines()}
     rooms = {path for path in imported if path.is_relative_to(course.home())}  # the others are there to be right
     own = ROOT / "autograder" / "spec"  # a namespace: what no check of this exercise uses is not imported
-    packages = {ROOT / "autograder" / package / "__init__.py" for package in (".", "untrusted", "judge", "judge/diagnosis")}
+    packages = {
+        ROOT / "autograder" / package / "__init__.py" for package in (".", "untrusted", "judge", "judge/diagnosis")
+    }
     found = imported - rooms - {path.resolve() for path in packages}
     assert found <= set(ENGINE)
     assert {path for path in set(ENGINE) - found if path.parent != own} == set()

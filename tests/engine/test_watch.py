@@ -238,8 +238,8 @@ class Watching:
         command = ("autograder", "watch", NAME, *options)
         self.process = start(root, classroom, *command, stdout=self.log.open("w"), start_new_session=True)
         try:
-            wait_for(lambda: "ready" in self.said() or self.process.poll() is not None, 300)
-            assert self.process.poll() is None, self.said()
+            wait_for(lambda: "ready" in self.output() or self.process.poll() is not None, 300)
+            assert self.process.poll() is None, self.output()
         except BaseException:
             self.end(signal.SIGKILL)
             raise
@@ -248,7 +248,7 @@ class Watching:
         return self.log.read_text(encoding="utf8")
 
     def marked(self) -> list[str]:
-        return re.findall(rf"^\S+  (.+?)  {NAME}  \S+  [\d.]+ s$", self.said(), re.MULTILINE)
+        return re.findall(rf"^\S+  (.+?)  {NAME}  \S+  [\d.]+ s$", self.output(), re.MULTILINE)
 
     def family(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
@@ -298,7 +298,7 @@ def test_a_restarted_watcher_marks_each_submission_only_once(watching, course):
         assert page(classroom, student).is_file()
     assert scores(classroom)["ada"] == FULL
     assert 0 < scores(classroom)["bob"] < FULL
-    assert "bob (BST is +0100 in Britain, +0600 in Bangladesh)" in watcher.said()
+    assert "bob (BST is +0100 in Britain, +0600 in Bangladesh)" in watcher.output()
     put(classroom, "broken", b"this is my homework")
     wait_for(lambda: "broken" in watcher.marked())
     assert "another autograder watch is at work" in run(course, classroom, "autograder", "watch", NAME, status=1)
@@ -331,7 +331,7 @@ def test_nobody_waits_for_a_hundred_submissions_or_for_endless_notebooks(watchin
         time.sleep(0.05)
     wait_for(lambda: "ada" in watcher.marked())
     assert "ada" in watcher.marked()[:2]
-    wait_for(lambda: "takes long; set aside" in watcher.said())
+    wait_for(lambda: "takes long; set aside" in watcher.output())
     wait_for(lambda: sum(one.nice() >= 10 for one in watcher.family()) >= 2)
     put(classroom, "bob", handed_in(WRONG))
     wait_for(lambda: "bob" in watcher.marked())

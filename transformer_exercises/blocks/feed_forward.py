@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Check, Exercise, Student, Wrong, close, normal
 
-from .common import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
+from .known_modules import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
 
 F32 = torch.float32
 

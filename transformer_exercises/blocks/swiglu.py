@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Check, Exercise, Student, Wrong, normal, shape_of
 
-from .common import Layer, Makers, fed, gradients, layers, positions, side_effects
+from .known_modules import Layer, Makers, fed, gradients, layers, positions, side_effects
 
 NAMES = ("gate.weight", "up.weight", "down.weight")
 

@@ -23,7 +23,7 @@ from autograder.spec import (
 )
 
 from ..widths import other_block
-from .common import Cases, Layer, Makers, Weights, found, gives, linear_layers, side_effects
+from .known_modules import Cases, Layer, Makers, Weights, found, gives, linear_layers, side_effects
 
 F64 = torch.float64
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use

@@ -11,15 +11,17 @@ from autograder.spec import (
     Exercise,
     ValuesDiffer,
     Wrong,
+    an_int,
     behaves,
     cases_of,
     dtype_name,
     kind,
     normal,
     reference,
+    trained,
 )
 
-from .common import an_int, trained, vectors
+from .random_inputs import vectors
 
 analogy = reference("analogy")
 cosine_similarity = reference("cosine_similarity")

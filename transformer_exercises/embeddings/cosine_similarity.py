@@ -22,7 +22,7 @@ from autograder.spec import (
     same_tensor,
 )
 
-from .common import vectors
+from .random_inputs import vectors
 
 cosine_similarity = reference("cosine_similarity")
 cases = cases_of("cosine_similarity")

@@ -23,7 +23,7 @@ from autograder.spec import (
     unchanged,
 )
 
-from .common import some_ids
+from .random_inputs import some_ids
 
 Table = tuple[Any, torch.Tensor, str]  # a built module, the numbers in its table, and the name of its parameter
 

@@ -3,9 +3,18 @@
 from itertools import starmap
 from typing import Any
 
-from autograder.spec import Cases, Check, Exercise, ValuesDiffer, Wrong, a_pair, cases_of, kind, other_sizes
-
-from .common import an_int
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    ValuesDiffer,
+    Wrong,
+    a_pair,
+    an_int,
+    cases_of,
+    kind,
+    other_sizes,
+)
 
 
 def _same_count(got: Any, right: tuple[int, float], _: str, where: str) -> None:

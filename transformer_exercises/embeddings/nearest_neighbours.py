@@ -4,9 +4,21 @@ from typing import Any
 
 import torch
 
-from autograder.spec import Cases, Check, Exercise, Student, Wrong, cases_of, device, reference, same_tensor, unchanged
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    Student,
+    Wrong,
+    cases_of,
+    device,
+    reference,
+    same_tensor,
+    trained,
+    unchanged,
+)
 
-from .common import trained, vectors
+from .random_inputs import vectors
 
 cosine_similarity = reference("cosine_similarity")
 nearest_neighbours = reference("nearest_neighbours")

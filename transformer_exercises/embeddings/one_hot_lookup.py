@@ -21,7 +21,7 @@ from autograder.spec import (
     same_tensor,
 )
 
-from .common import some_ids
+from .random_inputs import some_ids
 
 cases = cases_of("one_hot_lookup")
 PRODUCTS = {"mm", "bmm", "mv", "addmm", "addmv", "baddbmm", "matmul", "linear", "einsum", "dot", "_int_mm"}

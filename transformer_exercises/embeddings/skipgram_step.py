@@ -20,7 +20,7 @@ from autograder.spec import (
     shuffled,
 )
 
-from .common import some_ids
+from .random_inputs import some_ids
 
 sgns_loss = reference("sgns_loss")
 ARGUMENTS = ("vectors", "contexts", "centre", "context", "negatives", "learning_rate")

@@ -13,19 +13,20 @@ from autograder.spec import (
     Student,
     a_pair,
     a_tensor,
+    call_probe,
     define_in_judge,
     device_is_kept,
+    each,
     future,
     gradients_of,
     in_parts,
     normal,
     reference,
+    refusing,
     same_gradients,
     same_tensor,
     unchanged,
 )
-
-from .common import each, refusing, there
 
 cached_attention = reference("cached_attention")
 refuse = refusing("cached_attention")
@@ -72,7 +73,7 @@ class _Text:
 
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
         """Return what the call for the T tokens after the first S is given."""
-        made = there(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
+        made = call_probe(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
         attention, self.counted = in_parts(student, made, 2)
         cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
         return [attention, self.x[:, S : S + T].contiguous(), self.H, *([cache] if S else [])]

@@ -4,9 +4,20 @@ from typing import Any
 
 import torch
 
-from autograder.spec import Check, Exercise, Reply, Student, kind, reference, same_count
+from autograder.spec import (
+    Check,
+    Exercise,
+    Reply,
+    Student,
+    differ,
+    each,
+    kind,
+    reference,
+    refusing,
+    same_count,
+)
 
-from .common import GPT2, Config, GPTConfig, differ, each, other_config, refusing, sizes_of, their_config
+from .configurations import GPT2, Config, GPTConfig, other_config, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
 refuse = refusing("count_parameters")

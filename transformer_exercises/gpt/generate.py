@@ -9,18 +9,22 @@ from autograder.spec import (
     Exercise,
     Kept,
     Student,
+    call_probe,
     device_is_kept,
+    differ,
+    each,
+    from_the_generator_alone,
+    ids_of_shape,
     in_parts,
     normal,
     other_ids,
     reference,
+    refusing,
     same_tensor,
     shuffled,
     their_generator,
     unchanged,
 )
-
-from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 next_token_distribution = reference("next_token_distribution")
 refuse = refusing("generate")
@@ -84,7 +88,7 @@ def _generated(
     try:
         answer = student.call("generate", args, kwargs, where=where)
     finally:  # whoever leaves gradients off is told so once, by _modes
-        gradients_on = there(student, _PROBES, "gradients_back")
+        gradients_on = call_probe(student, _PROBES, "gradients_back")
     got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
     refuse(not torch.equal(got[:, : ids.shape[1]].long(), ids), "prompt_changed")
     said = "Without a generator nothing is drawn from PyTorch's global one: hand on None."
@@ -98,7 +102,7 @@ def _certain(
     """Ask for tokens that are certain. The answer has the prompt too, what is expected, and what the model noted."""
     V, block_size, first, last, offset = rule
     where = f"{said or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
-    model, noted = in_parts(student, there(student, _PROBES, "noting", training, *rule, keep=True), 2)
+    model, noted = in_parts(student, call_probe(student, _PROBES, "noting", training, *rule, keep=True), 2)
     ids = expected = (normal(B, T).abs() * 1000).long() % V
     answer = _generated(student, model, ids, new, where, **(how or {}))
     notes = student.value(noted)
@@ -153,7 +157,7 @@ def _shares(student: Student, symptom: str, how: dict[str, Any] | None) -> None:
     table, rows = torch.tensor(_TABLE)[order][:, order], (torch.arange(1200 if how else 6000) % 5)[:, None]
     said = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
     options = {"generator": 17, **how} if how else {"generator": None}
-    model = there(student, _PROBES, "Draws", table, 8, keep=True)
+    model = call_probe(student, _PROBES, "Draws", table, 8, keep=True)
     got = _generated(student, model, rows, 2, f"{said}, for {len(rows):,} rows", **options)["value"].long()
     refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
     counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
@@ -168,14 +172,14 @@ def _drawn(student: Student) -> None:
     _shares(student)
     for generator, symptom in ((17, "wrong_frequencies"), (None, "other_defaults")):
         with student.case():  # fewer than 200 of 300 by chance: below 1e-6
-            model = there(student, _PROBES, "Draws", torch.linspace(0, 0.01, 300).repeat(300, 1), 8, keep=True)
+            model = call_probe(student, _PROBES, "Draws", torch.linspace(0, 0.01, 300).repeat(300, 1), 8, keep=True)
             got = _generated(student, model, torch.zeros(600, 1).long(), 1, "for 300 tokens", generator)["value"]
             said = "Of 300 tokens, about equally likely, some are never drawn: without top_k and top_p each may be."
             refuse(len(got[:, 1].unique()) < 200, symptom, said)
 
 
 def _rows(student: Student) -> None:
-    model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
+    model = call_probe(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
     got = _generated(student, model, torch.full((5, 3), *other_ids([4], 9)), 20, "for equal prompts", 23)["value"]
     refuse(len({tuple(row) for row in got.tolist()}) < 5, "rows_alike")  # by chance once in 9 ** 20 / 10
 
@@ -192,7 +196,7 @@ def _modes(student: Student, training: bool, new: int) -> None:
 
 def _chance(student: Student) -> None:
     ids, where = torch.tensor([[1, 2], [3, 4]]), "when all tokens are equally likely"
-    model = there(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
+    model = call_probe(student, _PROBES, "Draws", torch.zeros(9, 9), 50, keep=True)
 
     def text(generator: Kept) -> list:  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
         answer = _generated(student, model, ids, 30, where, generator)
@@ -210,7 +214,7 @@ def _side_effects(student: Student) -> None:
             unchanged(answer["inputs"][:1], [answer["ids"]], "ids")
             same_tensor(answer["value"], answer["expected"], "The result", f"for T = {T} and max_new_tokens = {new}")
             refuse(answer["afterwards"] != [True, True], "mode_not_restored")
-    model = there(student, _PROBES, "Follows", *rule, keep=True)
+    model = call_probe(student, _PROBES, "Follows", *rule, keep=True)
     args = [model, (normal(2, 3).abs() * 1000).long() % 11]
     try:
         device_is_kept(
@@ -220,7 +224,7 @@ def _side_effects(student: Student) -> None:
             lambda: {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)},
         )
     finally:
-        there(student, _PROBES, "gradients_back")
+        call_probe(student, _PROBES, "gradients_back")
 
 
 EXERCISE = Exercise(

@@ -12,19 +12,23 @@ from autograder.spec import (
     Reply,
     Student,
     a_pair,
+    call_probe,
     device_is_kept,
+    differ,
     drawn,
     dtype_name,
+    each,
+    from_the_generator_alone,
     generator_unchanged,
+    ids_of_shape,
     kind,
     other_sizes,
     raises_error,
+    refusing,
     same_tensor,
     their_generator,
     unchanged,
 )
-
-from .common import differ, each, from_the_generator_alone, ids_of_shape, refusing, there
 
 refuse = refusing("get_batch")
 
@@ -103,7 +107,7 @@ def _reach(student: Student) -> None:
     refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
     # In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large. Sixty starts are all even by
     # chance once in 2 ** 60.
-    x, y, _ = _batch(student, there(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, 7)
+    x, y, _ = _batch(student, call_probe(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, 7)
     unmoved = not torch.equal(x + y, torch.ones_like(x))
     differ(unmoved, "In a text of 33 million tokens, y is not x moved on by one token of the text.")
     refuse(x.unique().numel() == 1, "starts_too_coarse")

@@ -16,15 +16,17 @@ from autograder.spec import (
     close,
     device_is_kept,
     devices_differ,
+    each,
     kind,
     normal,
     raises_error,
     reference,
+    refusing,
     same_tensor,
     unchanged,
 )
 
-from .common import GPT2, Config, GPTConfig, each, other_config, refusing, sizes_of, their_config
+from .configurations import GPT2, Config, GPTConfig, other_config, sizes_of, their_config
 from .known_weights import TheirGPT, canonical
 
 count_parameters = reference("count_parameters")

@@ -8,9 +8,19 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec import Student, Wrong, a_pair, normal, reference, same_gradients, same_tensor
+from autograder.spec import (
+    Student,
+    Wrong,
+    a_pair,
+    call_probe,
+    normal,
+    of_shape,
+    reference,
+    same_gradients,
+    same_tensor,
+)
 
-from .common import Config, GPTConfig, of_shape, their_config, there
+from .configurations import Config, GPTConfig, their_config
 
 GPT = reference("GPT")
 Weights = dict[str, torch.Tensor]
@@ -146,7 +156,7 @@ class TheirGPT:
         student.load(self.model, own)
 
     def probe(self, name: str, *args: Any) -> Any:
-        return there(self.student, _PROBES, name, self.model, *args)
+        return call_probe(self.student, _PROBES, name, self.model, *args)
 
     @property
     def of_pytorch(self) -> bool:

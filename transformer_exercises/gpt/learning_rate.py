@@ -9,14 +9,16 @@ from autograder.spec import (
     CheckFunction,
     Exercise,
     Student,
+    a_number,
+    differ,
+    each,
     kind,
     note_rounded,
     other_number,
     other_sizes,
     reference,
+    refusing,
 )
-
-from .common import a_number, differ, each, refusing
 
 learning_rate = reference("learning_rate")
 refuse = refusing("learning_rate")

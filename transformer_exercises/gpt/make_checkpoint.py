@@ -1,8 +1,17 @@
 """`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot."""
 
-from autograder.spec import Check, Exercise, Kept, Student, define_in_judge, other_sizes
-
-from .common import differ, each, refusing, there
+from autograder.spec import (
+    Check,
+    Exercise,
+    Kept,
+    Student,
+    call_probe,
+    define_in_judge,
+    differ,
+    each,
+    other_sizes,
+    refusing,
+)
 
 refuse = refusing("make_checkpoint")
 
@@ -71,7 +80,7 @@ CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))  # the optimiser, step
 
 
 def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32") -> Kept:
-    return there(student, RUN, "begin", optimiser, seed, dtype, keep=True)
+    return call_probe(student, RUN, "begin", optimiser, seed, dtype, keep=True)
 
 
 def parts(student: Student, run: Kept) -> list[Kept]:
@@ -81,7 +90,7 @@ def parts(student: Student, run: Kept) -> list[Kept]:
 
 def undisturbed(student: Student, run: Kept, optimiser: str, before: int, after: int, sentence: str) -> None:
     """Raise `ValuesDiffer` unless a run goes on with the losses after `before` steps of one that nobody stops."""
-    losses = there(student, RUN, "train", run, after)
+    losses = call_probe(student, RUN, "train", run, after)
     expected = define_in_judge(RUN, "train")(define_in_judge(RUN, "begin")(optimiser, 0), before + after)[before:]
     differ(not all(abs(a - b) < 1e-5 for a, b in zip(losses, expected, strict=True)), sentence)
 
@@ -89,14 +98,14 @@ def undisturbed(student: Student, run: Kept, optimiser: str, before: int, after:
 def _kept(student: Student, optimiser: str, before: int, step: int, dtype: str = "float32") -> tuple[Kept, Kept]:
     """Return a run after some steps, and the checkpoint that is made of it."""
     run = begun(student, optimiser, dtype=dtype)
-    there(student, RUN, "train", run, before)
+    call_probe(student, RUN, "train", run, before)
     return run, student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
 
 
 def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32") -> tuple[Kept, dict]:
     """Return a run that goes on from a checkpoint, and what was found in it."""
     fresh = begun(student, optimiser, seed=1, dtype=dtype)
-    found = there(student, RUN, "resume", fresh, kept)
+    found = call_probe(student, RUN, "resume", fresh, kept)
     refuse("kind" in found, "", f"A dictionary is asked for; yours gives something else (a {found.get('kind')}).")
     names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
     refuse("missing" in found, "key_missing", f"The checkpoint has no {names}.")

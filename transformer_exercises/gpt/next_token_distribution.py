@@ -16,6 +16,7 @@ from autograder.spec import (
     cases_of,
     close,
     device,
+    differ,
     gradients,
     normal,
     reference,
@@ -23,8 +24,6 @@ from autograder.spec import (
     same_tensor,
     shuffled,
 )
-
-from .common import differ
 
 next_token_distribution = reference("next_token_distribution")
 

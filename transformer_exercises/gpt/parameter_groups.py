@@ -3,9 +3,19 @@
 import re
 from typing import Any
 
-from autograder.spec import Check, Exercise, Student, define_in_judge, drawn, other_number, reference
-
-from .common import differ, each, refusing, there
+from autograder.spec import (
+    Check,
+    Exercise,
+    Student,
+    call_probe,
+    define_in_judge,
+    differ,
+    drawn,
+    each,
+    other_number,
+    reference,
+    refusing,
+)
 
 parameter_groups = reference("parameter_groups")
 refuse = refusing("parameter_groups")
@@ -110,9 +120,9 @@ def _models() -> str:
 
 def _asked(student: Student, models: str, kind: str, weight_decay: float) -> tuple[Any, Any, list[dict]]:
     """Return the model over there, the groups over there, and what is to be seen of them."""
-    model = there(student, models, "make", kind, keep=True)
+    model = call_probe(student, models, "make", kind, keep=True)
     kept = student.call("parameter_groups", [model, weight_decay], keep=True)["value"]
-    seen = there(student, _LOOK, "look", model, kept)
+    seen = call_probe(student, _LOOK, "look", model, kept)
     groups, other = seen["groups"], f"yours gives something else (a {seen['kind']})"
     refuse(groups is None, "form", f"A list of two dictionaries is asked for; {other}.")
     refuse(len(groups) != 2, "form", "Two groups are asked for: what decays, and what does not.")
@@ -149,12 +159,12 @@ def _form(student: Student, kind: str, known: float) -> None:
     differ(missing, 'Each group needs a "weight_decay", the second too: without it AdamW takes 0.01.')
     differ(first != weight_decay, "The first group should decay by weight_decay, the number that is passed.")
     differ(second != 0, 'The second group should not decay: its "weight_decay" is 0.0.')
-    changed = any(rate != 0.1 for _, rate in there(student, _LOOK, "taken", kept))
+    changed = any(rate != 0.1 for _, rate in call_probe(student, _LOOK, "taken", kept))
     differ(changed, "The groups change the learning rate: only the decay differs between them.")
-    before = there(student, _LOOK, "state", model)
+    before = call_probe(student, _LOOK, "state", model)
     student.call("parameter_groups", [model, weight_decay], keep=True)
-    untouched = there(student, _LOOK, "state", there(student, models, "make", kind, keep=True))
-    after = there(student, _LOOK, "state", model)
+    untouched = call_probe(student, _LOOK, "state", call_probe(student, models, "make", kind, keep=True))
+    after = call_probe(student, _LOOK, "state", model)
     changed = after != before or [row[:3] for row in after] != [row[:3] for row in untouched]
     refuse(changed, "model_changed", "The model is changed (requires_grad, gradients or numbers): only sort.")
 

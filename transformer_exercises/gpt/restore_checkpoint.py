@@ -2,9 +2,20 @@
 
 from typing import Any
 
-from autograder.spec import Check, Exercise, Kept, Student, Wrong, kind, note_rounded, other_sizes
+from autograder.spec import (
+    Check,
+    Exercise,
+    Kept,
+    Student,
+    Wrong,
+    call_probe,
+    differ,
+    each,
+    kind,
+    note_rounded,
+    other_sizes,
+)
 
-from .common import differ, each, there
 from .make_checkpoint import CASES, RUN, begun, parts, undisturbed
 
 # A checkpoint as the notebook describes it, made over there without the student's help.
@@ -20,8 +31,8 @@ def states(run, step):
 
 def _checkpoint(student: Student, optimiser: str, steps: int, step: int, dtype: str = "float32") -> Kept:
     run = begun(student, optimiser, dtype=dtype)
-    there(student, RUN, "train", run, steps)
-    return there(student, _STATES, "states", run, step, keep=True)
+    call_probe(student, RUN, "train", run, steps)
+    return call_probe(student, _STATES, "states", run, step, keep=True)
 
 
 def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
@@ -36,7 +47,7 @@ def _goes_on(student: Student, optimiser: str, *known: int) -> None:
     # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
     checkpoint = _checkpoint(student, optimiser, before, before + 100)
     fresh = begun(student, optimiser, seed=1)
-    there(student, RUN, "train", fresh, 2)  # so that everything has to be set back
+    call_probe(student, RUN, "train", fresh, 2)  # so that everything has to be set back
     _restored(student, checkpoint, fresh)
     said = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
     undisturbed(student, fresh, optimiser, before, after, said)

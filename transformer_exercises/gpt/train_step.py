@@ -11,19 +11,22 @@ from autograder.spec import (
     Exercise,
     Reply,
     Student,
+    a_number,
+    call_probe,
     define_in_judge,
+    differ,
     drawn,
+    each,
     generator_unchanged,
     in_parts,
     kind,
     normal,
     note_rounded,
     reference,
+    refusing,
     same_tensor,
     unchanged,
 )
-
-from .common import a_number, differ, each, refusing, there
 
 train_step = reference("train_step")
 refuse = refusing("train_step")
@@ -91,10 +94,10 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     mine, my_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
-    made = there(student, _TOY, "make", *given, run.options, keep=True)
+    made = call_probe(student, _TOY, "make", *given, run.options, keep=True)
     model, optimiser, happened = in_parts(student, made, 3)
     if run.stale:
-        there(student, _TOY, "stale", model, run.stale)
+        call_probe(student, _TOY, "stale", model, run.stale)
     kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []
     for step in range(run.steps):
         batch = [(normal(*run.shape).abs() * 2.3).long() % run.V for _ in range(2)]
@@ -104,7 +107,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
             refuse(not student.value(happened)["training"], "eval_mode")
         if values:
-            for got, own in zip(there(student, _TOY, "numbers", model), mine.parameters(), strict=True):
+            for got, own in zip(call_probe(student, _TOY, "numbers", model), mine.parameters(), strict=True):
                 same_tensor(got, own.detach(), "A parameter", f"after step {step + 1} {run.where}")
         taken.append((answer, expected, batch))
     return taken

@@ -8,7 +8,20 @@ import torch
 
 from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, a_pair, a_tensor, close, kind, same_tensor
 
-from .common import DOG, DROPOUT, RELU, UNTIED, Case, Sizes, forms_of, ids_of, own_model, reads, refuses, side_effects
+from .small_models import (
+    DOG,
+    DROPOUT,
+    RELU,
+    UNTIED,
+    Case,
+    Sizes,
+    forms_of,
+    ids_of,
+    own_model,
+    reads,
+    refuses,
+    side_effects,
+)
 
 _MODELS = (
     Sizes(2, 4, 16, 24, seed=21),

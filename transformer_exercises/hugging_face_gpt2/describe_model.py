@@ -6,7 +6,7 @@ from typing import Any
 from autograder.spec import Check, CheckFunction, Exercise, Student, ValuesDiffer, Wrong, kind, other_sizes, reference
 
 from ..widths import other_heads
-from .common import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
+from .small_models import UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
 
 describe_model = reference("describe_model")
 

@@ -27,7 +27,7 @@ from autograder.spec import (
     shape_of,
 )
 
-from .common import RELU, UNTIED, Sizes, other_weights, own_model, their_model
+from .small_models import RELU, UNTIED, Sizes, other_weights, own_model, their_model
 
 load_gpt2_weights = reference("load_gpt2_weights")
 _EPS = "layer_norm_epsilon"

@@ -19,7 +19,7 @@ from autograder.spec import (
     unchanged,
 )
 
-from .common import UNTIED, Sizes, left_as_it_was, own_model, their_model
+from .small_models import UNTIED, Sizes, left_as_it_was, own_model, their_model
 
 logit_lens = reference("logit_lens")
 _EPS = ("layer_norm_epsilon", 0.3)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, kind
 
-from .common import DOG, DROPOUT, READERS, Case, Sizes, near, number_of, own_logits, reads, refuses, side_effects
+from .small_models import DOG, DROPOUT, READERS, Case, Sizes, near, number_of, own_logits, reads, refuses, side_effects
 
 
 def _same(value: Any, case: Case, relative: float = 3e-4) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, kind
 
-from .common import (
+from .small_models import (
     DOG,
     DROPOUT,
     READERS,

@@ -13,10 +13,14 @@ from autograder.spec import (
     device,
     normal,
     reference,
+    refusing,
+    same_values,
     shuffled,
 )
 
-from .common import refuse, same_values, some_ids
+from .random_inputs import some_ids
+
+refuse = refusing("bigram_step")
 
 cases = cases_of("bigram_step", same=same_values)
 
@@ -65,13 +69,13 @@ def _again(student: Student) -> None:
         with student.case():
             got = a_tensor(student.value("bigram_step", theirs, ids, 2.0, where=where), "The new table")
             same_values(got, reference("bigram_step")(logits, ids, 2.0), "The new table", where)
-            refuse(got.was_differentiable, "bigram_step", "graph_kept")  # type: ignore[attr-defined]  # decoding sets it
+            refuse(got.was_differentiable, "graph_kept")  # type: ignore[attr-defined]  # decoding sets it
     asks_now = student.value(student.probe("asked", _PROBES), theirs)
-    refuse(asks_now is True, "bigram_step", "caller_asked_for_gradients")
+    refuse(asks_now is True, "caller_asked_for_gradients")
     with student.case():
         answer = student.call("bigram_step", [theirs, ids[:1], 2.0], where="for a text of one token", keep=True)
         same = student.value(student.probe("shared", _PROBES), theirs, answer["value"])
-        refuse(same is True, "bigram_step", "same_tensor_back")
+        refuse(same is True, "same_tensor_back")
 
 
 @cases_of("bigram_step")

@@ -14,9 +14,13 @@ from autograder.spec import (
     other_ids,
     other_sizes,
     raises_error,
+    refusing,
+    same_values,
 )
 
-from .common import refuse, same_values, some_ids
+from .random_inputs import some_ids
+
+refuse = refusing("count_bigrams")
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
 _GROWS = """
@@ -73,7 +77,7 @@ def _without_loop(student: Student) -> None:
     except Problem:
         return  # something else that can be called: what runs inside stays its secret
     grows = student.value(student.probe("grows", _GROWS), function, ids[:50], ids, 3)
-    refuse(grows is True, "count_bigrams", "python_loop")
+    refuse(grows is True, "python_loop")
     _same(student, (torch.arange(40_000) % 1000 > 0).long())
 
 

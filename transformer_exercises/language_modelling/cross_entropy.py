@@ -2,9 +2,21 @@
 
 import torch
 
-from autograder.spec import Ban, Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, shuffled
+from autograder.spec import (
+    Ban,
+    Cases,
+    Check,
+    Exercise,
+    behaves,
+    cases_of,
+    device,
+    gradients,
+    normal,
+    same_values,
+    shuffled,
+)
 
-from .common import same_values, some_ids
+from .random_inputs import some_ids
 
 cases = cases_of("cross_entropy", same=same_values)
 

@@ -25,7 +25,7 @@ from autograder.spec import (
     unchanged,
 )
 
-from .common import some_ids
+from .random_inputs import some_ids
 
 
 def _names(parameters: dict, sizes: tuple[int, ...]) -> dict[str, str]:

@@ -18,9 +18,12 @@ from autograder.spec import (
     kind,
     normal,
     other_number,
+    refusing,
+    same_values,
 )
 
-from .common import refuse, same_values
+refuse = refusing("perplexity")
+
 
 cases = cases_of("perplexity")
 
@@ -31,7 +34,7 @@ def _floats(student: Student) -> None:
             number = other_number(known, 0.0, 10.0) if known else known
             where = f"for the float {number:.4g}"
             got = student.value("perplexity", number, where=where)
-            refuse(isinstance(got, torch.Tensor), "perplexity", "tensor_from_float")
+            refuse(isinstance(got, torch.Tensor), "tensor_from_float")
             if type(got) not in (int, float):
                 raise Wrong(f"The result should be a float {where}; yours is {kind(got)}.")
             if not math.isclose(got, math.exp(number), rel_tol=1e-5):
@@ -43,7 +46,7 @@ def _tensors(student: Student) -> None:
         with student.case():
             where = f"for a tensor of shape {tuple(given.shape)}" if given.dim() else "for a scalar tensor"
             got = student.value("perplexity", given, where=where)
-            refuse(type(got) in (int, float), "perplexity", "number_from_tensor")
+            refuse(type(got) in (int, float), "number_from_tensor")
             same_values(got, given.exp(), "The result", where)
 
 

@@ -2,9 +2,19 @@
 
 import torch
 
-from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, dtype_name, gradients
+from autograder.spec import (
+    Cases,
+    Check,
+    Exercise,
+    behaves,
+    cases_of,
+    device,
+    dtype_name,
+    gradients,
+    same_values,
+)
 
-from .common import rows_of_probs, same_values, some_ids
+from .random_inputs import rows_of_probs, some_ids
 
 cases = cases_of("sequence_log_prob", same=same_values)
 

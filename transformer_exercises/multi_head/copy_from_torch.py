@@ -20,7 +20,7 @@ from autograder.spec import (
 )
 
 from ..attention_layers import State
-from .common import loaded, stacked, weights_for
+from .known_weights import loaded, stacked, weights_for
 
 THEIRS = "def theirs(C, H, batch_first):\n    return nn.MultiheadAttention(C, H, batch_first=batch_first)\n"
 MODULES = ((6, 2, True), (4, 4, True), (5, 1, False), (12, 3, True))  # (C, H, batch_first)

@@ -6,7 +6,7 @@ import torch
 
 from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, other_sizes, slices
 
-from .common import HEADS, counting, heads_sizes
+from .known_weights import HEADS, counting, heads_sizes
 
 cases = cases_of("merge_heads")
 

@@ -27,7 +27,7 @@ from autograder.spec import (
 
 from ..attention_layers import built_by_name, has_layers, starts_as_linear
 from ..widths import other_heads
-from .common import PROJECTIONS, loaded, weights_for
+from .known_weights import PROJECTIONS, loaded, weights_for
 
 NAME = "MultiHeadAttention"
 

@@ -18,7 +18,7 @@ from autograder.spec import (
     slices,
 )
 
-from .common import HEADS, counting, heads_sizes
+from .known_weights import HEADS, counting, heads_sizes
 
 cases = cases_of("split_heads")
 

@@ -2,7 +2,7 @@
 
 from autograder.spec import Check, Exercise, reference
 
-from .common import STORY, Asked, weighted
+from .sequence_checks import STORY, Asked, weighted
 
 
 def _merges(text: str) -> list[tuple[str, ...]]:

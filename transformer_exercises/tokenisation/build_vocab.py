@@ -5,7 +5,7 @@ from typing import Any
 
 from autograder.spec import Check, CheckFunction, Exercise, ValuesDiffer, Wrong, cases_of, kind, other_letters
 
-from .common import SENTENCE
+from .sequence_checks import SENTENCE
 
 TEXTS = (
     *(SENTENCE, "banana", "zebra Zebra AXE axe", "tabs\tand\nnew lines\n", "3 dogs, 12 cats: 15!"),

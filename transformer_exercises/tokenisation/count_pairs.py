@@ -5,7 +5,7 @@ from typing import Any
 
 from autograder.spec import Check, Exercise, ValuesDiffer, Wrong, kind
 
-from .common import LOWER, STORY, Asked, listed, of, spelt
+from .sequence_checks import LOWER, STORY, Asked, listed, of, spelt
 
 
 def _same_counts(got: Any, expected: Counter, _: str, where: str, _exactly: bool) -> None:

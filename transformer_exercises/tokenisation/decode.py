@@ -4,7 +4,7 @@ from typing import Any
 
 from autograder.spec import Check, Exercise, reference
 
-from .common import ODD_VOCAB, SENTENCE, Asked
+from .sequence_checks import ODD_VOCAB, SENTENCE, Asked
 
 asked = Asked("decode", "The text", lambda ids, itos: f"for the ids {ids} and a vocabulary of {len(itos)}")
 SMALL, ODD = {0: "a", 1: "b", 2: "n"}, {i: symbol for symbol, i in ODD_VOCAB.items()}

@@ -4,7 +4,7 @@ from typing import Any
 
 from autograder.spec import Check, Exercise, reference
 
-from .common import ODD_VOCAB, SENTENCE, Asked
+from .sequence_checks import ODD_VOCAB, SENTENCE, Asked
 
 asked = Asked("encode", "The list of ids", lambda text, stoi: f"for the text {text!r} and a vocabulary of {len(stoi)}")
 TEXTS = [(text, ODD_VOCAB) for text in ("ban\u00e9 Ba\nnn", "র\u09be 🙂🙂 a", " aa ")]

@@ -19,7 +19,7 @@ from autograder.spec import (
     source_of,
 )
 
-from .common import as_before, value_error
+from .sequence_checks import as_before, value_error
 
 
 # Their source is sent, so what they need is imported inside.

@@ -2,7 +2,7 @@
 
 from autograder.spec import Check, Exercise, reference
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
+from .sequence_checks import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 
 DEEP = {(302, 100): 303, (97, 98): 300, (300, 99): 302, (303, 302): 310, (98, 97): 305}  # the whole before its parts
 SPLIT = {(240, 159): 300, (144, 182): 301, (195, 169): 302, (97, 195): 303}  # characters in two, and one and a half

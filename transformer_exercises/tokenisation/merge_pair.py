@@ -2,7 +2,7 @@
 
 from autograder.spec import Check, Exercise
 
-from .common import Asked
+from .sequence_checks import Asked
 
 asked = Asked("merge_pair", "The tuple", lambda symbols, pair: f"for {symbols} and the pair {pair}")
 

@@ -2,7 +2,7 @@
 
 from autograder.spec import Check, Exercise
 
-from .common import SENTENCE, Asked
+from .sequence_checks import SENTENCE, Asked
 
 asked = Asked("split_words", "The list of words", lambda text: f"for the text {text!r}")
 

@@ -2,7 +2,7 @@
 
 from autograder.spec import Check, Exercise
 
-from .common import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
+from .sequence_checks import PHRASE, PLAIN, SHUFFLED, SPECIAL, Asked, cases, id_merges, renumbered, told
 
 LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99): 340, (97, 330): 350}
 RUNS = {(97, 97): 260, (260, 260): 270, (260, 98): 280, (98, 260): 290}

@@ -4,7 +4,7 @@ from typing import Any
 
 from autograder.spec import Check, Exercise
 
-from .common import LOWER, STORY, Asked, listed, of, spelt, weighted
+from .sequence_checks import LOWER, STORY, Asked, listed, of, spelt, weighted
 
 asked = Asked("train_bpe", "The list of merges", lambda words, n: f"{listed(words)} and num_merges = {n}")
 

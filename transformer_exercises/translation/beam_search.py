@@ -18,7 +18,7 @@ from autograder.spec import (
     shuffled,
 )
 
-from .common import SCRIPTED, Facts, decodes, ids_differ, scripted, side_effects
+from .scripted_models import SCRIPTED, Facts, decodes, ids_differ, scripted, side_effects
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
 # Its logits are the logarithms, shifted from position to position, which means nothing once the softmax is taken.

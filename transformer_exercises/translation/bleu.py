@@ -9,12 +9,11 @@ from autograder.spec import (
     DependentCase,
     Exercise,
     cases_of,
+    gives_float,
     normal,
     other_letters,
     refuses,
 )
-
-from .common import gives_float
 
 cases = cases_of("bleu")
 Sentences = list[list[str]]

@@ -19,7 +19,7 @@ from autograder.spec import (
     normal,
 )
 
-from .common import decodes, ids_differ, noted, side_effects
+from .scripted_models import decodes, ids_differ, noted, side_effects
 
 
 def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:

@@ -2,9 +2,17 @@
 
 from itertools import starmap
 
-from autograder.spec import Cases, Check, CheckFunction, DependentCase, Exercise, cases_of, other_sizes, refuses
-
-from .common import gives_float
+from autograder.spec import (
+    Cases,
+    Check,
+    CheckFunction,
+    DependentCase,
+    Exercise,
+    cases_of,
+    gives_float,
+    other_sizes,
+    refuses,
+)
 
 cases = cases_of("noam_rate")
 

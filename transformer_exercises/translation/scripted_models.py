@@ -1,6 +1,5 @@
-"""What the checks of this notebook share."""
+"""Make models whose next tokens follow from a formula, and cases of decoding with them."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -21,37 +20,8 @@ from autograder.spec import (
     generator_unchanged,
     in_parts,
     kind,
-    note_rounded,
     unchanged,
 )
-
-
-def gives_float(args: list[Any] | dict[str, Any], what: str, where: str, digits: float = 1e-5) -> DependentCase:
-    """Make a case that asks for a number, however it is wrapped; whether it is a plain float is said last.
-
-    Its arguments are a list, or a dictionary if they are given by name.
-    """
-    by_place, by_name = ([], args) if isinstance(args, dict) else (args, {})
-
-    def ask(student: Student, tested: FunctionUnderTest) -> None:
-        answer = student.call(tested.name, by_place, by_name, where, after=True)
-        expected = tested.right(*by_place, **by_name)
-        got = answer["value"]
-        number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
-        if type(number) not in (int, float):
-            raise Wrong(f"{what} should be a number {where}; yours is {kind(got)}.")
-        note_rounded(student, got)
-        if not math.isfinite(number):
-            raise Wrong(f"{what} is not a finite number {where}.")
-        if abs(number - expected) > digits * max(abs(expected), 1e-12):
-            raise ValuesDiffer(f"{what} is too {'large' if number > expected else 'small'} {where}.")
-        if type(got) is not float and expected:
-            raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
-        if answer["after"] and list(answer["after"][: len(by_place)]) != by_place:
-            raise Wrong("The caller's lists of tokens are different afterwards.", "input_changed")
-
-    return ask
-
 
 # A model for decoding, in the student's process and here. What follows depends on the source and on every token so far,
 # in whatever batch they stand; bos is never written. What `scripted` makes notes how it was asked, in no attribute of

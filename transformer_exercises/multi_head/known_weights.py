@@ -1,4 +1,4 @@
-"""What the checks of this notebook share."""
+"""Make multi-head attention with known weights, and sizes for its checks."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""What the checks of this notebook share: modules with weights of ours, and what is asked of each of them."""
+"""Check modules that hold known weights: norms and feed-forward networks."""
 
 import functools
 from collections.abc import Callable, Iterator

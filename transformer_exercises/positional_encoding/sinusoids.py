@@ -1,4 +1,4 @@
-"""What the checks of this notebook share."""
+"""Compute sinusoids, and compare them as far as float32 knows their angles."""
 
 from typing import Any
 

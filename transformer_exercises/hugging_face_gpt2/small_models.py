@@ -1,4 +1,4 @@
-"""What the checks of this notebook share."""
+"""Make small GPT-2s and tokenizers, the same here and in the student's process, and check functions that read them."""
 
 import contextlib
 import math

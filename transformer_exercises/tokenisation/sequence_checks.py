@@ -1,4 +1,4 @@
-"""What the checks of this notebook share."""
+"""Check functions that return texts or sequences, and make words and tables for them."""
 
 import builtins
 import itertools
