@@ -88,6 +88,9 @@ def _never() -> Cases:
     a, b, c, weight = _case(8, 4)
     weight *= -_allowed(a, b, c, weight).sign()[:, None]  # 1 for the three, which stay as they are
     yield [a, b, c, weight], "where all the other rows are dissimilar to b − a + c"
+    a, b, c, weight = _case(8, 4)
+    weight[[a, b, c]] = weight[b] - weight[a] + weight[c] + 0.01 * weight[[a, b, c]]  # b − a + c points where it did
+    yield [a, b, c, weight], "where a, b and c are all nearer than the other rows"
     for ids, nearest, where in (((0, 1, 0), "b", "a = c"), ((2, 2, 1), "c", "a = b"), ((3, 1, 1), "b", "b = c")):
         yield _case(9, 4, nearest=nearest, ids=ids), f"for {where}"
 

@@ -68,6 +68,15 @@ class ids_added(Fundamental):
     ]
 
 
+class three_nearest(Misconception):
+    """Only the three nearest rows are looked at, which may be a, b and c: look at four, or leave these out first."""
+
+    code = """
+    order = nearest_neighbours(weight[b] - weight[a] + weight[c], weight, 3).tolist()
+    return next((i for i in order if i not in (a, b, c)), order[0])
+    """
+
+
 class dot_product(Misconception):
     """Rows are ranked by their dot product with b − a + c, which favours long rows: the cosine is asked for."""
 
