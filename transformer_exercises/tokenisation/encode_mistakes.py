@@ -151,6 +151,12 @@ class lowercased(Misconception):
     edits = {"for symbol in text:": "text = text.lower()\nfor symbol in text:"}
 
 
+class normalised(Misconception):
+    """The text is normalised first, so that a letter and its mark become one character: each has an id of its own."""
+
+    edits = {"for symbol in text:": "text = unicodedata.normalize('NFC', text)\nfor symbol in text:"}
+
+
 class unique(Misconception):
     """Each different character is encoded once: the ids should follow the text, repetitions included."""
 
