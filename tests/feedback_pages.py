@@ -18,7 +18,7 @@ from autograder.nbgrader_plugin.marking.notices import SKIPPED
 from autograder.nbgrader_plugin.preprocessors import HideTests
 from autograder.nbgrader_plugin.release import released_notebook
 from autograder.spec.course import question_or_exercise
-from autograder.spec.exercise import UNANSWERED
+from autograder.spec.messages import UNANSWERED
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _TEXTS = tomllib.loads((ROOT / "tests" / "hostile_texts.toml").read_text("utf-8"))

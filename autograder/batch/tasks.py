@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from ..nbgrader_plugin.intake import student_folder
+from ..nbgrader_plugin.intake import size_limits, student_folder
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Submission:
         for name in found.taken:
             if name != student_folder.STAMP:
                 try:
-                    files[name] = student_folder.read(found.folder / name, student_folder.MAX_TOTAL)
+                    files[name] = student_folder.read(found.folder / name, size_limits.MAX_TOTAL)
                 except student_folder.NotAFile as reason:  # it changed after the folder was listed
                     refused[name] = str(reason)
         return cls(found.folder.name, files, tuple(found.troubles), refused, found.whole, secret)

@@ -15,7 +15,7 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
-from ..nbgrader_plugin.intake import student_folder
+from ..nbgrader_plugin.intake import size_limits, student_folder
 from .marking import convert, set_up, writing_preprocessors
 from .marking_cache import CacheEntry, MarkingCache
 from .tasks import Marked, Submission
@@ -118,7 +118,7 @@ class Writer:
         found = self.folders[student].found
         with contextlib.suppress(student_folder.NotAFile):
             if student_folder.STAMP in found.taken:
-                stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
+                stamp = student_folder.read(found.folder / student_folder.STAMP, size_limits.MAX_STAMP)
                 return stamp.decode("utf-8", "replace") + self._due
         return self._due
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..spec.course import exercises, library_equivalents, names_in, question_or_exercise
-from ..spec.exercise import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
-from ..spec.sentence import shortened
+from ..spec.exercise import Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..spec.messages import UNANSWERED, shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import noting_banned, remark
 from .check_cache import shared_cache

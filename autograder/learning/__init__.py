@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .notebook import check, hint, solution
+    from .hints import check, hint, solution
 
 __all__ = ["check", "hint", "solution"]
 
@@ -16,9 +16,9 @@ def __getattr__(name: str) -> Any:
     """Import `check`, `hint` or `solution` on first use: the judge takes half as long as a kernel to start."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import notebook
+    from . import hints
 
-    return getattr(notebook, name)
+    return getattr(hints, name)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -29,9 +29,9 @@ def load_ipython_extension(shell: Any) -> None:
         from .progress import copy_around
 
         if copy_around(Path.cwd()) is not None:
-            from . import notebook
+            from . import hints
 
-            shell.push({name: getattr(notebook, name) for name in __all__}, interactive=False)
-            notebook.before(info)
+            shell.push({name: getattr(hints, name) for name in __all__}, interactive=False)
+            hints.before(info)
 
     shell.events.register("pre_run_cell", first_cell)

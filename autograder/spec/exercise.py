@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from . import catalogue
 from .catalogue import Catalogue
 from .common_mistakes import COMMON_MISTAKES, CommonMistake
-from .sentence import shortened
+from .messages import UNANSWERED, shortened
 from .student import Kept as Kept
 from .student import Reply as Reply
 from .student import Student as Student
@@ -90,8 +90,6 @@ class Unanswered(Problem):
     def __init__(self, facts: dict[str, Any], symptom: str = "") -> None:
         super().__init__(UNANSWERED, facts, symptom)
 
-
-UNANSWERED = "This exercise has not been answered yet."
 
 CheckFunction = Callable[[Student], None]
 

@@ -9,7 +9,7 @@ from autograder import handout
 from autograder.new_folder import lay_out
 from autograder.spec.course import exercises, is_optional, notebooks, questions
 from tools import dist
-from tools.website import guides
+from tools.website import menu
 
 WORDS = [
     "zero",
@@ -97,4 +97,4 @@ def test_students_and_website_get_no_readme_of_a_folder():
     assert {name for name in handout.contents(ROOT) if name.endswith("README.md")} == {
         "course/10-hugging-face-gpt2/gpt2-stories/README.md"
     }
-    assert "docs/README.md" not in guides.pages(ROOT)
+    assert "docs/README.md" not in menu.pages(ROOT)

@@ -45,7 +45,7 @@ from autograder.nbgrader_plugin.report.terminal import _sheets
 from autograder.nbgrader_plugin.report.unnamed_answers import groups
 from autograder.spec import catalogue
 from autograder.spec.course import exercise, question_or_exercise
-from autograder.spec.exercise import UNANSWERED
+from autograder.spec.messages import UNANSWERED
 
 NAME = "06-masking"
 POINTS = 28.0

@@ -15,7 +15,8 @@ from autograder.judge.verdict import bundle, plain
 from autograder.nbgrader_plugin.marking import notebook_marker
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.spec.course import exercise, exercises, notebooks
-from autograder.spec.exercise import UNANSWERED, Check, Exercise, Wrong
+from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.messages import UNANSWERED
 from autograder.untrusted.wire import encode
 from autograder.work_limit import OverLimit
 

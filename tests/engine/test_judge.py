@@ -18,8 +18,8 @@ from autograder.spec import student as promised
 from autograder.spec.course import blank_namespace, course, exercise, home, question_or_exercise, reference
 from autograder.spec.exercise import Check, Problem, ValuesDiffer, Wrong
 from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
+from autograder.spec.messages import MAX_MESSAGE
 from autograder.spec.seeds import restart_seeds
-from autograder.spec.sentence import MAX_SENTENCE
 from autograder.untrusted.wire import Packet, encode
 
 SOFTMAX = exercise("softmax")
@@ -218,7 +218,7 @@ def test_no_name_or_text_in_an_answer_makes_a_long_verdict(name, answer):
 
 
 def test_remarks_are_cut():
-    assert len(zero("softmax", LONG).remark) == MAX_SENTENCE
+    assert len(zero("softmax", LONG).remark) == MAX_MESSAGE
 
 
 NAME = "scaled_dot_product_attention"

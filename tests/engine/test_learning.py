@@ -23,7 +23,7 @@ from autograder.cli import app
 from autograder.files import WouldOverwrite
 from autograder.learning import course_copy, local_marking
 from autograder.learning.course_copy import lay_out
-from autograder.learning.notebook import TEST
+from autograder.learning.hints import TEST
 from autograder.learning.progress import Copy, State
 from autograder.nbgrader_plugin.release.student_version import TITLE
 from autograder.spec.course import exercise, questions

@@ -22,7 +22,8 @@ from autograder.judge.verdict import html, plain
 from autograder.nbgrader_plugin.report.data import _judged
 from autograder.spec import catalogue, common_mistakes
 from autograder.spec.course import course, exercise, exercises
-from autograder.spec.exercise import UNANSWERED, Exercise
+from autograder.spec.exercise import Exercise
+from autograder.spec.messages import UNANSWERED
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 ATTENTION = exercise("scaled_dot_product_attention")

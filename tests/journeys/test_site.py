@@ -30,13 +30,13 @@ from autograder.nbgrader_plugin.release import student_version
 from autograder.spec.course import in_notebook, questions
 
 sys.path.insert(0, str(ROOT))  # the website is no part of the package
-from tools.website import colab_binder, guides, sources
+from tools.website import colab_binder, guides, menu, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
 WEBSITE = "tools/website/"
 ADDRESS = colab_binder.Address("somebody/course")
-GUIDES = [*guides.pages(ROOT).values()]
+GUIDES = [*menu.pages(ROOT).values()]
 FORMULA = re.compile(r"\$[^$\d\s][^$\n]*\$")
 WITHHELD = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END (?:SOLUTION|HIDDEN TESTS)", re.DOTALL)
 

@@ -7,34 +7,23 @@ from pathlib import Path
 
 from autograder.spec.course import notebooks
 
-from . import colab_binder
+from . import colab_binder, menu
 
 PICTURES = "docs/pictures"
-FIRST = ("docs/learning-alone.md", "docs/students.md", "docs/instructors.md")  # the others follow by name
-LIST = "docs/README.md"  # a list of the guides, for the repository: the website's menu is one
-BESIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 PICTURE = re.compile(rf"^!\[(.+)\]\({PICTURES}/(.+)\)$", re.MULTILINE)
 
 
-def pages(root: Path) -> dict[str, str]:
-    """Return the name of each guide's page, by the guide's path in the repository, in the order of the menu."""
-    found = [path.relative_to(root).as_posix() for path in sorted((root / "docs").rglob("*.md"))]
-    ordered = [path for path in dict.fromkeys([*FIRST, *found, *BESIDE]) if path != LIST]
-    named = {path: Path(path).parent if Path(path).stem == "README" else Path(path) for path in ordered}
-    return {path: place.stem.lower() for path, place in named.items()}
-
-
 def write(root: Path, target: Path, address: colab_binder.Address | None) -> None:
     """Write the guides' sources into the folder `target`."""
-    for path, page in pages(root).items():
+    for path, page in menu.pages(root).items():
         text = (root / path).read_text("utf-8")
         (target / f"{page}.md").write_text(relinked(text, root, posixpath.dirname(path), address), "utf-8")
 
 
 def relinked(text: str, root: Path, folder: str, address: colab_binder.Address | None) -> str:
     """Return Markdown of a file in `folder` of the repository, with links to pages instead of files."""
-    known = pages(root) | {"README.md": "index", "course/START.md": "index"}
+    known = menu.pages(root) | {"README.md": "index", "course/START.md": "index"}
 
     def target(found: re.Match[str]) -> str:
         words, path, anchor = found[1], found[2], found[3] or ""

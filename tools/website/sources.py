@@ -19,7 +19,7 @@ from nbformat.v4 import new_output
 from autograder import handout
 from autograder.spec.course import course, notebooks
 
-from . import colab_binder, guides
+from . import colab_binder, guides, menu
 
 READY = "ready"  # grade_id of the environment check; importing it from nbgrader_plugin.release would need nbgrader
 TITLE = re.compile(r"# @title (.+)\n")  # Colab's title of a folded cell
@@ -152,18 +152,7 @@ begin.
 
 Each notebook needs its own folder and nothing else: none needs your answers to another.
 
-```{{toctree}}
-:hidden:
-:caption: Notebooks
-{chr(10).join(chapter.name for chapter in chapters)}
-```
-
-```{{toctree}}
-:hidden:
-:caption: Guides
-{chr(10).join(guides.pages(root).values())}
-```
-"""
+{menu.entries([chapter.name for chapter in chapters], root)}"""
 
 
 def write_downloads(root: Path, target: Path) -> None:

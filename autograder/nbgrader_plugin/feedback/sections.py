@@ -12,7 +12,7 @@ from nbgrader.utils import is_solution
 
 from ...judge.formatting import number, prose
 from ...spec.course import course, notebooks
-from ...spec.exercise import UNANSWERED
+from ...spec.messages import UNANSWERED
 from ..intake.repair import KEY, PROVIDED
 from ..marking import own_tests
 from ..marking.notices import SKIPPED, ending_in, notice_in, refusal, verdict_in

@@ -28,7 +28,7 @@ from .merge_marks import unresolved_merge
 MAX_BYTES = 256 * 2**20
 MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
 OUTPUT_REMOVAL_LIMITS = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
-OUTPUT_REMOVER = Path(__file__).with_name("size_limits.py")
+OUTPUT_REMOVER = Path(__file__).with_name("remove_outputs.py")
 MAX_CELLS = 1_000  # of the student's own
 MAX_COPIES = 10  # of each released cell
 MAX_TEXT = 200_000  # characters of a cell of text

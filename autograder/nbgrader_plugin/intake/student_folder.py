@@ -13,11 +13,8 @@ from pathlib import Path
 
 from ...plain_output import escaped
 from . import timestamps
+from .size_limits import MAX_FILES, MAX_FOLDERS, MAX_STAMP, MAX_TOTAL
 
-MAX_FILES = 2_000  # of one submission
-MAX_TOTAL = 512 * 2**20  # bytes of one submission
-MAX_FOLDERS = 12  # levels of nested folders
-MAX_STAMP = 100  # characters of a time stamp
 STAMP = "timestamp.txt"  # nbgrader takes the time of submission from this file
 
 KINDS = {

@@ -22,7 +22,8 @@ from ...close_names import did_you_mean
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, is_optional, names, notebooks, question_or_exercise
-from ...spec.exercise import UNANSWERED, Exercise, Question
+from ...spec.exercise import Exercise, Question
+from ...spec.messages import UNANSWERED
 from ..class_secret import MISSING, SecretError, read_secret
 from ..intake.repair import grade_id
 from ..marking.notices import ending_in, refusal, verdict_in

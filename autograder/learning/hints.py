@@ -21,14 +21,15 @@ from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
 from ..judge.verdict import html, plain
 from ..spec.course import names, question_or_exercise
-from ..spec.exercise import UNANSWERED, Question
+from ..spec.exercise import Question
+from ..spec.messages import UNANSWERED
 from ..untrusted.torch_internals import COMPILER
 from . import local_marking
 from .progress import FOLDER, Answer, Copy, State, copy_around
 
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; here the verdict says it
-WATCHED = "with __import__('autograder.learning.notebook', fromlist=['running']).running[-1]: pass"
+WATCHED = "with __import__('autograder.learning.hints', fromlist=['running']).running[-1]: pass"
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left shows a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 HUNG = (
