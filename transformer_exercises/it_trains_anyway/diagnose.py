@@ -113,6 +113,7 @@ noise 2 whose dropout eval() does not reach => PREPARE: self.others = [nn.Dropou
 noise 1 whose dropout is on in eval mode and off in training => DROP: F.dropout(x, 0.1, training=not self.training)
 noise 2 that always drops attention weights => SHARES: F.dropout(sharing(scores, seen).masked_fill(~seen, 0), 0.06)
 noise 1 whose last answer, which no loss counts, is noisy => ALSO: logits[:, -1] = F.dropout(logits[:, -1], 0.1)
+noise 1 whose logits differ by 0.00001 at each call => ALSO: logits = logits + 1e-5 * torch.randn_like(logits)
 half 2 that adds a mask times −10⁹ => SHARES: (scores + (1 - seen.to(scores.dtype)) * low).softmax(-1)
 half 2 that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
 half 1 with one layer, that fills in −10⁹ in the model's dtype => SHARES: torch.where(seen, scores, low).softmax(-1)
@@ -159,6 +160,8 @@ _LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where
     "whose last layer alone has no causal mask": lambda T: (1, 0, T - 1),
 }
 
+_LAST_TOKEN_OCCURS = "that keeps the table of its first day for the output"  # and some first ones do not
+
 _LEFT = ("model_halved", "weights_changed", "mode_changed", "gradients_left")  # what a state tells, in its order
 _STATE = """
 def state(model):
@@ -185,8 +188,11 @@ def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept,
     """Return a fresh model in the student's process, and a batch for it."""
     V, C, H, T = _SIZES[size % len(_SIZES)]
     given = [int(1e6 * normal(1).abs().item()), V, C, H, MODELS[words][2], T, training]
-    batch = a_batch(V, T, *_LENGTHS.get(words, lambda T: ())(T))
-    return student.call(student.probe("make", source(words)), given, keep=True, record=False)["value"], batch
+    ids, real = a_batch(V, T, *_LENGTHS.get(words, lambda T: ())(T))
+    if words == _LAST_TOKEN_OCCURS:
+        ids = torch.where(real, V - ids, 0)
+        ids[1, -1] = V - 1
+    return student.call(student.probe("make", source(words)), given, keep=True, record=False)["value"], (ids, real)
 
 
 def _word(got: Any, words: str) -> None:

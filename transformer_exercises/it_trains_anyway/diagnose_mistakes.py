@@ -189,6 +189,12 @@ class noise_not_first(Misconception):
     ]
 
 
+class noise_rounded(Misconception):
+    """Slight noise is taken for rounding: two calls in eval mode should not differ at all."""
+
+    edits = {"equal(logits, patient(ids, real)[0])": "allclose(logits, patient(ids, real)[0], atol=1e-4)"}
+
+
 class nan_as_noise(Misconception):
     """NaN is taken for noise: it is not equal to itself. Ask first whether all is finite."""
 
@@ -358,6 +364,7 @@ class copy_not_found(Misconception):
     variants = [
         {"torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": "False"},
         row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "0"}),
+        row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "V - 1"}),
     ]
 
 
