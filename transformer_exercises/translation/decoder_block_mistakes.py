@@ -43,18 +43,18 @@ class own_attention(RightAnswer):
                     return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
             class FeedForward(nn.Module):
-                def __init__(self, C, hidden):
+                def __init__(self, C, hidden, p):
                     super().__init__()
-                    self.w2, self.w1 = nn.Linear(hidden, C), nn.Linear(C, hidden)
+                    self.w2, self.w1, self.p = nn.Linear(hidden, C), nn.Linear(C, hidden), nn.Dropout(p)
 
                 def forward(self, x):
-                    return self.w2(F.relu(self.w1(x)))
+                    return self.w2(self.p(F.relu(self.w1(x))))
 
             class DecoderBlock(nn.Module):
         """,
         "= Attention(": "= MultiHead(",
         "nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))": (
-            "FeedForward(embed_dim, ff_dim)"
+            "FeedForward(embed_dim, ff_dim, dropout)"
         ),
     }
 
@@ -438,16 +438,6 @@ class dropout_on_the_sum(Misconception):
     """Dropout acts on the sum or on the result: it acts on what a part gives, before x is added."""
 
     variants = [{"x + self.dropout(": "self.dropout(x +"}, {"self.norm1(": "self.dropout(x)\nx = self.norm1("}]
-
-
-class dropout_elsewhere(Misconception):
-    """Dropout acts on more than what the parts give, or twice: once on each part's result, and nowhere else."""
-
-    variants = [
-        {"nn.ReLU(), ": "nn.ReLU(), nn.Dropout(dropout), "},
-        {"nn.Linear(ff_dim, embed_dim)": "nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)"},
-        {"context=memory": "context=self.dropout(memory)"},
-    ]
 
 
 class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
