@@ -364,7 +364,6 @@ class copy_not_found(Misconception):
     variants = [
         {"torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": "False"},
         row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "0"}),
-        row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "V - 1"}),
     ]
 
 
