@@ -9,12 +9,6 @@ class view_needed(Misconception):
     """
 
 
-class beginning_of_memory(Misconception):
-    """The numbers are read from the beginning of the memory that a tensor lies in; a slice lies further on. Take the
-    tensor itself, with its shape.
-    """
-
-
 class device_not_kept(Misconception):
     """A tensor is made without `device=…` (or kept as a plain attribute): it lies on the CPU, and on a GPU the call
     fails, or the result comes back on the CPU.
@@ -87,10 +81,6 @@ class mask_transposed(Misconception):
 
 class mask_required(Misconception):
     """forward cannot be called without a mask: it is None by default, forward(x, mask=None)."""
-
-
-class mask_remembered(Misconception):
-    """The mask of an earlier call is used again: a call uses the mask that it is given, or none."""
 
 
 class mask_finite(Misconception):
