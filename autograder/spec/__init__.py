@@ -67,6 +67,15 @@ Compare
 - `note_rounded`: record a float rounded to five digits
 - `outline`: record which parameters a module has
 
+Modules: a student's `nn.Module` with known weights
+
+- `KnownModule`: a module that is built, loaded and compared with a formula, its gradients too
+- `Weights`: the type of weights, or gradients, by name
+- `ParameterMap`: the type of how each of a module's parameters is made of the weights
+- `has_layers`: a module has these layers, and no other parameters
+- `starts_as_linear`: layers start as `nn.Linear` does
+- `no_other_parameters`: a module has no parameters but those expected
+
 Inputs
 
 - `normal`: return normally distributed numbers
@@ -102,7 +111,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 # Where names are looked up: the modules that import no torch come first, and the first that has a name defines it.
-MODULES = ("exercise", "student", "seeds", "course", "drawing", "catalogue", "compare", "inputs", "cases")
+MODULES = ("exercise", "student", "seeds", "course", "drawing", "catalogue", "compare", "inputs", "modules", "cases")
 
 if TYPE_CHECKING:
     from .cases import Cases as Cases
@@ -181,6 +190,12 @@ if TYPE_CHECKING:
     from .inputs import some_mask as some_mask
     from .inputs import source_of as source_of
     from .inputs import their_generator as their_generator
+    from .modules import KnownModule as KnownModule
+    from .modules import ParameterMap as ParameterMap
+    from .modules import Weights as Weights
+    from .modules import has_layers as has_layers
+    from .modules import no_other_parameters as no_other_parameters
+    from .modules import starts_as_linear as starts_as_linear
     from .seeds import drawn as drawn
     from .student import Kept as Kept
     from .student import Reply as Reply
@@ -208,13 +223,16 @@ __all__ = [
     "FunctionUnderTest",
     "Fundamental",
     "Kept",
+    "KnownModule",
     "Minor",
     "Misconception",
+    "ParameterMap",
     "Problem",
     "Reply",
     "RightAnswer",
     "Student",
     "ValuesDiffer",
+    "Weights",
     "Wrong",
     "a_number",
     "a_pair",
@@ -239,9 +257,11 @@ __all__ = [
     "gradients",
     "gradients_agree",
     "gradients_of",
+    "has_layers",
     "ids_of_shape",
     "in_parts",
     "kind",
+    "no_other_parameters",
     "normal",
     "note_rounded",
     "of_shape",
@@ -274,6 +294,7 @@ __all__ = [
     "slices",
     "some_mask",
     "source_of",
+    "starts_as_linear",
     "their_generator",
     "trained",
     "unchanged",

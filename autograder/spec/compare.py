@@ -79,11 +79,11 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
         raise ValuesDiffer(f"{what}{place}: {_difference(got, expected)}")
 
 
-def same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
+def same_output(got: Any, expected: torch.Tensor, what: str = "The output", where: str = "") -> None:
     """Raise `Wrong` unless `got` is the one tensor that a block's `forward` should return."""
     if isinstance(got, (tuple, list)):
         raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
-    same_tensor(got, expected, "The output", where)
+    same_tensor(got, expected, what, where)
 
 
 def same_count(got: Any, expected: int, where: str) -> None:

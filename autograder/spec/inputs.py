@@ -131,17 +131,22 @@ def parameters_unchanged(
         raise Wrong("A call changes the module's parameters: only training may do that.")
 
 
-def gradients_of(function: Callable[..., Any], inputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
+def is_real(value: Any) -> bool:
+    """Return whether it is a tensor of floating-point numbers."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def gradients_of(function: Callable[..., Any], inputs: list[Any]) -> tuple[list[Any], list[torch.Tensor]]:
     """Return the reference's gradients with respect to the floating-point inputs, and random upstream tensors.
 
     There is one of these for each output.
     """
-    leaves = [t.detach().clone().requires_grad_(True) if t.is_floating_point() else t for t in inputs]
+    leaves = [t.detach().clone().requires_grad_(True) if is_real(t) else t for t in inputs]
     result = function(*leaves)
     outputs = list(result) if isinstance(result, tuple) else [result]
     upstream = [normal(*output.shape, dtype=output.dtype) for output in outputs]
     total = sum((output * weight).sum() for output, weight in zip(outputs, upstream, strict=True))
-    trained = [leaf for leaf in leaves if leaf.requires_grad]
+    trained = [leaf for leaf in leaves if is_real(leaf)]
     return list(torch.autograd.grad(total, trained, allow_unused=True)), upstream
 
 

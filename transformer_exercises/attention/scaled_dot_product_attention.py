@@ -9,7 +9,7 @@ from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, g
 from ..attention_layers import blocked_is_zero, same_pair, striped_mask
 
 NAME = "scaled_dot_product_attention"
-cases = cases_of(NAME, same=lambda got, expected, what, where: same_pair(got, expected, where))
+cases = cases_of(NAME, same=same_pair)
 
 
 def _qkv(batch: tuple[int, ...], T: int, S: int, d_k: int, d_v: int, **options: Any) -> list[torch.Tensor]:
@@ -67,7 +67,7 @@ BLOCKED = torch.arange(5).expand(5, 5) == 2
 
 def _zero_and_same(got: Any, expected: tuple, what: str, where: str) -> None:
     blocked_is_zero(got, BLOCKED, where)
-    same_pair(got, expected, where)
+    same_pair(got, expected, what, where)
 
 
 @cases_of(NAME, same=_zero_and_same)

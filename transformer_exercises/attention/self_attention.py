@@ -8,31 +8,33 @@ import torch.nn.functional as F
 from autograder.spec import (
     Check,
     Exercise,
+    KnownModule,
     Student,
+    Weights,
     device_is_kept,
+    has_layers,
     normal,
     other_sizes,
-    parameters_unchanged,
     reference,
+    starts_as_linear,
     unchanged,
 )
 
-from .. import attention_layers
-from ..attention_layers import Layer, Maybe, State, has_layers, starts_as_linear
+from ..attention_layers import Maybe, blocked_is_zero, built_by_name, same_pair, striped_mask, weights_for
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
 
 NAME, PROJECTIONS = "SelfAttention", ("q_proj", "k_proj", "v_proj")
 
 
-def _expected(state: State, x: torch.Tensor, mask: Maybe = None) -> tuple:
-    Q, K, V = (F.linear(x, state[f"{name}.weight"], state[f"{name}.bias"]) for name in PROJECTIONS)
+def _expected(weights: Weights, x: torch.Tensor, mask: Maybe = None) -> tuple:
+    Q, K, V = (F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in PROJECTIONS)
     return scaled_dot_product_attention(Q, K, V, mask)
 
 
-def _loaded(student: Student, embed_dim: int, head_dim: int, dtype: torch.dtype = torch.float32) -> Layer:
-    state = attention_layers.weights_for(PROJECTIONS, head_dim, embed_dim, 0.8, dtype)
-    return Layer(student, NAME, (embed_dim, head_dim), state, _expected)
+def _loaded(student: Student, embed_dim: int, head_dim: int, dtype: torch.dtype = torch.float32) -> KnownModule:
+    weights = weights_for(PROJECTIONS, head_dim, embed_dim, 0.8, dtype)
+    return KnownModule(student, (NAME, [embed_dim, head_dim], {}), weights, _expected, dtype=dtype, same=same_pair)
 
 
 def _parameters(student: Student) -> None:
@@ -48,11 +50,11 @@ def _values(student: Student) -> None:
     ):
         with student.case():
             where = f"for B = {B}, T = {T}, embed_dim = {C}, head_dim = {width}"
-            _loaded(student, C, width).gives(normal(B, T, C), where)
+            _loaded(student, C, width).gives(normal(B, T, C), where=where)
 
 
 def _mask(student: Student) -> None:
-    layer, x, mask = _loaded(student, 6, 5), normal(2, 4, 6), attention_layers.striped_mask(4, 4)
+    layer, x, mask = _loaded(student, 6, 5), normal(2, 4, 6), striped_mask(4, 4)
     own = torch.stack([mask, mask.roll(1, 0)])
     for given, training, where in (
         (mask, True, "with a mask of shape (T, T)"),
@@ -63,10 +65,10 @@ def _mask(student: Student) -> None:
         (None, True, "without a mask, after calls with one"),
     ):
         with student.case():
-            layer.gives(x, where, given, training=training)
+            layer.gives(x, given, where=where, training=training)
     with student.case():
         open_, where = torch.zeros(1, 1, dtype=torch.bool), "with the mask given by position, for a single token"
-        layer.gives(normal(2, 1, 6), where, open_, place=2)
+        layer.gives(normal(2, 1, 6), open_, where=where, positional=2)
 
 
 def _forbidden(student: Student) -> None:
@@ -79,41 +81,41 @@ def _forbidden(student: Student) -> None:
     ):
         with student.case():
             layer = _loaded(student, 3, 4)
-            state = {name: (sign if name[0] == "k" else 1.0) * t.abs() for name, t in layer.state.items()}
-            student.load(layer.module, state)
+            weights = {name: (sign if name[0] == "k" else 1.0) * t.abs() for name, t in layer.weights.items()}
+            layer.load(weights)
             x = wide * normal(2, 5, 3).abs()
             x[:, 2] *= far
             got = student.call(layer.module, [x], {"mask": mask}, where=where)["value"]
-            attention_layers.blocked_is_zero(got, mask, where)
-            attention_layers.same_pair(got, _expected(state, x, mask), where)
+            blocked_is_zero(got, mask, where)
+            same_pair(got, _expected(weights, x, mask), "", where)
 
 
 def _gradient(student: Student) -> None:
-    for mask, where in ((None, ""), (attention_layers.striped_mask(5, 5), "with a mask")):
+    for mask, where in ((None, ""), (striped_mask(5, 5), "with a mask")):
         with student.case():
-            _loaded(student, 6, 4).gradients_agree(normal(2, 5, 6), where, mask)
+            _loaded(student, 6, 4).has_gradients(normal(2, 5, 6), mask, where=where, values_first=True)
 
 
 def _side_effects(student: Student) -> None:
     layer, other, x = _loaded(student, 7, 4), _loaded(student, 7, 4), normal(2, 5, 7)
     where = "when two modules exist (each needs layers of its own)"
-    unchanged(layer.gives(x, where)["inputs"], [x], "x")
-    other.gives(x, where)
-    parameters_unchanged(student, layer.module, layer.state)
+    unchanged(layer.gives(x, where=where)["inputs"], [x], "x")
+    other.gives(x, where=where)
+    layer.is_kept()
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
         with student.case():
-            layer.gives(x, where, training=training)
+            layer.gives(x, where=where, training=training)
     with student.case():
         where = "for x that is not contiguous (a transpose), with arguments given by name"
-        layer.gives(normal(2, 7, 5).mT, where, attention_layers.striped_mask(5, 5), place=0)
-    _loaded(student, 5, 4, torch.float64).gives(normal(2, 4, 5, dtype=torch.float64), "in float64")
-    attention_layers.built_by_name(student, NAME, {"embed_dim": 3, "head_dim": 2}, (2, 3))
+        layer.gives(normal(2, 7, 5).mT, striped_mask(5, 5), where=where, positional=0)
+    _loaded(student, 5, 4, torch.float64).gives(normal(2, 4, 5, dtype=torch.float64), where="in float64")
+    built_by_name(student, NAME, {"embed_dim": 3, "head_dim": 2}, (2, 3))
 
 
 def _device(student: Student) -> None:
     layer, x = _loaded(student, 6, 4), normal(2, 5, 6)
     layer.gives(x)
-    for args in ([x], [x, attention_layers.striped_mask(5, 5)]):
+    for args in ([x], [x, striped_mask(5, 5)]):
         device_is_kept(student, layer.module, args)
 
 

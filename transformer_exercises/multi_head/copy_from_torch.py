@@ -11,6 +11,7 @@ from autograder.spec import (
     Problem,
     Student,
     ValuesDiffer,
+    Weights,
     Wrong,
     a_tensor,
     close,
@@ -19,7 +20,6 @@ from autograder.spec import (
     same_tensor,
 )
 
-from ..attention_layers import State
 from .known_weights import loaded, stacked, weights_for
 
 THEIRS = "def theirs(C, H, batch_first):\n    return nn.MultiheadAttention(C, H, batch_first=batch_first)\n"
@@ -61,7 +61,7 @@ class _Pair:
                 raise Wrong(f"mine has lost its parameter `{name}` {where}: copy values into the layers that it has.")
             same_tensor(got, value, f"`{name}` of mine", where)
 
-    def unmoved(self, module: Any, state: State, sentence: str) -> None:
+    def unmoved(self, module: Any, state: Weights, sentence: str) -> None:
         after = self.student.state(module)["parameters"]
         if not all(
             isinstance(after.get(name), torch.Tensor) and torch.equal(after[name], state[name]) for name in state
@@ -85,7 +85,7 @@ def _output(student: Student) -> None:
             pair.copy()
             x, context, where = normal(2, 5, C), normal(2, 5, C), f"for embed_dim = {C}, num_heads = {H}"
             for given in (None, context):
-                expected = pair.layer.expected(pair.state, x, future(5), given)
+                expected = pair.layer.formula(pair.state, x, future(5), given)
                 got = a_tensor(student.value(pair.mine, x, future(5), given, where=where), "The output of mine")
                 if got.shape != expected.shape or not close(got, expected):
                     raise ValuesDiffer(f"mine does not give the output of theirs {where}.")

@@ -15,17 +15,17 @@ from autograder.spec import (
     device_is_kept,
     future,
     generator_unchanged,
+    has_layers,
     normal,
-    parameters_unchanged,
     raises_error,
     same_output,
     same_tensor,
-    sliced,
     some_mask,
+    starts_as_linear,
     unchanged,
 )
 
-from ..attention_layers import built_by_name, has_layers, starts_as_linear
+from ..attention_layers import built_by_name
 from ..widths import other_heads
 from .known_weights import PROJECTIONS, loaded, weights_for
 
@@ -56,14 +56,14 @@ def _parameters(student: Student) -> None:
 def _values(student: Student) -> None:
     for B, T, C, H in SIZES:
         with student.case():
-            loaded(student, C, H).gives(normal(B, T, C), _sizes(B, T, T, C, H))
+            loaded(student, C, H).gives(normal(B, T, C), where=_sizes(B, T, T, C, H))
 
 
 def _with_context(student: Student, sizes: tuple[tuple[int, int, int, int, int], ...]) -> None:
     for B, T, S, C, H in sizes:
         with student.case():
             where = f"with a context, {_sizes(B, T, S, C, H)}"
-            loaded(student, C, H).gives(normal(B, T, C), where, context=normal(B, S, C))
+            loaded(student, C, H).gives(normal(B, T, C), None, normal(B, S, C), where=where)
 
 
 def _context(student: Student) -> None:
@@ -74,13 +74,13 @@ def _context(student: Student) -> None:
     """
     _with_context(student, EQUAL_LENGTHS)
     layer, x, context = loaded(student, 6, 2), normal(2, 4, 6), normal(2, 4, 6)
-    for where, options in (
-        ("with the context given by position", {"context": context, "place": 3}),
-        ("with a context and a mask", {"context": context, "mask": some_mask(4, 4)}),
-        ("without a context, after calls with one", {}),
+    for where, given, positional in (
+        ("with the context given by position", [None, context], 3),
+        ("with a context and a mask", [some_mask(4, 4), context], 1),
+        ("without a context, after calls with one", [], 1),
     ):
         with student.case():
-            layer.gives(x, where, **options)
+            layer.gives(x, *given, where=where, positional=positional)
 
 
 def _context_lengths(student: Student) -> None:
@@ -89,7 +89,7 @@ def _context_lengths(student: Student) -> None:
     for shape in ((4, 3), (2, 1, 1, 3), (2, 2, 4, 3), (4, 7), (2, 1, 1, 7)):
         with student.case():
             where = f"with a context and a mask of shape {shape}, {_sizes(2, 4, shape[-1], 6, 2)}"
-            layer.gives(x, where, some_mask(*shape), normal(2, shape[-1], 6))
+            layer.gives(x, some_mask(*shape), normal(2, shape[-1], 6), where=where)
 
 
 def _mask(student: Student) -> None:
@@ -112,9 +112,10 @@ def _mask(student: Student) -> None:
                 mask = some_mask(*given) if isinstance(given, tuple) else given
                 what = "without a mask, after calls with one" if mask is None else f"with a mask {tuple(mask.shape)}"
                 mode = "" if training else ", in evaluation mode"
-                layers[H].gives(x, f"{what}{mode}, {_sizes(B, T, S or T, 6, H)}", mask, context, training=training)
+                where = f"{what}{mode}, {_sizes(B, T, S or T, 6, H)}"
+                layers[H].gives(x, mask, context, where=where, training=training)
     with student.case():
-        layers[3].gives(normal(3, 3, 6), "with the mask given by position", future(3), place=2)
+        layers[3].gives(normal(3, 3, 6), future(3), where="with the mask given by position", positional=2)
 
 
 def _causal(student: Student) -> None:
@@ -151,25 +152,26 @@ def _forbidden(student: Student) -> None:
     ):
         with student.case():
             signs = {"q": 1.0, "k": sign}
-            state = {name: signs[name[0]] * t.abs() if name[0] in signs else t for name, t in weights_for(6).items()}
-            layer = loaded(student, 6, 2, state=state)
+            weights = {name: signs[name[0]] * t.abs() if name[0] in signs else t for name, t in weights_for(6).items()}
+            layer = loaded(student, 6, 2, weights=weights)
             x = wide * normal(2, 5, 6).abs()
             x[:, 2] *= far
             got = a_tensor(student.value(layer.module, x, mask=mask, where=where), "The output")
-            expected = layer.expected(state, x, mask)
+            expected = layer.formula(weights, x, mask)
             if got.shape == expected.shape:  # the huge token's own row is of no interest
                 got, expected = (output[:, [0, 1, 3, 4]] for output in (got, expected))
-            same_output(got, expected, where)
+            same_output(got, expected, where=where)
 
 
 def _gradient(student: Student) -> None:
     for dtype, given, where in (
-        (torch.float32, {}, ""),
-        (torch.float64, {"mask": future(5)}, "with a mask"),
-        (torch.float64, {"context": normal(2, 5, 12, dtype=torch.float64)}, "with a context"),
+        (torch.float32, [], ""),
+        (torch.float64, [future(5)], "with a mask"),
+        (torch.float64, [None, normal(2, 5, 12, dtype=torch.float64)], "with a context"),
     ):
         with student.case():
-            loaded(student, 12, 3, dtype).gradients_agree(normal(2, 5, 12, dtype=dtype), where, **given)
+            layer, x = loaded(student, 12, 3, dtype), normal(2, 5, 12, dtype=dtype)
+            layer.has_gradients(x, *given, where=where, values_first=True)
 
 
 def _refused(student: Student) -> None:
@@ -182,26 +184,24 @@ def _refused(student: Student) -> None:
 def _side_effects(student: Student) -> None:
     layer, other = loaded(student, 6, 2), loaded(student, 6, 2)
     x, context, mask = normal(2, 5, 6), normal(2, 5, 6), some_mask(5, 5)
-    unchanged(layer.gives(x, "", mask, context, place=3)["inputs"], [x, mask, context], "x, mask or context")
+    unchanged(layer.gives(x, mask, context, positional=3)["inputs"], [x, mask, context], "x, mask or context")
     for one in (layer, other):
-        one.gives(x, "when two modules exist (each needs layers of its own)")
-    parameters_unchanged(student, layer.module, layer.state)
+        one.gives(x, where="when two modules exist (each needs layers of its own)")
+    layer.is_kept()
     with student.case():
         wide = normal(2, 5, 8, dtype=torch.float64)
-        loaded(student, 8, 2, torch.float64).gives(wide, "in float64", future(5), place=2)
+        loaded(student, 8, 2, torch.float64).gives(wide, future(5), where="in float64", positional=2)
     context, mask = normal(2, 4, 6), some_mask(5, 4)
     with student.case():
-        parts, where = [sliced(student, tensor) for tensor in (x, mask, context)], "with slices of tensors"
-        expected = layer.expected(layer.state, x, mask, context)
-        same_output(student.value(layer.module, *parts, where=where), expected, where)
-    for tokens, where, options in (
-        (x, "in training mode", {"training": True}),
-        (x, "in evaluation mode", {"training": False}),
-        (normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous", {}),
-        (x, "with the arguments given by name", {"mask": mask, "context": context, "place": 0}),
+        layer.gives(x, mask, context, where="with slices of tensors", positional=3, slices=True)
+    for given, where, options in (
+        ([x], "in training mode", {"training": True}),
+        ([x], "in evaluation mode", {"training": False}),
+        ([normal(5, 2, 6).transpose(0, 1)], "for a tensor that is not contiguous", {}),
+        ([x, mask, context], "with the arguments given by name", {"positional": 0}),
     ):
         with student.case():
-            generator_unchanged(layer.gives(tokens, where, **options))
+            generator_unchanged(layer.gives(*given, where=where, **options))
 
 
 def _device(student: Student) -> None:

@@ -1,5 +1,6 @@
 """`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts."""
 
+import functools
 from itertools import product, starmap
 from typing import Any
 
@@ -10,20 +11,20 @@ from torch import nn
 from autograder.spec import (
     Check,
     Exercise,
-    Reply,
+    KnownModule,
+    ParameterMap,
     Student,
+    Weights,
     Wrong,
     a_tensor,
     close,
     device_is_kept,
     future,
     generator_unchanged,
-    gradients_of,
+    no_other_parameters,
     normal,
     outline,
-    parameters_unchanged,
     provided,
-    same_gradients,
     same_output,
     shape_of,
     sliced,
@@ -34,7 +35,6 @@ from autograder.spec import (
 from ..widths import other_block
 
 for_torch = provided("for_torch", __name__)
-Weights = dict[str, torch.Tensor]  # by PyTorch's names, or by the student's
 ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")
 PARTS = (*ATTENTIONS, "ff", *NORMS)
@@ -46,13 +46,13 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
 )
 
 
-def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, tuple[str, slice]]:
-    """For each parameter of a student's block, which of nn.TransformerDecoderLayer's it is, and which of its rows.
+def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
+    """Return for each parameter of a student's block which of nn.TransformerDecoderLayer's it is, and which rows of it.
 
     The attentions may keep their projections in three layers (q_proj, k_proj, v_proj) or stacked, as
     nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ).
     """
-    layout = {}
+    found: ParameterMap = {}
 
     def put(ours: str, shape: tuple[int, ...], hint: str, ending: str, *beginnings: str, first: int = 0) -> None:
         for beginning, name in product(beginnings, parameters):
@@ -60,7 +60,8 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, tuple[str,
             fits = shape_of(parameters[name]) == shape and shape_of(parameters.get(bias)) == shape[:1]
             if fits and name.startswith(beginning) and name.endswith(ending):
                 rows = slice(first, first + shape[0])
-                layout[name], layout[bias] = (f"{ours}weight", rows), (f"{ours}bias", rows)
+                found[name] = lambda weights: weights[f"{ours}weight"][rows]
+                found[bias] = lambda weights: weights[f"{ours}bias"][rows]
                 return
         raise Wrong(hint)
 
@@ -77,60 +78,30 @@ def _layout(parameters: dict[str, Any], C: int, F_: int) -> dict[str, tuple[str,
     for norm in NORMS:
         hint = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
         put(f"{norm}.", (C,), hint, "weight", f"{norm}.weight")
-    return layout
+    return found
 
 
-class _Block:
-    """A student's block and PyTorch's with weights of ours: `state` has them by PyTorch's names."""
+def _block(student: Student, C: int, H: int, F_: int, *args: float, dtype: torch.dtype = torch.float32) -> KnownModule:
+    """Return a student's block, to be compared with PyTorch's of the same weights, which have PyTorch's names."""
+    theirs = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=dtype, device="meta")
 
-    def __init__(self, student: Student, C: int, H: int, F_: int, *args: float, dtype: torch.dtype = torch.float32):
-        self.student, self.H = student, H
-        self.module = student.build("DecoderBlock", C, H, F_, *args)
-        if dtype == torch.float64:
-            student.move(self.module, "float64")
-        try:
-            self.layout = _layout(student.state(self.module, record=False)["parameters"], C, F_)
-        except Wrong:
-            outline(student, self.module, 1)
-            raise
-        self.torchs = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=dtype)
-        self.state: Weights = {}
-        for name, value in self.torchs.named_parameters():
+    def weights() -> Weights:
+        drawn = {}
+        for name, value in theirs.named_parameters():
             scale = 0.5 if "attn" not in name else 1.0 if name.endswith("bias") else 1.5 / C**0.5
             start = float(value.dim() == 1 and name.endswith("weight"))  # 1 for norms
-            self.state[name] = start + normal(*value.shape, scale=scale, dtype=dtype)
-        student.load(self.module, self.own(self.state))
+            drawn[name] = start + normal(*value.shape, scale=scale, dtype=dtype)
+        return drawn
 
-    def own(self, values: Weights) -> Weights:
-        """Values by PyTorch's names under the names of the student's parameters."""
-        return {name: values[ours][rows] for name, (ours, rows) in self.layout.items()}
-
-    def right(
-        self, state: Weights, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None
+    def formula(
+        weights: Weights, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None
     ) -> torch.Tensor:
-        """Return what PyTorch's own block gives with these weights."""
-        masks = {"tgt_mask": for_torch(mask, x, x, self.H), "memory_mask": for_torch(memory_mask, x, memory, self.H)}
-        return torch.func.functional_call(self.torchs, state, (x, memory), masks)
+        masks = {"tgt_mask": for_torch(mask, x, x, H), "memory_mask": for_torch(memory_mask, x, memory, H)}
+        return torch.func.functional_call(theirs, weights, (x, memory), masks)
 
-    def agrees(self, where: str, *args: torch.Tensor, named: dict[str, Any] | None = None, **options: Any) -> Reply:
-        """Call it, and compare its output with PyTorch's."""
-        answer = self.student.call(self.module, list(args), named, where, **options)
-        same_output(answer["value"], self.right(self.state, *args, **(named or {})), where)
-        return answer
-
-    def has_gradients(self, where: str, x: torch.Tensor, memory: torch.Tensor, *masks: torch.Tensor) -> None:
-        def right(x: torch.Tensor, memory: torch.Tensor, *leaves: torch.Tensor) -> torch.Tensor:
-            return self.right(dict(zip(self.state, leaves, strict=True)), x, memory, *masks)
-
-        rough = x.dtype == torch.float32
-        self.agrees(where, x, memory, *masks)
-        expected, upstream = gradients_of(right, [x, memory, *self.state.values()])
-        got = self.student.call(self.module, [x, memory, *masks], upstream=upstream, where=where)["gradients"]
-        ours = self.own(dict(zip(self.state, expected[2:], strict=True)))
-        mine = [got.get("parameters", {}).get(name) for name in ours]
-        self.student.note_gradients(dict(enumerate(mine)))  # whatever their names
-        same_gradients(got.get("inputs", []), expected[:2], ["x", "memory"], where, rough)
-        same_gradients(mine, list(ours.values()), [f"`{name}`" for name in ours], where, rough)
+    find, arguments = functools.partial(_found, C=C, F_=F_), ("x", "memory", "mask", "memory_mask")
+    how: dict[str, Any] = {"dtype": dtype, "arguments": arguments, "positional": 4, "same": same_output, "depth": 1}
+    return KnownModule(student, ("DecoderBlock", [C, H, F_, *args], {}), weights, formula, find, **how)
 
 
 def _parts(student: Student) -> None:
@@ -143,11 +114,10 @@ def _parts(student: Student) -> None:
             for name in PARTS:
                 if name not in state["children"] and not any(p.startswith(f"{name}.") for p in parameters):
                     raise Wrong(f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}.")
-            layout = _layout(parameters, C, F_)
-            if frozen := sorted(layout.keys() - set(state["trainable"])):
+            found = _found(parameters, C, F_)
+            if frozen := sorted(found.keys() - set(state["trainable"])):
                 raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
-            if extra := sorted(parameters.keys() - layout.keys()):
-                raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
+            no_other_parameters(parameters, found)
     with student.case():
         student.build("DecoderBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1)
 
@@ -156,12 +126,12 @@ def _values(student: Student) -> None:
     for B, T, S, C, H, F_ in BLOCKS:
         with student.case():
             where = f"for B = {B}, T = {T}, S = {S}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}, without masks"
-            _Block(student, C, H, F_).agrees(where, normal(B, T, C), 2 * normal(B, S, C))
+            _block(student, C, H, F_).gives(normal(B, T, C), 2 * normal(B, S, C), where=where)
 
 
 def _masks(student: Student) -> None:
     for B, T, S, C, H, F_ in ((2, 4, 5, 6, 3, 9), (3, 3, 3, 6, 2, 8)):
-        block, x, memory = _Block(student, C, H, F_), normal(B, T, C), 2 * normal(B, S, C)
+        block, x, memory = _block(student, C, H, F_), normal(B, T, C), 2 * normal(B, S, C)
         padding = (torch.arange(S) >= torch.tensor([S, S - 2, S - 1])[:B, None])[:, None, None]
         for mask, memory_mask, what in (
             (future(T), None, "with a causal mask (T, T)"),
@@ -177,20 +147,20 @@ def _masks(student: Student) -> None:
             (None, None, "without masks, after calls with some"),
         ):
             with student.case():
-                named = {"mask": mask, "memory_mask": memory_mask}
-                named = {name: value for name, value in named.items() if value is not None}
-                block.agrees(f"{what}, for B = {B}, T = {T}, S = {S}", x, memory, named=named)
+                where = f"{what}, for B = {B}, T = {T}, S = {S}"
+                block.gives(x, memory, mask, memory_mask, where=where, positional=2)
     for B, T, S in ((1, 4, 5), (3, 1, 6), (3, 3, 3)):
         with student.case():
-            masks, where = (some_mask(B, 1, T, T), some_mask(B, 1, 1, S)), f"for B = {B}, T = {T}, S = {S}"
-            block.agrees(f"with both masks given by position, {where}", normal(B, T, 6), 2 * normal(B, S, 6), *masks)
+            where = f"with both masks given by position, for B = {B}, T = {T}, S = {S}"
+            masks = some_mask(B, 1, T, T), some_mask(B, 1, 1, S)
+            block.gives(normal(B, T, 6), 2 * normal(B, S, 6), *masks, where=where)
 
 
 def _leaks(student: Student) -> None:
     """With masks, no output depends on later tokens or on padding of the source; all depend on the rest."""
-    block, x, memory = _Block(student, 6, 2, 8), normal(2, 5, 6), normal(2, 4, 6)
+    block, x, memory = _block(student, 6, 2, 8), normal(2, 5, 6), normal(2, 4, 6)
     masks = future(5), torch.tensor([False, False, False, True]).expand(2, 1, 1, 4)
-    before = block.agrees("", x, memory, *masks)["value"]
+    before = block.gives(x, memory, *masks)["value"]
     tokens, positions = [("x", t, t) for t in range(1, 5)], [("memory", s, 0 if s < 3 else 5) for s in range(4)]
     for name, place, still in (*tokens, *positions):  # so many outputs must stay
         with student.case():
@@ -212,14 +182,14 @@ def _dropout(student: Student) -> None:
     where = "in training with a dropout close to 1"
     for B, T, S in ((2, 4, 3), (1, 6, 5)):
         with student.case():
-            block, expected = _Block(student, 6, 3, 8, 1 - 1e-9), (x := normal(B, T, 6))
+            block, expected = _block(student, 6, 3, 8, 1 - 1e-9), (x := normal(B, T, 6))
             for norm in NORMS:
-                expected = F.layer_norm(expected, (6,), block.state[f"{norm}.weight"], block.state[f"{norm}.bias"])
+                expected = F.layer_norm(expected, (6,), block.weights[f"{norm}.weight"], block.weights[f"{norm}.bias"])
             got = student.call(block.module, [x, normal(B, S, 6)], training=True, where=where)["value"]
             if shape_of(got) == shape_of(expected) and not close(got, expected):
                 what = f"Only norm3(norm2(norm1(x))) should be left {where}"
                 raise Wrong(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
-            same_output(got, expected, where)
+            same_output(got, expected, where=where)
 
 
 def _modes(student: Student) -> None:
@@ -230,7 +200,7 @@ def _modes(student: Student) -> None:
         ([], True, "in training mode with the default dropout of 0"),
     ):
         with student.case():
-            answer = _Block(student, 6, 3, 8, *args).agrees(where, x, memory, training=training)
+            answer = _block(student, 6, 3, 8, *args).gives(x, memory, where=where, training=training)
             if not training:
                 generator_unchanged(answer)
 
@@ -240,28 +210,31 @@ def _gradient(student: Student) -> None:
     for dtype, where, passed in ((torch.float32, "without masks", ()), (torch.float64, "with masks", masks)):
         with student.case():
             x, memory = normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)
-            _Block(student, 8, 2, 5, dtype=dtype).has_gradients(where, x, memory, *passed)
+            block = _block(student, 8, 2, 5, dtype=dtype)
+            block.gives(x, memory, *passed, where=where)
+            block.has_gradients(x, memory, *passed, where=where, rough="" if passed else "inputs and weights")
 
 
 def _side_effects(student: Student) -> None:
     x, memory, masks = normal(2, 5, 6), normal(2, 3, 6), (future(5), some_mask(2, 1, 1, 3))
     with student.case():
-        block, other = _Block(student, 6, 2, 9), _Block(student, 6, 2, 9)
+        block, other = _block(student, 6, 2, 9), _block(student, 6, 2, 9)
         for given in ([x, memory], [x, memory, *masks]):
-            unchanged(block.agrees("", *given)["inputs"], given, "x, memory or a mask")
-        other.agrees("of a second block", x, memory)
-        parameters_unchanged(student, block.module, block.own(block.state), record=False)
+            unchanged(block.gives(*given)["inputs"], given, "x, memory or a mask")
+        other.gives(x, memory, where="of a second block")
+        block.is_kept()
     with student.case():
-        wide = _Block(student, 8, 2, 4, dtype=torch.float64)
-        wide.agrees("in float64", normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), future(4))
+        wide = _block(student, 8, 2, 4, dtype=torch.float64)
+        x64, memory64 = normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64)
+        wide.gives(x64, memory64, future(4), where="in float64")
     with student.case():
-        block, where = _Block(student, 6, 2, 9), "with slices of tensors, given by name"
+        block, where = _block(student, 6, 2, 9), "with slices of tensors, given by name"
         named = {"memory_mask": masks[1], "mask": masks[0], "memory": memory, "x": x}
         got = student.call(block.module, [], {name: sliced(student, t) for name, t in named.items()}, where)["value"]
-        same_output(got, block.right(block.state, **named), where)
+        same_output(got, block.formula(block.weights, **named), where=where)
     with student.case():
         turned = normal(5, 2, 6).transpose(0, 1), normal(3, 2, 6).transpose(0, 1)
-        _Block(student, 6, 2, 9).agrees("for tensors that are not contiguous", *turned)
+        _block(student, 6, 2, 9).gives(*turned, where="for tensors that are not contiguous")
     with student.case():
         module = student.build("DecoderBlock", 6, 2, 9)
         device_is_kept(student, module, [x, memory])
