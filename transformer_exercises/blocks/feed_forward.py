@@ -1,5 +1,6 @@
 """`FeedForward`: two layers under any names, the activation that is given, positions apart, dropout on the result."""
 
+import functools
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Check, Exercise, Student, Wrong, close, normal
 
-from .known_modules import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
+from .module_checks import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
 
 F32 = torch.float32
 
@@ -21,8 +22,8 @@ def _ff(student: Student, C: int, F_: int, *args: Any, bend: Any = F.relu, dtype
         w1, b1, w2, b2 = weights.values()
         return F.linear(bend(F.linear(x, w1, b1)), w2, b2)
 
-    call = "FeedForward", [C, F_, *args], kwargs
-    return Layer(student, call, lambda state: linear_layers(state, C, F_), weights, formula)
+    call, find = ("FeedForward", [C, F_, *args], kwargs), functools.partial(linear_layers, C=C, F_=F_)
+    return Layer(student, call, weights, formula, find, dtype=dtype)
 
 
 _ACTIVATIONS = """

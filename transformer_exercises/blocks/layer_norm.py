@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Ban, Check, Exercise, drawn, normal
 
-from .known_modules import NORMS, Cases, Norm, gives, gradients, side_effects
+from .module_checks import NORMS, Cases, Norm, gives, gradients, side_effects
 
 norm = Norm("LayerNorm", {"weight": 1, "bias": 0}, F.layer_norm, 1e-5)
 WHOLE = torch.tensor([[1.0, 3, 1, 3], [0, 0, 0, 8]]), "for whole numbers"
@@ -31,7 +31,7 @@ EXERCISE = Exercise(
     Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance")),
     Check("a constant row gives the bias", 0.5, _constant, dependent=True),
     Check("numbers far from 0", 0.25, _large, dependent=True),
-    Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="x"), dependent=True),
+    Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="inputs"), dependent=True),
     Check("the same in both modes, x unchanged, float64, device", 0.5, side_effects(norm), dependent=True),
     takes="tensor",
     gives="tensor",

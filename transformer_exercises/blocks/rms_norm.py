@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from autograder.spec import Ban, Check, Exercise, normal
 
-from .known_modules import NORMS, Cases, Norm, gives, gradients, side_effects
+from .module_checks import NORMS, Cases, Norm, gives, gradients, side_effects
 
 norm = Norm("RMSNorm", {"weight": 1}, F.rms_norm, 1e-6)
 WHOLE = torch.tensor([[5.0, 5, 5, 5], [0, 0, 0, 8], [1, -1, 3, -3]]), "for whole numbers"

@@ -1,13 +1,14 @@
 """`SwiGLU`: three maps without bias under fixed names, values with given weights, which branch is the gate."""
 
+import functools
 from operator import itemgetter
 
 import torch
 import torch.nn.functional as F
 
-from autograder.spec import Check, Exercise, Student, Wrong, normal, shape_of
+from autograder.spec import Check, Exercise, ParameterMap, Student, Wrong, normal, shape_of
 
-from .known_modules import Layer, Makers, fed, gradients, layers, positions, side_effects
+from .module_checks import Layer, fed, gradients, layers, positions, side_effects
 
 NAMES = ("gate.weight", "up.weight", "down.weight")
 
@@ -16,7 +17,7 @@ def _shapes(C: int, F_: int) -> dict[str, tuple[int, int]]:
     return dict(zip(NAMES, ((F_, C), (F_, C), (C, F_)), strict=True))
 
 
-def _found(parameters: dict, C: int, F_: int) -> Makers:
+def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     for name, shape in _shapes(C, F_).items():
         layer = f"`{name.partition('.')[0]}` = nn.Linear({shape[1]}, {shape[0]}, bias=False)"
         if shape_of(parameters.get(name)) != shape:
@@ -31,7 +32,8 @@ def _gated(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
 
 def _module(student: Student, C: int, F_: int, dtype: torch.dtype = torch.float32) -> Layer:
     weights = {name: normal(*shape, dtype=dtype) for name, shape in _shapes(C, F_).items()}
-    return Layer(student, ("SwiGLU", [C, F_], {}), lambda state: _found(state, C, F_), weights, _gated)
+    find = functools.partial(_found, C=C, F_=F_)
+    return Layer(student, ("SwiGLU", [C, F_], {}), weights, _gated, find, dtype=dtype)
 
 
 def _branches(student: Student) -> None:

@@ -12,7 +12,9 @@ from autograder.spec import (
     Check,
     CheckFunction,
     Exercise,
+    ParameterMap,
     Student,
+    Weights,
     Wrong,
     close,
     define_in_judge,
@@ -23,7 +25,7 @@ from autograder.spec import (
 )
 
 from ..widths import other_block
-from .known_modules import Cases, Layer, Makers, Weights, found, gives, linear_layers, side_effects
+from .module_checks import Cases, Layer, found, gives, linear_layers, side_effects
 
 F64 = torch.float64
 # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
@@ -44,7 +46,7 @@ def _weights(C: int, H: int, F_: int, dtype: torch.dtype) -> Weights:
     return weights
 
 
-def _found(parameters: dict, C: int, F_: int) -> Makers:
+def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     """Say how each parameter of a student's block is made of ours.
 
     attn has layers q_proj, k_proj, v_proj, or they are stacked as in nn.MultiheadAttention; ff has any names inside.
@@ -53,7 +55,7 @@ def _found(parameters: dict, C: int, F_: int) -> Makers:
         if not any(str(name).startswith(part + ".") for name in parameters):
             raise Wrong(f"The block has no part `{part}`: its parts are called attn, ff, norm1 and norm2.")
     attn = [name for name in map(str, parameters) if name.startswith("attn.")]
-    makers: Makers = {}
+    parameter_map: ParameterMap = {}
     for part, shape in (("weight", (C,)), ("bias", ())):
         whole = itemgetter(f"self_attn.in_proj_{part}")
         wanted: dict[str, tuple[int, Any]] = {f"out_proj.{part}": (C, itemgetter(f"self_attn.out_proj.{part}"))}
@@ -69,12 +71,12 @@ def _found(parameters: dict, C: int, F_: int) -> Makers:
                     f"attn has no parameter `{ending}` of shape {(n, *shape)} for embed_dim = {C}: make it Attention("
                     "embed_dim, num_heads), which is given, or a module with q_proj, k_proj, v_proj and out_proj."
                 )
-            makers[fit[0]] = maker
+            parameter_map[fit[0]] = maker
         for norm in (f"norm1.{part}", f"norm2.{part}"):
             if shape_of(parameters.get(norm)) != (C,):
                 raise Wrong(f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm of its own.")
-            makers[norm] = itemgetter(norm)
-    return makers | linear_layers(parameters, C, F_, "ff.")
+            parameter_map[norm] = itemgetter(norm)
+    return parameter_map | linear_layers(parameters, C, F_, "ff.")
 
 
 def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = torch.float32, **kwargs: Any) -> Layer:
@@ -91,8 +93,9 @@ def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = t
             mask = mask.expand(-1, H, -1, -1).flatten(0, 1)
         return functional_call(block, weights, (x,), {"src_mask": mask})
 
-    call, said = ("TransformerBlock", [C, H, F_, *args], kwargs), f"with norm_first={norm_first}"
-    return Layer(student, call, lambda state: _found(state, C, F_), _weights(C, H, F_, dtype), formula, 1, said)
+    call, find = ("TransformerBlock", [C, H, F_, *args], kwargs), functools.partial(_found, C=C, F_=F_)
+    weights, said = _weights(C, H, F_, dtype), f"with norm_first={norm_first}"
+    return Layer(student, call, weights, formula, find, dtype=dtype, said=said, depth=1)
 
 
 def _parts(student: Student) -> None:
@@ -133,7 +136,7 @@ def _masks(student: Student) -> None:
             with student.case():
                 layer.gives(given, mask, where=where, training=training)
         with student.case():
-            layer.gives(x, future(T), where="with the mask given by position", passed=([x, future(T)], {}))
+            layer.gives(x, future(T), where="with the mask given by position", positional=2)
 
 
 def _causal(student: Student) -> None:
@@ -245,7 +248,7 @@ def _gradients(student: Student) -> None:
     for norm_first, mask, dtype in ((False, [], torch.float32), (True, [future(5)], F64), (False, [future(5)], F64)):
         with student.case():
             layer = _block(student, 8, 2, 5, norm_first=norm_first, dtype=dtype)
-            layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, rough="" if mask else "x and weights")
+            layer.has_gradients(normal(2, 5, 8, dtype=dtype), *mask, rough="" if mask else "inputs and weights")
 
 
 def _side_effects(student: Student) -> None:

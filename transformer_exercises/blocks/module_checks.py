@@ -1,4 +1,4 @@
-"""Check modules that hold known weights: norms and feed-forward networks."""
+"""Make checks of modules with known weights: norms, feed-forward networks and blocks."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -11,97 +11,41 @@ import torch
 
 from autograder.spec import (
     CheckFunction,
+    KnownModule,
+    ParameterMap,
     Reply,
     Student,
+    Weights,
     Wrong,
     close,
     device_is_kept,
     generator_unchanged,
-    gradients_of,
+    no_other_parameters,
     normal,
     other_sizes,
     outline,
-    parameters_unchanged,
-    same_gradients,
     same_tensor,
     shape_of,
-    sliced,
     some_mask,
     unchanged,
 )
 
-OUTPUT = "The output"
-Weights = dict[str, Any]  # values or gradients, under names of ours
-Makers = dict[str, Callable[[Weights], Any]]  # by the names in a student's module: how each value is made of ours
 
+class Layer(KnownModule):
+    """A module that draws no random numbers in evaluation mode."""
 
-@dataclass
-class Layer:
-    """A student's module with weights of ours, which `find` places: it gives `formula` of these, x and the mask."""
-
-    student: Student
-    call: tuple[str, Any, dict[str, Any]]  # which builds the module
-    find: Callable[[dict], Makers]
-    weights: Weights
-    formula: Callable[..., torch.Tensor]
-    depth: int = 0  # of the names that are recorded if `find` fails
-    said: str = ""  # which module it is, for sentences
-
-    def __post_init__(self) -> None:
-        name, args, kwargs = self.call
-        self.module = self.student.build(name, *args, **kwargs)
-        if any(value.dtype == torch.float64 for value in self.weights.values()):
-            self.student.move(self.module, "float64")
-        try:
-            self.makers = self.find(self.student.state(self.module, record=False)["parameters"])
-        except Wrong:
-            outline(self.student, self.module, self.depth)
-            raise
-        self.load(self.weights)
-
-    def load(self, weights: Weights) -> None:
-        self.student.load(self.module, self.made(weights))
-
-    def made(self, weights: Weights) -> Weights:
-        return {name: make(weights) for name, make in self.makers.items()}
-
-    def is_kept(self) -> None:
-        parameters_unchanged(self.student, self.module, self.made(self.weights), record=False)
-
-    def output(self, x: torch.Tensor, *mask: torch.Tensor, where: str = "", **options: Any) -> torch.Tensor:
-        """Return the output, whatever its values, if it has x's shape and dtype."""
-        where = f"{where} {self.said}".strip()
-        got = self.student.call(self.module, [x, *mask], {}, where, **options)["value"]
-        if shape_of(got) != x.shape or got.dtype != x.dtype:
-            same_tensor(got, x, OUTPUT, where)
-        return got
-
-    def gives(
-        self, x: torch.Tensor, mask: Any = None, *, where: str = "", passed: Any = None, rough: bool = False, **how: Any
-    ) -> Reply:
-        """Ask for the output; `passed` are the same arguments, by place and by name, and `how` options of a call."""
-        masked = {} if mask is None else {"mask": mask}
-        args, kwargs = passed or ([x], masked)
-        where = f"{where} {self.said}".strip()
-        answer = self.student.call(self.module, args, kwargs, where, **how)
-        same_tensor(answer["value"], self.formula(self.weights, x, **masked), OUTPUT, where, rough)
-        if not how.get("training", True):
+    def gives(self, *given: Any, **options: Any) -> Reply:
+        answer = super().gives(*given, **options)
+        if not options.get("training", True):
             generator_unchanged(answer)
         return answer
 
-    def has_gradients(self, x: torch.Tensor, *mask: torch.Tensor, where: str = "", rough: str = "") -> None:
-        """Ask for the output and its gradients. `rough` names what is compared roughly: x, weights."""
-        expected, upstream = gradients_of(
-            lambda x, *leaves: self.formula(dict(zip(self.weights, leaves, strict=True)), x, *mask),
-            [x, *self.weights.values()],
-        )
-        found = self.gives(x, *mask, where=where, upstream=upstream)["gradients"]
-        theirs = self.made(dict(zip(self.weights, expected[1:], strict=True)))
-        mine = [found.get("parameters", {}).get(name) for name in theirs]
-        self.student.note_gradients(dict(enumerate(mine)))  # whatever their names
-        where = f"{where} {self.said}".strip()
-        same_gradients(found.get("inputs", []), expected[:1], ["x"], where, "x" in rough)
-        same_gradients(mine, list(theirs.values()), [f"`{name}`" for name in theirs], where, "weights" in rough)
+    def output(self, *given: torch.Tensor, where: str = "", **options: Any) -> torch.Tensor:
+        """Return the output, whatever its values, if it has x's shape and dtype."""
+        got, x = self.student.call(self.module, [*given], {}, self.describe(where), **options)["value"], given[0]
+        if shape_of(got) != x.shape or got.dtype != x.dtype:
+            same_tensor(got, x, self.what, self.describe(where))
+        return got
 
 
 Build = Callable[..., Layer]  # of the student, the arguments of `__init__`, and a dtype
@@ -162,9 +106,8 @@ def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool 
             with student.case():
                 layer.gives(turned, *mask, where="for a tensor that is not contiguous")
         with student.case():
-            parts = [sliced(student, tensor) for tensor in given]
-            passed = ([], dict(zip(("x", "mask"), parts, strict=False))) if by_name else (parts, {})
-            layer.gives(*given, where="for slices of tensors" + by_name * ", given by name", passed=passed)
+            where = "for slices of tensors" + by_name * ", given by name"
+            layer.gives(*given, where=where, positional=0 if by_name else 1, slices=True)
         for some in (given, given[:1]) if masked else (given,):
             with student.case():
                 device_is_kept(student, layer.module, some)
@@ -194,12 +137,12 @@ class Norm:
     def __call__(self, student: Student, *args: Any, dtype: torch.dtype = torch.float32, **kwargs: Any) -> Layer:
         given = dict(zip(("dim", "eps"), args, strict=False)) | kwargs
         weights = {part: normal(given["dim"], dtype=dtype) for part in self.parts}
-        makers: Makers = {part: itemgetter(part) for part in self.parts}
+        parameter_map: ParameterMap = {part: itemgetter(part) for part in self.parts}
 
         def formula(weights: Weights, x: torch.Tensor) -> torch.Tensor:
             return self.function(x, x.shape[-1:], *weights.values(), given.get("eps", self.eps))
 
-        return Layer(student, (self.name, args, kwargs), lambda _: makers, weights, formula)
+        return Layer(student, (self.name, args, kwargs), weights, formula, lambda _: parameter_map, dtype=dtype)
 
     def starts(self, student: Student) -> None:
         for dim in other_sizes(6, 1, 9):
@@ -214,7 +157,7 @@ class Norm:
                         raise Wrong(f"`{part}` is frozen (requires_grad=False), so it cannot be learned.")
                     if not found.is_floating_point() or not torch.all(found == start):
                         raise Wrong(f"`{part}` should start at {start:.0f}, so that a fresh layer only normalises.")
-                nothing_else(state["parameters"], self.parts)
+                no_other_parameters(state["parameters"], self.parts)
 
     def equals(self, *more: tuple[torch.Tensor, str]) -> CheckFunction:
         @gives(self)
@@ -229,7 +172,7 @@ class Norm:
             with student.case():
                 x = normal(3, 5) + 4
                 expected = self.function(x, (5,), *[None for _ in self.parts], self.eps)
-                same_tensor(student.value(student.build(self.name, 5), x), expected, OUTPUT, "of a fresh layer")
+                same_tensor(student.value(student.build(self.name, 5), x), expected, "The output", "of a fresh layer")
 
         return ask
 
@@ -247,20 +190,17 @@ class Norm:
         return ask
 
 
-def nothing_else(parameters: dict, expected: Any) -> None:
-    if extra := sorted(map(str, set(parameters) - set(expected))):
-        raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
-
-
-def found(student: Student, module: Any, find: Callable[..., Makers], C: int, F_: int, depth: int = 0) -> list[Any]:
+def found(
+    student: Student, module: Any, find: Callable[..., ParameterMap], C: int, F_: int, depth: int = 0
+) -> list[Any]:
     """Return the weights that `find` finds in a module, which are all it has; each can be trained."""
     outline(student, module, depth)
     state = student.state(module, record=False)
-    makers = find(state["parameters"], C, F_)
-    nothing_else(state["parameters"], makers)
-    if frozen := sorted(set(makers) - set(state["trainable"])):
+    parameter_map = find(state["parameters"], C, F_)
+    no_other_parameters(state["parameters"], parameter_map)
+    if frozen := sorted(set(parameter_map) - set(state["trainable"])):
         raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
-    return [state["parameters"][name] for name in makers if name.endswith("weight")]
+    return [state["parameters"][name] for name in parameter_map if name.endswith("weight")]
 
 
 # Feed-forward networks
@@ -282,20 +222,20 @@ def fed(built: Build, *more: tuple[tuple[int, ...], int]) -> CheckFunction:
     return ask
 
 
-def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Makers:
+def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> ParameterMap:
     """Find the two linear layers in a student's module by the shapes of their weights: their names are free."""
-    makers: Makers = {}
+    parameter_map: ParameterMap = {}
     for role, (n, m) in (("linear1", (F_, C)), ("linear2", (C, F_))):
         fit = [str(name) for name, value in parameters.items() if shape_of(value) == (n, m)]
         part = next((name[:-6] for name in fit if name.startswith(prefix) and name.endswith("weight")), None)
         if shape_of(parameters.get(f"{part}bias")) != (n,):
             layer = f"nn.Linear({m}, {n}), with its bias"
             raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}; none is found.")
-        makers |= {f"{part}{kind}": itemgetter(f"{role}.{kind}") for kind in ("weight", "bias")}
-    return makers
+        parameter_map |= {f"{part}{kind}": itemgetter(f"{role}.{kind}") for kind in ("weight", "bias")}
+    return parameter_map
 
 
-def layers(name: str, find: Callable[..., Makers], **options: Any) -> CheckFunction:
+def layers(name: str, find: Callable[..., ParameterMap], **options: Any) -> CheckFunction:
     """Make a check of a feed-forward network's parameters; `find` gets these and the two widths."""
 
     def ask(student: Student) -> None:
