@@ -1,5 +1,7 @@
 """`NeuralNgram`: its three parts, logits with given weights, leading dimensions, gradients."""
 
+import functools
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -8,7 +10,10 @@ from autograder.spec import (
     Check,
     CheckFunction,
     Exercise,
+    KnownModule,
+    ParameterMap,
     Student,
+    Weights,
     Wrong,
     device_is_kept,
     generator_unchanged,
@@ -16,10 +21,8 @@ from autograder.spec import (
     normal,
     other_sizes,
     outline,
-    parameters_unchanged,
     reference,
     same_gradients,
-    same_tensor,
     shape_name,
     shape_of,
     unchanged,
@@ -28,39 +31,29 @@ from autograder.spec import (
 from .random_inputs import some_ids
 
 
-def _names(parameters: dict, sizes: tuple[int, ...]) -> dict[str, str]:
-    """Return what the parts are called in a student's module; other names are marked elsewhere."""
-    found: dict[str, str] = {}
+def _found(parameters: dict, sizes: tuple[int, ...]) -> ParameterMap:
+    """Find the parts in a student's module; other names are marked elsewhere."""
+    found: ParameterMap = {}
     for role, part in reference("NeuralNgram")(*sizes).named_parameters():
-        free = [str(n) for n, p in parameters.items() if shape_of(p) == part.shape and str(n) not in found.values()]
+        free = [str(n) for n, p in parameters.items() if shape_of(p) == part.shape and str(n) not in found]
         if not free:
             raise Wrong(f"NeuralNgram{sizes} holds no parameter `{role}` of shape {shape_name(part)}.")
-        found[role] = role if role in free else free[0]
+        found[role if role in free else free[0]] = itemgetter(role)
     return found
 
 
-class _Built:
-    """A student's module and the reference, `right`, with the same weights; `names` are those of a student's parts."""
+def _built(student: Student, *sizes: int, dtype: torch.dtype = torch.float32) -> KnownModule:
+    """Return a student's module, to be compared with the reference of the same weights, which have its names."""
+    right, find = reference("NeuralNgram")(*sizes), functools.partial(_found, sizes=sizes)
 
-    def __init__(self, student: Student, *sizes: int, dtype: torch.dtype = torch.float32) -> None:
-        self.student = student
-        self.module: Any = student.build("NeuralNgram", *sizes)
-        if dtype == torch.float64:
-            student.move(self.module, "float64")
-        try:
-            self.names = _names(student.state(self.module, record=False)["parameters"], sizes)
-        except Wrong:
-            outline(student, self.module, 0)
-            raise
-        self.right = reference("NeuralNgram")(*sizes).to(dtype)
-        self.right.load_state_dict({role: normal(*p.shape, dtype=dtype) for role, p in self.right.named_parameters()})
-        self.state = {self.names[role]: value for role, value in self.right.state_dict().items()}
-        student.load(self.module, self.state)
+    def weights() -> Weights:
+        return {role: normal(*part.shape, dtype=dtype) for role, part in right.named_parameters()}
 
-    def compared(self, context: torch.Tensor, where: str, **options: Any) -> dict[str, Any]:
-        answer = self.student.call(self.module, [context], where=where, **options)
-        same_tensor(answer["value"], self.right(context).detach(), "The logits", where)
-        return answer
+    def formula(weights: Weights, context: torch.Tensor) -> Any:
+        return torch.func.functional_call(right, weights, (context,))
+
+    how: dict[str, Any] = {"dtype": dtype, "what": "The logits"}
+    return KnownModule(student, ("NeuralNgram", sizes, {}), weights, formula, find, **how)
 
 
 def _asked(*cases: tuple[int, ...]) -> CheckFunction:
@@ -69,8 +62,9 @@ def _asked(*cases: tuple[int, ...]) -> CheckFunction:
     def ask(student: Student) -> None:
         for *leading, V, n, E, H in cases:
             with student.case():
-                built, context = _Built(student, V, n, E, H), some_ids(V, *leading, n - 1)
-                built.compared(context, f"for contexts of shape {shape_name(context)} and NeuralNgram{V, n, E, H}")
+                built, context = _built(student, V, n, E, H), some_ids(V, *leading, n - 1)
+                where = f"for contexts of shape {shape_name(context)} and NeuralNgram{V, n, E, H}"
+                built.gives(context, where=where)
 
     return ask
 
@@ -98,35 +92,34 @@ def _parts(student: Student) -> None:
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
         named = student.build("NeuralNgram", vocab_size=4, n=3, embed_dim=2, hidden_dim=5)
-        _names(student.state(named, record=False)["parameters"], (4, 3, 2, 5))
+        _found(student.state(named, record=False)["parameters"], (4, 3, 2, 5))
 
 
 def _gradient(student: Student) -> None:
     for leading, dtype in (((6,), torch.float32), ((2, 5), torch.float64)):
         with student.case():
-            built, context = _Built(student, 5, 4, 3, 6, dtype=dtype), some_ids(5, *leading, 3)
+            built, context = _built(student, 5, 4, 3, 6, dtype=dtype), some_ids(5, *leading, 3)
             where = f"for contexts of shape {shape_name(context)}"
-            upstream = normal(*leading, 5, dtype=dtype)
-            expected = torch.autograd.grad((built.right(context) * upstream).sum(), list(built.right.parameters()))
-            gradients = built.compared(context, where, upstream=[upstream])["gradients"].get("parameters", {})
-            mine = {role: gradients.get(name) for role, name in built.names.items()}
+            expected, upstream = built.expected_gradients(context)
+            gradients = built.gives(context, where=where, upstream=upstream)["gradients"].get("parameters", {})
+            mine = dict(zip(built.weights, map(gradients.get, built.parameter_map), strict=True))
             student.note_gradients(mine)
-            same_gradients(list(mine.values()), list(expected), [f"`{role}`" for role in mine], where)
+            same_gradients(list(mine.values()), expected, [f"`{role}`" for role in mine], where)
 
 
 def _side_effects(student: Student) -> None:
-    built, other = _Built(student, 7, 4, 3, 5), _Built(student, 7, 4, 3, 5)
+    built, other = _built(student, 7, 4, 3, 5), _built(student, 7, 4, 3, 5)
     context = some_ids(7, 6, 3)
     for training, where in ((True, "in training mode"), (False, "in evaluation mode")):
-        answer = built.compared(context, where, training=training)
+        answer = built.gives(context, where=where, training=training)
         unchanged(answer["inputs"], [context], "`context`")
         generator_unchanged(answer)
-    other.compared(context, "of a second module")
-    parameters_unchanged(student, built.module, built.state, record=False)
+    other.gives(context, where="of a second module")
+    built.is_kept()
     with student.case():
-        _Built(student, 6, 3, 4, 5, dtype=torch.float64).compared(some_ids(6, 5, 2), "in float64")
+        _built(student, 6, 3, 4, 5, dtype=torch.float64).gives(some_ids(6, 5, 2), where="in float64")
     with student.case():
-        built.compared(some_ids(7, 3, 6).T, "for contexts that are not contiguous")
+        built.gives(some_ids(7, 3, 6).T, where="for contexts that are not contiguous")
     device_is_kept(student, built.module, [some_ids(7, 6, 3)])
 
 
