@@ -14,7 +14,7 @@ CLAIM, STOP = "claim", "stop"  # tags of cells
 OWN_LINE = "# YOUR LINE HERE"  # in a given cell, where the student writes or changes one line
 BOX = re.compile(r"^> · (\d+) points? · (\w+) · (\d+) minutes$", re.MULTILINE)
 WRITTEN = re.compile(r"^### Written answer: .+ \((\d+) points?, about (\d+) minutes\)$", re.MULTILINE)
-ASKED: dict[Kind, re.Pattern[str]] = {
+TASK_HEADINGS: dict[Kind, re.Pattern[str]] = {
     "question": re.compile(r"^### Question .*$", re.MULTILINE),
     "practice": re.compile(r"^### Check yourself.*$", re.MULTILINE),
     "written": WRITTEN,
@@ -35,7 +35,7 @@ class Cell:
     kind: Kind
     source: str  # without answers
     words: int = 0  # in view, outside boxes and questions
-    asked: int = 0  # of a box, a question or a written answer; of practice, with its answers
+    task_words: int = 0  # of a box, a question or a written answer; of practice, with its answers
     folded: int = 0  # words behind a summary
     lines: int = 0  # of provided code, not empty; folded ones too
     predictions: int = 0
@@ -86,15 +86,15 @@ def _text(cell: NotebookNode, tags: list[str]) -> Cell:
     folded = words(source) - words(view)
     about: dict[str, Any] = {"folded": folded, "predictions": len(PREDICT.findall(view))}
     if box := BOX.search(view):
-        asked = words(view) - words(QUOTED.sub("", view))
-        return Cell(cell.id, "exercise", source, words(view) - asked, asked, minutes=int(box[3]), **about)
-    for kind, heading in ASKED.items():
+        task_words = words(view) - words(QUOTED.sub("", view))
+        return Cell(cell.id, "exercise", source, words(view) - task_words, task_words, minutes=int(box[3]), **about)
+    for kind, heading in TASK_HEADINGS.items():
         if match := heading.search(view):
-            before, asked = words(view[: match.start()]), words(view[match.end() :])
+            before, task_words = words(view[: match.start()]), words(view[match.end() :])
             if kind == "practice":
-                asked += folded
+                task_words += folded
             minutes = int(match[2]) if kind == "written" else 0
-            return Cell(cell.id, kind, source, before, asked, minutes=minutes, **about)
+            return Cell(cell.id, kind, source, before, task_words, minutes=minutes, **about)
     return Cell(cell.id, "stop" if STOP in tags else "prose", source, words(view), **about)
 
 

@@ -43,7 +43,7 @@ WIDER = {  # where one notebook may have more
 # In optional notebooks
 UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
 IN_VIEW, PROVIDED_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell
-ASKED = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
+TASK_WORDS = {"exercise": 120, "question": 150, "written": 150, "practice": 80}  # words
 COMMON = "notebook_tools.py"  # shared by all notebooks
 IMPORT = re.compile(r"^from \w+_tools import \w+(?:, \w+)*$", re.MULTILINE)
 STOPPING = re.compile(r"\*\*A good place to stop\.\*\* What you have: .+ What comes: .+")
@@ -120,17 +120,17 @@ def _passive(found: list[Cell]) -> Iterator[tuple[int, int]]:
 
 def _cell(found: list[Cell], index: int) -> Iterator[str]:
     cell = found[index]
-    if cell.kind in ("prose", "stop", *ASKED) and (in_view := words(DETAILS.sub("", cell.source))) > IN_VIEW:
+    if cell.kind in ("prose", "stop", *TASK_WORDS) and (in_view := words(DETAILS.sub("", cell.source))) > IN_VIEW:
         yield f"{cell.name}: {in_view} words in one cell, {IN_VIEW} at most"
     if cell.kind == "provided" and cell.lines > PROVIDED_LINES:
         yield f"{cell.name}: {cell.lines} lines of provided code in one cell, {PROVIDED_LINES} at most"
-    if cell.asked > (most := ASKED.get(cell.kind, 0)):
-        yield f"{cell.name}: {cell.asked} words in the {cell.kind}, {most} at most"
+    if cell.task_words > (most := TASK_WORDS.get(cell.kind, 0)):
+        yield f"{cell.name}: {cell.task_words} words in the {cell.kind}, {most} at most"
     if cell.kind == "stop" and not STOPPING.match(cell.source):
         yield f"{cell.name}: begins with “**A good place to stop.** What you have: … What comes: …”"
     if cell.kind == "exercise":
         stub = found[index + 1].source
-        together = cell.asked + sum(words(text) for text in DOCSTRING.findall(stub))
+        together = cell.task_words + sum(words(text) for text in DOCSTRING.findall(stub))
         if together > WITH_DOCSTRING:
             yield f"{cell.name}: {together} words in box and docstring, {WITH_DOCSTRING} at most"
         if (examples := cell.source.count("**By hand**")) != 1:

@@ -38,7 +38,7 @@ class _FromCase(Student):
     """Leaves out the `first` cases of a check: their inputs are drawn, and nothing is sent."""
 
     def __init__(self, student: Student, first: int) -> None:
-        super().__init__(student.send, student.hand_in)
+        super().__init__(student.send, student.submission_key)
         self.first, self.number = first, 0
 
     @contextlib.contextmanager
@@ -60,7 +60,7 @@ class _FromCase(Student):
             raise
 
 
-def hand_in_of(secret: bytes, exercise: str, texts: Iterable[bytes]) -> str:
+def key_of(secret: bytes, exercise: str, texts: Iterable[bytes]) -> str:
     """Return the text from which an answer's inputs are drawn: nobody without the secret can know it in advance.
 
     It changes with each of the `texts` that the answer may depend on.
@@ -77,7 +77,7 @@ def failed_again(exercise: Exercise, passed: Sequence[Check], student: Student) 
     A check that the reference fails as well is at fault itself: it is logged and does not count. Nor does anything if
     the student's process does not reply: that may be the machine's fault.
     """
-    seeds = (student.hand_in, student.hand_in + SECOND)
+    seeds = (student.submission_key, student.submission_key + SECOND)
     failing = list(passed)
     try:
         for seed in seeds:
@@ -86,7 +86,7 @@ def failed_again(exercise: Exercise, passed: Sequence[Check], student: Student) 
         return []
     if not failing:
         return []
-    reference = Student(_reference(exercise).send, student.hand_in)
+    reference = Student(_reference(exercise).send, student.submission_key)
     at_fault = [check for check in failing if any(_fails(exercise, check, reference, seed) for seed in seeds)]
     for check in at_fault:
         log.error("%s: the reference fails the check %r with drawn inputs", exercise.name, check.title)
@@ -117,5 +117,5 @@ def _number_of_cases(exercise: Exercise, check: Check) -> int:
     student.begin(check.title)
     restart_seeds(f"{exercise.name}: {check.title}")
     with contextlib.suppress(Exception):  # what follows the cases may need their values
-        check.ask(student)
+        check.run(student)
     return student.number

@@ -12,8 +12,9 @@ from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import noting_banned, remark
 from .check_cache import shared_cache
 from .diagnosis import mistake_costs
+from .diagnosis.aspects import OTHER_NAMES
 from .diagnosis.behaviour import Behaviour, behaviour
-from .diagnosis.diagnose import Diagnosis, Line, diagnose
+from .diagnosis.diagnose import Apart, Diagnosis, Line, diagnose, diagnose_apart, diagnose_pair, symptoms
 from .diagnosis.fingerprints import Fingerprints
 from .drawn_inputs import failed_again
 from .source_rules import uses
@@ -21,7 +22,7 @@ from .student import SYMPTOMS, UNDEFINED, RecordedReplies, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
-MAX_RUN_AGAIN = 6  # checks of an exercise, where a failure is only a sign
+MAX_RUN_AGAIN = 5  # checks of an exercise, where a failure is only a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
@@ -39,14 +40,14 @@ class Verdict:
     score_explanation: str = ""  # states the cost of the named mistakes, if less than their lines
     behaviour: Behaviour = field(default_factory=dict)  # hashes of the replies that no named mistake explains
     learned: list[str] = field(default_factory=list)  # titles of passed checks that fail with drawn inputs
-    asked_again: int = 0  # checks that were run again with drawn inputs
+    checks_repeated: int = 0  # checks that were run again with drawn inputs
 
     def __post_init__(self) -> None:
         self.remark = shortened(self.remark)
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, without the fields that only the instructor sees."""
-        return {name: value for name, value in asdict(self).items() if name not in ("learned", "asked_again")}
+        return {name: value for name, value in asdict(self).items() if name not in ("learned", "checks_repeated")}
 
     @property
     def full(self) -> bool:
@@ -84,7 +85,7 @@ def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collecti
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark(declared.ban, found))
 
 
-def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
+def mark_drawn_inputs(verdict: Verdict, student: Student, counts: bool) -> Verdict:
     """Return the verdict with the passed checks that fail with inputs drawn for the submission.
 
     They earn nothing if that `counts`; otherwise the submission chooses some of the checks, which bounds the cost. No
@@ -92,10 +93,10 @@ def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
     """
     declared = question_or_exercise(verdict.exercise)
     passed = {line.title for line in verdict.lines if line.passed}
-    if isinstance(declared, Question) or not verdict.earned or not student.hand_in:
+    if isinstance(declared, Question) or not verdict.earned or not student.submission_key:
         return verdict
     if not counts:
-        passed = set(random.Random(student.hand_in).sample(sorted(passed), min(len(passed), MAX_RUN_AGAIN)))
+        passed = set(random.Random(student.submission_key).sample(sorted(passed), min(len(passed), MAX_RUN_AGAIN)))
     repeated = [check for check in declared.checks if check.title in passed]
     learned = {check.title for check in failed_again(declared, repeated, student)}
     if counts and learned:
@@ -105,7 +106,7 @@ def ask_again(verdict: Verdict, student: Student, counts: bool) -> Verdict:
         earned = min(verdict.earned, share_of(declared, sum(line.weight for line in lines if line.passed)))
         verdict = replace(verdict, lines=lines, earned=earned, score_explanation="")
     return replace(
-        verdict, learned=[check.title for check in repeated if check.title in learned], asked_again=len(repeated)
+        verdict, learned=[check.title for check in repeated if check.title in learned], checks_repeated=len(repeated)
     )
 
 
@@ -131,13 +132,61 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.replies)
-        failed = [line for line in lines if not line.passed]
+        if len(verdict.diagnoses) != 1 or any(one.mistake == OTHER_NAMES for one in verdict.diagnoses):
+            _take_lapses_off(exercise, verdict, student)
+        verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
+        failed = [line for line in verdict.lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):
             _apply_costs(exercise, verdict, student.replies)
         # An error explains nothing
         named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
         verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
+
+
+def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> None:
+    """Name the lapses of an answer and what lies behind them; the lines then say what is left without the lapses.
+
+    Where that is no known mistake, the points are those of the lines that are right without the lapses, less what the
+    lapses cost, if that is more.
+    """
+    apart = diagnose_apart(exercise, verdict.lines, student.replies, student)
+    if apart is None or not apart.explains_all:
+        verdict.diagnoses = diagnose_pair(exercise, verdict.lines, student.replies) or verdict.diagnoses
+        if verdict.diagnoses or apart is None or not apart.are_facts:
+            return
+    lines = _lines_apart(exercise, verdict.lines, apart)
+    if not apart.explains_all:
+        right = sum(line.weight for line in lines if line.passed or line.title in apart.right)
+        lost = sum(lapse.share for lapse in apart.diagnoses)
+        earned = round(share_of(exercise, right) - exercise.points * lost, 2)
+        if earned <= verdict.earned or not gave_a_value(student.replies):
+            return
+        verdict.earned = earned
+        verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)
+    verdict.diagnoses, verdict.lines = apart.diagnoses, lines
+
+
+def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> list[Line]:
+    """Return the lines of an answer whose lapses are known: each fault is told once, on a line that it fails."""
+    faults = [wrong for check in exercise.checks if (wrong := apart.failures.get(check.title)) and not check.dependent]
+    told: set[str] = set()
+    result = []
+    for check, line in zip(exercise.checks, lines, strict=True):
+        wrong = apart.failures.get(check.title)
+        if not line.passed and wrong is not None:
+            line = _line(check, wrong, faults)
+        elif not line.passed:
+            found = next((one for one in apart.diagnoses if check.title in one.checks), None)
+            if found is not None and found.mistake in told:
+                line = replace(line, message=SAME_FAULT, judged=False)
+            elif found is not None and found.mistake != line.symptom:
+                called = ", ".join(f"`{old}` should be `{new}`" for old, new in apart.names.items())
+                more = f" Here {called}." if called and found.mistake == OTHER_NAMES else ""
+                line = replace(line, message=found.sentence + more, symptom=found.mistake)
+            told |= {found.mistake} if found is not None else set()
+        result.append(line)
+    return result
 
 
 def _unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[str]:
@@ -215,8 +264,8 @@ def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
     The replies are recorded in the rubric's order. Raises `Unanswered` if the first check of the rubric does.
     """
     first, *_ = waiting = list(exercise.checks)
-    if student.hand_in:
-        random.Random(student.hand_in).shuffle(waiting)
+    if student.submission_key:
+        random.Random(student.submission_key).shuffle(waiting)
     found: dict[str, Wrong | None] = {}
     while waiting:
         check = waiting.pop(0)

@@ -32,7 +32,7 @@ def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str
     restart_seeds(f"{exercise.name}: {check.title}", drawn_for)
     try:
         with contextlib.suppress(Enough):
-            check.ask(student)
+            check.run(student)
         student.finish()
     except ValuesDiffer as found:
         found.besides = student.failed_otherwise

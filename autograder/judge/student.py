@@ -38,13 +38,13 @@ class Student(spec.Student):
     """Send requests through `send`, and record the replies for the diagnosis.
 
     Tensors arrive as copies; `value.was_differentiable` tells whether the original could be differentiated.
-    `hand_in` is a secret text of the submission that decides the order of cases; without it they come as declared.
+    `submission_key` is a secret text that decides the order of cases; without it they come as declared.
     """
 
-    def __init__(self, send: Send, hand_in: str = "") -> None:
+    def __init__(self, send: Send, submission_key: str = "") -> None:
         super().__init__()
         self.send = send  # sends one request and returns its reply
-        self.hand_in = hand_in
+        self.submission_key = submission_key
         self.called: set[str] = set()  # names that checks called or built
         self.shuffled = False  # whether the running check takes its cases in any order
         self._failures: list[tuple[int, Wrong]] = []  # each with the position of its case
@@ -61,7 +61,7 @@ class Student(spec.Student):
 
     def order(self, topic: str) -> int:
         """Return the number of the order in which this check's cases run; 0 is the declared order."""
-        return 1 + zlib.crc32(f"{self.hand_in} {topic}".encode()) % ORDERS if self.hand_in else 0
+        return 1 + zlib.crc32(f"{self.submission_key} {topic}".encode()) % ORDERS if self.submission_key else 0
 
     def in_any_order(self, cases: Sequence[T]) -> Iterator[T]:
         self.shuffled = True
@@ -121,22 +121,30 @@ class Student(spec.Student):
         self._request("", record=False, do="bind", sources=sources)
 
     def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
-        try:
-            reply = decode(self.send(encode(request)))
-        except WireError as error:
-            reply = {"problem": {"kind": "unreadable", "text": str(error)}}
-        if not isinstance(reply, dict):
-            reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
+        reply = self._reply_to(request)
         if isinstance(request.get("target"), str):
             self.called.add(request["target"])
-        if "problem" in reply:
-            reply = {"problem": _bounded(reply["problem"])}
         if record and self._topic:
             self.replies[self._topic].append(reply)
             self._positions.append(self._position)
         if "problem" in reply:
             raise _problem(reply["problem"], where)
         return _complete(reply, request)
+
+    def _reply_to(self, request: dict[str, Any]) -> Reply:
+        """Send a request and return the reply: one that cannot be read counts as a problem."""
+        return request_reply(self.send, request)
+
+
+def request_reply(send: Send, request: dict[str, Any]) -> Reply:
+    """Return the reply to a request, decoded, and bounded if it is a problem."""
+    try:
+        reply = decode(send(encode(request)))
+    except WireError as error:
+        reply = {"problem": {"kind": "unreadable", "text": str(error)}}
+    if not isinstance(reply, dict):
+        reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
+    return {"problem": _bounded(reply["problem"])} if "problem" in reply else reply
 
 
 CALL = {"inputs": [], "rng_moved": False, "gradients": {}, "operations": [], "after": [], "kept": False}
@@ -216,26 +224,27 @@ IGNORED = frozenset({"operations", "rng_moved"})
 LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
 
 
-def agree(actual: Any, expected: Any, depth: int = 0) -> bool:
+def agree(actual: Any, expected: Any, depth: int = 0, *, single: bool = False) -> bool:
     """Return whether two replies are the same: equal structure, numbers equal up to rounding, errors of the same type.
 
     Adding in another order changes last digits: in tensors, in a `loss.item()`, and in a number written as text.
+    `single`: numbers in double precision may differ as those in single precision may.
     """
     if depth > 20 or type(actual) is not type(expected):
         return False
     if is_tensor(actual):
-        return _tensors_agree(actual, expected)
+        return _tensors_agree(actual, expected, single)
     if isinstance(actual, dict):
         if actual.get("kind") == "raised":
             return type_of_error(actual) == type_of_error(expected)
         keys, others = (sorted(set(one) - IGNORED, key=canonical.key) for one in (actual, expected))
         return len(keys) == len(others) and all(
-            agree(key, other, depth + 1) and agree(actual[key], expected[other], depth + 1)
+            agree(key, other, depth + 1) and agree(actual[key], expected[other], depth + 1, single=single)
             for key, other in zip(keys, others, strict=True)
         )
     if isinstance(actual, (list, tuple)):
         return len(actual) == len(expected) and all(
-            agree(a, b, depth + 1) for a, b in zip(actual, expected, strict=True)
+            agree(a, b, depth + 1, single=single) for a, b in zip(actual, expected, strict=True)
         )
     if isinstance(actual, float):
         if not (math.isfinite(actual) and math.isfinite(expected)):
@@ -249,12 +258,12 @@ def agree(actual: Any, expected: Any, depth: int = 0) -> bool:
     return isinstance(actual, Ref) or bool(actual == expected)  # handles are numbered in order of arrival
 
 
-def _tensors_agree(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+def _tensors_agree(actual: torch.Tensor, expected: torch.Tensor, single: bool) -> bool:
     import torch
 
     if actual.shape != expected.shape or actual.dtype != expected.dtype or actual.device != expected.device:
         return False
     if actual.device.type == "meta" or not actual.is_floating_point():
         return actual.device.type == "meta" or torch.equal(actual, expected)
-    same = torch.allclose(actual, expected, *TOLERANCE[actual.dtype == torch.float64], equal_nan=True)
+    same = torch.allclose(actual, expected, *TOLERANCE[actual.dtype == torch.float64 and not single], equal_nan=True)
     return same and actual.was_differentiable == expected.was_differentiable  # type: ignore[attr-defined]

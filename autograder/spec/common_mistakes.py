@@ -304,4 +304,35 @@ class bad_input_accepted(CommonMistake):
     always = (errors("pass"), errors("print(TEXT)"))
 
 
+# Those that follow have no edits here: the judge tells them from the value of an answer, in any exercise.
+
+
+class device_not_kept(CommonMistake):
+    """A tensor is made without `device=…` (or moved to the CPU or NumPy): it works on a CPU and fails on a GPU."""
+
+
+class default_missing(CommonMistake):
+    """An argument that has a default in the box has none: a call that leaves it out stops with a TypeError."""
+
+
+class other_names(CommonMistake):
+    """The layers have other names than in the box, so that no weights can be loaded into them."""
+
+
+class other_dtype(CommonMistake):
+    """The values are right, and their dtype is another than the box asks for."""
+
+
+class other_container(CommonMistake):
+    """The values are right, and stand in a list in place of a tuple, or in a tuple in place of a list."""
+
+
+class other_number(CommonMistake):
+    """The number is right, and of another type (int, float) than the box asks for."""
+
+
+class tensor_returned(CommonMistake):
+    """A tensor is returned where a plain Python number or list is asked for: `.item()` or `.tolist()` makes it one."""
+
+
 COMMON_MISTAKES: tuple[type[CommonMistake], ...] = tuple(CommonMistake.__subclasses__())  # in this order

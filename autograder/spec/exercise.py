@@ -96,7 +96,7 @@ CheckFunction = Callable[[Student], None]
 
 @dataclass(frozen=True)
 class Check:
-    """One line of a rubric. `ask(student)` returns if the answer passes and raises `Wrong` if not.
+    """One line of a rubric. `run(student)` returns if the answer passes and raises `Wrong` if not.
 
     Every check looks at a value first: a function that computes nothing earns nothing for leaving its inputs unchanged.
     A `dependent` check tests more about values that another line already tests (their gradients, dtype, device, masks).
@@ -105,7 +105,7 @@ class Check:
 
     title: str
     weight: float
-    ask: CheckFunction
+    run: CheckFunction
     dependent: bool = False
 
 

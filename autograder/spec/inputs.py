@@ -110,16 +110,16 @@ def note_rounded(student: Student, number: Any) -> None:
 @contextlib.contextmanager
 def raises_error(what: str, error: str = "ValueError") -> Iterator[None]:
     """Raise `Wrong` unless the calls in this block, with bad input, end in this error and in no other."""
-    asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
+    rule = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
     try:
         yield
     except Problem as problem:
         if problem.error in ("", "NotImplementedError"):
             raise
         if problem.error != error:
-            raise Wrong(f"{asked}; yours raised {problem.error}.", "error_of_another_type") from None
+            raise Wrong(f"{rule}; yours raised {problem.error}.", "error_of_another_type") from None
     else:
-        raise Wrong(f"{asked}; yours returned something.", "bad_input_accepted")
+        raise Wrong(f"{rule}; yours returned something.", "bad_input_accepted")
 
 
 def parameters_unchanged(

@@ -12,14 +12,14 @@ _seeds = itertools.count()
 _drawing = False
 
 
-def restart_seeds(topic: str, hand_in: str = "") -> None:
+def restart_seeds(topic: str, submission_key: str = "") -> None:
     """Restart the seeds for a check: the same topic gives the same inputs each time, in every process.
 
-    With `hand_in`, a secret text of one hand-in, all inputs are drawn for it, also those that are otherwise fixed.
+    With `submission_key`, the secret text of a submission, all inputs are drawn for it, also those otherwise fixed.
     """
     global _seeds, _drawing
-    _seeds = itertools.count(1000 * (zlib.crc32((topic + hand_in).encode()) % 1_000_000))
-    _drawing = bool(hand_in)
+    _seeds = itertools.count(1000 * (zlib.crc32((topic + submission_key).encode()) % 1_000_000))
+    _drawing = bool(submission_key)
 
 
 def next_seed() -> int:

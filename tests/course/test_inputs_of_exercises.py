@@ -39,7 +39,9 @@ class New(BaseException):
     """Raised at a question that was not asked before: no check catches it, and what follows need not be asked."""
 
 
-def run(exercise: Exercise, check: Check, hand_in: str, sees: Callable[[bytes], object], source: str = "") -> None:
+def run(
+    exercise: Exercise, check: Check, submission_key: str, sees: Callable[[bytes], object], source: str = ""
+) -> None:
     """Run a check with the inputs for a hand-in, or with the known ones; `sees` gets a hash of each question."""
 
     def send(question, there):
@@ -48,18 +50,18 @@ def run(exercise: Exercise, check: Check, hand_in: str, sees: Callable[[bytes], 
 
     student = student_with_answer(exercise, source or exercise.source)  # a fresh one: questions hold numbers of objects
     student.begin(check.title)
-    restart_seeds(f"{exercise.name}: {check.title}", hand_in)
+    restart_seeds(f"{exercise.name}: {check.title}", submission_key)
     try:
         with student.intercepted(send):
-            check.ask(student)
+            check.run(student)
         student.finish()
     finally:
         restart_seeds("")
 
 
-def questions(exercise: Exercise, check: Check, hand_in: str = "") -> list[bytes]:
+def questions(exercise: Exercise, check: Check, submission_key: str = "") -> list[bytes]:
     asked: list[bytes] = []
-    run(exercise, check, hand_in, asked.append)
+    run(exercise, check, submission_key, asked.append)
     return asked
 
 
@@ -79,13 +81,13 @@ def asks_anew(exercise: Exercise, check: Check) -> bool:
     return False
 
 
-def failures(exercise: Exercise, source: str, hand_in: str) -> list[str]:
+def failures(exercise: Exercise, source: str, submission_key: str) -> list[str]:
     found = []
     for check in exercise.checks:
         try:
-            run(exercise, check, hand_in, lambda _: None, source)
+            run(exercise, check, submission_key, lambda _: None, source)
         except Wrong as wrong:
-            found.append(f"{check.title}, {hand_in}: {wrong}\n{source}")
+            found.append(f"{check.title}, {submission_key}: {wrong}\n{source}")
     return found
 
 
@@ -122,7 +124,7 @@ def test_every_right_answer_passes_on_the_inputs_of_three_hand_ins(exercise):
 def test_what_is_drawn_for_a_hand_in_leaves_the_known_inputs_alone(name):
     exercise = declared(name)
     known, drawn, again, same = (
-        questions(exercise, exercise.checks[0], hand_in) for hand_in in ("", "a secret", "", "a secret")
+        questions(exercise, exercise.checks[0], submission_key) for submission_key in ("", "a secret", "", "a secret")
     )
     assert known == again != drawn == same
 

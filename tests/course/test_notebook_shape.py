@@ -90,8 +90,8 @@ def test_what_a_reader_meets_is_counted():
     active = [name for name, cell in found.items() if cell.active]
     assert active == ["both", "question", "practice", "guess", "line", "written"]
     box = found["box"]
-    assert (box.words, box.asked, box.folded, box.minutes) == (7, 14, 4, 20)
-    assert (found["question"].words, found["question"].asked, found["practice"].asked) == (2, 6, 6)
+    assert (box.words, box.task_words, box.folded, box.minutes) == (7, 14, 4, 20)
+    assert (found["question"].words, found["question"].task_words, found["practice"].task_words) == (2, 6, 6)
     assert (found["guess"].predictions, found["guess"].words, found["written"].minutes) == (1, 3, 12)
     assert (found["setup"].lines, found["drawn"].lines, found["line"].lines) == (2, 2, 1)
     assert "return a" not in found["both"].source

@@ -7,8 +7,8 @@ import torch
 from submissions import ANSWERS, FILES, earned, filled_in, mended
 
 from autograder.judge import drawn_inputs
-from autograder.judge.drawn_inputs import failed_again, hand_in_of
-from autograder.judge.mark import LEARNED, MAX_RUN_AGAIN, ask_again, mark, zero
+from autograder.judge.drawn_inputs import failed_again, key_of
+from autograder.judge.mark import LEARNED, MAX_RUN_AGAIN, mark, mark_drawn_inputs, zero
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
 from autograder.judge.student import agree, in_process
 from autograder.judge.verdict import bundle, plain
@@ -29,12 +29,12 @@ def no_diagnosis(monkeypatch):
     monkeypatch.setattr("autograder.judge.mark.diagnose", lambda *_: [])
 
 
-def student_with(name, answer, hand_in=""):
+def student_with(name, answer, submission_key=""):
     """Return a student whose answer is this function, made by `answer` from the right one."""
     namespace = namespace_with(exercise(name), exercise(name).source)
     namespace[name] = answer(namespace[name])
     student = in_process(namespace)
-    student.hand_in = hand_in
+    student.submission_key = submission_key
     return student
 
 
@@ -79,9 +79,9 @@ def test_the_mark_and_all_words_are_the_same_in_every_order(name):
     declared = exercise(name)
     for entry in declared.mistakes[:4]:
         output, records = set(), []
-        for hand_in in ("", "a text", "another text"):
+        for submission_key in ("", "a text", "another text"):
             student = student_with_answer(declared, entry.sources[0])
-            student.hand_in = hand_in
+            student.submission_key = submission_key
             output.add(plain(mark(name, student)))
             records.append(student.replies)
         assert len(output) == 1, (entry.name, output)
@@ -93,9 +93,9 @@ def test_the_mark_and_all_words_are_the_same_in_every_order(name):
 def test_answers_are_recorded_in_the_declared_order():
     declared = exercise("sees_the_future")
     asked, records = [], []
-    for hand_in in ("", "a text"):
+    for submission_key in ("", "a text"):
         order = []
-        student = student_with("sees_the_future", lambda right: right, hand_in)
+        student = student_with("sees_the_future", lambda right: right, submission_key)
         with student.intercepted(lambda request, send, order=order: order.append(request) or send(request)):
             run_check(declared, declared.checks[0], student)
         asked.append([str(request.tree) for request in order])
@@ -104,10 +104,10 @@ def test_answers_are_recorded_in_the_declared_order():
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("hand_in", ["", "a text", "another text", "a third text"])
-def test_a_stub_is_unanswered_in_every_order(hand_in):
+@pytest.mark.parametrize("submission_key", ["", "a text", "another text", "a third text"])
+def test_a_stub_is_unanswered_in_every_order(submission_key):
     student = student_with_answer(exercise("softmax"), 'def softmax(x):\n    raise NotImplementedError("Not answered")')
-    student.hand_in = hand_in
+    student.submission_key = submission_key
     verdict = mark("softmax", student)
     assert verdict.remark == UNANSWERED
     assert not verdict.lines
@@ -117,17 +117,21 @@ def test_a_stub_is_unanswered_in_every_order(hand_in):
 def test_a_table_of_the_known_inputs_is_found_with_drawn_ones(name):
     known = {}
     mark(name, student_with(name, by_heart(known, learning=True)))
-    hand_in = hand_in_of(b"secret", name, [b"the table"])
-    verdict = mark(name, student_with(name, by_heart(known, learning=False), hand_in))
+    submission_key = key_of(b"secret", name, [b"the table"])
+    verdict = mark(name, student_with(name, by_heart(known, learning=False), submission_key))
     assert verdict.earned >= 0.7 * verdict.points
     passed = [line.title for line in verdict.lines if line.passed]
-    found = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=False)
+    found = mark_drawn_inputs(
+        verdict, student_with(name, by_heart(known, learning=False), submission_key), counts=False
+    )
     assert (found.earned, found.lines) == (verdict.earned, verdict.lines)
     assert found.learned
-    assert found.asked_again == min(len(passed), MAX_RUN_AGAIN)
+    assert found.checks_repeated == min(len(passed), MAX_RUN_AGAIN)
     assert "learned" not in bundle(found).values().__repr__()
 
-    counted = ask_again(verdict, student_with(name, by_heart(known, learning=False), hand_in), counts=True)
+    counted = mark_drawn_inputs(
+        verdict, student_with(name, by_heart(known, learning=False), submission_key), counts=True
+    )
     assert counted.earned < verdict.earned
     assert {line.message for line in counted.lines if line.title in counted.learned} == {LEARNED}
 
@@ -165,15 +169,15 @@ def test_each_case_of_a_check_is_asked_of_some_hand_in_alone():
     declared = _declared(Check("six", 1.0, six))
     student = _student("")
     for number in range(1000):
-        student.hand_in = f"secret {number}"
+        student.submission_key = f"secret {number}"
         assert not failed_again(declared, declared.checks, student)
     assert len(asked) == 1000
     assert {*asked} == {*range(6)}
 
 
 def test_the_case_that_a_hand_in_is_asked_stays_the_same():
-    def asked(hand_in):
-        student, requests = _student(hand_in), []
+    def asked(submission_key):
+        student, requests = _student(submission_key), []
         with student.intercepted(lambda request, send: requests.append(request.tree) or send(request)):
             failed_again(exercise("softmax"), exercise("softmax").checks, student)
         return str(requests)
@@ -197,10 +201,10 @@ def _declared(check):
     return declared
 
 
-def _student(hand_in, declared=None):
+def _student(submission_key, declared=None):
     declared = declared or exercise("softmax")
     student = student_with_answer(declared, declared.source)
-    student.hand_in = hand_in
+    student.submission_key = submission_key
     return student
 
 
@@ -217,7 +221,7 @@ def test_references_are_right_with_inputs_drawn_from_three_secrets(notebook):
     for declared in exercises(notebook):
         student = student_with_answer(declared, declared.source)
         for secret in SECRETS:
-            student.hand_in = hand_in_of(secret, declared.name, [declared.source.encode()])
+            student.key = key_of(secret, declared.name, [declared.source.encode()])
             assert failed_again(declared, declared.checks, student) == [], declared.name
 
 
@@ -229,9 +233,9 @@ def test_inputs_change_with_each_text_that_the_answer_can_read():
         [b"answer"],
         [b"answer", b"helper", b"x"],
     ]
-    found = {hand_in_of(secret, name, text) for secret in SECRETS for name in ("a", "b") for text in texts}
+    found = {key_of(secret, name, text) for secret in SECRETS for name in ("a", "b") for text in texts}
     assert len(found) == 3 * 2 * len(texts)
-    assert hand_in_of(b"s", "a", texts[0]) == hand_in_of(b"s", "a", texts[0])
+    assert key_of(b"s", "a", texts[0]) == key_of(b"s", "a", texts[0])
 
 
 def test_inputs_change_with_files_beside_and_not_with_the_time_stamp(template, short, tmp_path):
@@ -279,7 +283,7 @@ def test_a_right_notebook_gets_no_sign(template, short):
     verdicts = marker.run().values()
     assert [verdict.exercise for verdict in verdicts if not verdict.full] == []
     assert marker.signs() == []
-    assert any(verdict.asked_again for verdict in verdicts)
+    assert any(verdict.checks_repeated for verdict in verdicts)
 
 
 def _over_limit(marker):
@@ -293,7 +297,7 @@ def _an_hour(marker):
 @pytest.mark.parametrize("trouble", [_over_limit, _an_hour])
 def test_what_asking_again_takes_costs_a_right_notebook_nothing(template, short, monkeypatch, trouble):
     marker = NotebookMarker(mended(filled_in(short, ANSWERS), short), template, FILES, secret=b"of the class")
-    monkeypatch.setattr(notebook_marker, "ask_again", lambda verdict, *_: trouble(marker) or verdict)
+    monkeypatch.setattr(notebook_marker, "mark_drawn_inputs", lambda verdict, *_: trouble(marker) or verdict)
     assert [verdict.exercise for verdict in marker.run().values() if not verdict.full] == []
     assert marker.signs() == []
 
@@ -304,8 +308,8 @@ def test_a_mark_is_asked_again_although_a_rerun_earns_less(template, short, monk
 
     monkeypatch.setattr(notebook_marker, "mark", half)
     monkeypatch.setattr(notebook_marker, "depends_on_others", lambda *_: True)
-    again = {"learned": ["a check"], "asked_again": 2}
-    monkeypatch.setattr(notebook_marker, "ask_again", lambda verdict, *_: replace(verdict, **again))
+    again = {"learned": ["a check"], "checks_repeated": 2}
+    monkeypatch.setattr(notebook_marker, "mark_drawn_inputs", lambda verdict, *_: replace(verdict, **again))
     marker = NotebookMarker(mended(filled_in(short, ANSWERS), short), template, FILES, secret=b"of the class")
     marker.run()
     assert {sign.name for sign in marker.signs()} == set(ANSWERS) - {name for name in ANSWERS if name.startswith("q")}

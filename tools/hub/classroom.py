@@ -409,17 +409,17 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help="install JupyterHub's proxy, and do nothing else")
     parser.add_argument("--clean", action="store_true", help="remove its users and its files, after asking")
     parser.add_argument("--yes", action="store_true", help="with --clean: do not ask")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # both end it properly, even if a shell started it with "&"
         signal.signal(number, signal.default_int_handler)
-    hub = asked.folder.resolve()
+    hub = args.folder.resolve()
     try:
-        if asked.install:
+        if args.install:
             install()
-        elif asked.clean:
-            clean(hub, asked.yes)
+        elif args.clean:
+            clean(hub, args.yes)
         else:
-            run(hub, asked.port, asked.names)
+            run(hub, args.port, args.names)
     except CannotRun as reason:
         sys.exit(str(reason))
 

@@ -57,9 +57,9 @@ def switch_user(name: str, folder: str) -> None:
 
 def main() -> None:
     view, *command = sys.argv[1:]
-    asked = json.loads(view)
-    hide_folders(asked["hide"], asked["keep"])
-    switch_user(asked["user"], asked["folder"])
+    settings = json.loads(view)
+    hide_folders(settings["hide"], settings["keep"])
+    switch_user(settings["user"], settings["folder"])
     os.execvp(command[0], command)
 
 

@@ -262,12 +262,12 @@ def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
     """Train or resume, save the model, and print the results. Return the run."""
     size, different = recipe.size, len(material.tokenizer)
     V = size.rows_of_table(different)
-    asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
+    length = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
     how = f"{recipe.device} in {recipe.precision}{', compiled' if recipe.compiled else ''}"
     memory = size.memory(V, half=recipe.precision != "float32") / 1e9
     console.print(
         f"{size.name}: {size.parameters(V):,} parameters for {len(material.tokens):,} tokens of {material.title} "
-        f"({different:,} different ones); {asked} on {how}; about {memory:.2f} GB of memory for the training"
+        f"({different:,} different ones); {length} on {how}; about {memory:.2f} GB of memory for the training"
     )
     run = Run(material, recipe, folder)
     try:

@@ -274,9 +274,11 @@ class Run(checkpoints.Run):
     now: Progress
 
     def __init__(self, corpus: Corpus, recipe: Recipe, folder: Path):
-        asked = exercises(NOTEBOOK)
+        declared = exercises(NOTEBOOK)
         # Everything that notebook 11 defines: its locked cells, and the reference answers to its exercises
-        self.parts = SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
+        self.parts = SimpleNamespace(
+            **namespace_with(declared[0], "\n\n".join(exercise.source for exercise in declared))
+        )
         self.corpus, generator = corpus, random.Random(SEED)
         texts = [list(chain.from_iterable(corpus.train))] if recipe.joint else zip(*corpus.train, strict=True)
         learned = [byte_level_bpe(text, recipe.vocab_size, SPECIAL) for text in texts]

@@ -115,12 +115,12 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
 def _runs(*runs: _Run) -> CheckFunction:
     """Make a check of the parameters after each step."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for run in runs:
             with student.case():
                 _trained(student, run)
 
-    return ask
+    return check
 
 
 _update = _runs(

@@ -57,13 +57,13 @@ def gives(built: Build) -> Callable[[Callable[[], Cases]], CheckFunction]:
 
     def check(cases: Callable[[], Cases]) -> CheckFunction:
         @functools.wraps(cases)
-        def ask(student: Student) -> None:
+        def check(student: Student) -> None:
             for args, x, where, *options in cases():
                 with student.case():
                     layer = built(student, **args) if isinstance(args, dict) else built(student, *args)
                     layer.gives(x, where=where, **(options[0] if options else {}))
 
-        return ask
+        return check
 
     return check
 
@@ -71,19 +71,19 @@ def gives(built: Build) -> Callable[[Callable[[], Cases]], CheckFunction]:
 def gradients(built: Build, *sizes: int, rough: str = "") -> CheckFunction:
     """Make a check of modules with these further sizes; `rough` is meant for float32 only."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for shape, dtype in (((2, 5, 6), torch.float32), ((3, 4), torch.float64), ((5,), torch.float64)):
             with student.case():
                 layer, x = built(student, shape[-1], *sizes, dtype=dtype), normal(*shape, dtype=dtype)
                 layer.has_gradients(x, where=f"for x of shape {shape}", rough=rough if dtype == torch.float32 else "")
 
-    return ask
+    return check
 
 
 def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool = False) -> CheckFunction:
     """Make a check of a module of width 6, or 4, and further sizes; `by_name`: it takes x by name, too."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         layer, other, mask = built(student, 6, *sizes), built(student, 6, *sizes), [some_mask(2, 1, 5, 5)] * masked
         given = [normal(2, 5, 6), *mask]
         for some, training, where in (
@@ -112,7 +112,7 @@ def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool 
             with student.case():
                 device_is_kept(student, layer.module, some)
 
-    return ask
+    return check
 
 
 # Norms
@@ -167,27 +167,27 @@ class Norm:
             for x, where in more:
                 yield [x.shape[-1]], x, where
 
-        def ask(student: Student) -> None:
+        def check(student: Student) -> None:
             given_weights(student)
             with student.case():
                 x = normal(3, 5) + 4
                 expected = self.function(x, (5,), *[None for _ in self.parts], self.eps)
                 same_tensor(student.value(student.build(self.name, 5), x), expected, "The output", "of a fresh layer")
 
-        return ask
+        return check
 
     def uses_eps(self, scale: float, what: str) -> CheckFunction:
         """Make a check: rows whose variance is about eps or far below tell where eps stands, and if it is used."""
 
         @gives(self)
-        def ask() -> Cases:
+        def check() -> Cases:
             yield [6], normal(4, 6, scale=scale), f"for rows whose {what} is about eps"
             yield [6], normal(4, 6, scale=1e-5), f"for rows whose {what} is far below eps"
             for eps, size in ((0.1, 0.3), (1e-3, 0.03), (1e-12, 1e-5)):
                 yield [6, eps], normal(4, 6, scale=size), f"with eps = {eps:g}"
             yield {"dim": 6, "eps": 0.5}, normal(4, 6), "with dim and eps given by name"
 
-        return ask
+        return check
 
 
 def found(
@@ -215,11 +215,11 @@ def fed(built: Build, *more: tuple[tuple[int, ...], int]) -> CheckFunction:
     """Make a check of a feed-forward network's output for many shapes."""
 
     @gives(built)
-    def ask() -> Cases:
+    def check() -> Cases:
         for shape, F_ in (*FED, *more):
             yield [shape[-1], F_], normal(*shape), f"for x of shape {shape} and ff_dim = {F_}"
 
-    return ask
+    return check
 
 
 def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> ParameterMap:
@@ -238,7 +238,7 @@ def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Parame
 def layers(name: str, find: Callable[..., ParameterMap], **options: Any) -> CheckFunction:
     """Make a check of a feed-forward network's parameters; `find` gets these and the two widths."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for C, F_ in starmap(other_sizes, ((6, 9), (5, 2), (4, 16))):
             with student.case():
                 weights = found(student, student.build(name, C, F_), find, C, F_)
@@ -250,13 +250,13 @@ def layers(name: str, find: Callable[..., ParameterMap], **options: Any) -> Chec
             named = student.build(name, embed_dim=3, ff_dim=4, **options)
             find(student.state(named, record=False)["parameters"], 3, 4)
 
-    return ask
+    return check
 
 
 def positions(built: Build) -> CheckFunction:
     """Make a check that changing one position moves no other output."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         layer, x = built(student, 4, 7), normal(3, 6, 4)
         before = layer.gives(x)["value"]
         changed = x.clone()
@@ -266,4 +266,4 @@ def positions(built: Build) -> CheckFunction:
             raise Wrong("Changing one position moves outputs elsewhere: each goes through the layers on its own.")
         layer.gives(x[:, 2:3], where="for a single position")
 
-    return ask
+    return check

@@ -70,7 +70,7 @@ def _look_up(student: Student, table: Table, ids: torch.Tensor, where: str) -> N
 def _refuses(*bad: Any) -> CheckFunction:
     """Make a check of ids that must raise an IndexError; right ones do not, before them."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         table = _table(student, 5, 3)
         for right in ([0, 1, 2, 3, 4], [4, 0]):
             _look_up(student, table, torch.tensor(right), "for ids in range")
@@ -78,7 +78,7 @@ def _refuses(*bad: Any) -> CheckFunction:
             with student.case(), raises_error(f"Ids {ids} with num_embeddings = 5", "IndexError"):
                 student.value(table[0], torch.tensor(ids))
 
-    return ask
+    return check
 
 
 def _parameters(student: Student) -> None:
@@ -161,14 +161,14 @@ def _side_effects(student: Student) -> None:
     _look_up(student, other, ids, "of a second module")
     if not torch.equal(_state(student, module)[0].get(name, weight), weight):
         raise Wrong("A call changes the table: only training may do that.")
-    for asked, V, dtype, where in (
+    for read, V, dtype, where in (
         (ids.T, 6, "", "for ids that are not contiguous (a transpose)"),
         *((some_ids(shape, 5).int(), 5, "", f"for int32 ids of shape {shape}") for shape in ((6,), (2, 3))),
         *((some_ids(shape, 4), 4, "", f"for no ids, of shape {shape}") for shape in ((0,), (2, 0))),
         (ids % 5, 5, "float64", "in float64"),
     ):
         with student.case():
-            _look_up(student, _table(student, V, 3, dtype), asked, where)
+            _look_up(student, _table(student, V, 3, dtype), read, where)
     with student.case():
         device_is_kept(student, _table(student, 6, 3)[0], [ids])
 

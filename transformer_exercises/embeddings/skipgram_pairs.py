@@ -47,7 +47,7 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) 
 
 
 def _of(*cases: tuple[list[int], int], exact: bool = False) -> CheckFunction:
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for known_ids, known_window in cases:
             with student.case():
                 ids, (window,) = other_ids(known_ids), other_sizes(known_window)
@@ -59,7 +59,7 @@ def _of(*cases: tuple[list[int], int], exact: bool = False) -> CheckFunction:
                 if exact and len(answer["after"]) == 2 and answer["after"][0] != ids:
                     raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
 
-    return ask
+    return check
 
 
 _values = _of(

@@ -43,7 +43,7 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
 def _rates(steps: Callable[[int, int], Iterable[int]]) -> CheckFunction:
     """Make a check of the steps that `steps` chooses for max_steps and warmup."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for known_end, known_warmup, known_peak, known_floor in _SCHEDULES:
             end, warmup = other_sizes(known_end, known_warmup)
             peak = other_number(known_peak, known_peak / 2, known_peak * 2)
@@ -52,7 +52,7 @@ def _rates(steps: Callable[[int, int], Iterable[int]]) -> CheckFunction:
                 with student.case():
                     _rate(student, step, end, warmup, peak, floor)
 
-    return ask
+    return check
 
 
 _warmup = _rates(lambda end, warmup: range(0, warmup + bool(warmup), max(1, warmup // 10)))

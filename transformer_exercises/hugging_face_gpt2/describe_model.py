@@ -48,12 +48,12 @@ def _same(student: Student, model: Any, sizes: Sizes, keys: list[str], where: st
 
 
 def _asks(keys: list[str]) -> CheckFunction:
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for sizes in map(_other, _MODELS):
             with student.case():
                 _same(student, their_model(student, sizes), sizes, keys)
 
-    return ask
+    return check
 
 
 def _parameters(student: Student) -> None:

@@ -158,14 +158,14 @@ def _same_parameters(student: Student, model: Kept, sizes: Sizes, where: str = "
 
 
 def _each(*which: int, dtype: str = "float32") -> CheckFunction:
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for sizes in (other_weights(_LOADED[number]) for number in which):
             with student.case():
                 where = f"with {sizes.words}" if dtype == "float32" else f"in {dtype}"
                 _, model, _ = _load(student, sizes, where, dtype)
                 _same_parameters(student, model, sizes, where, dtype)
 
-    return ask
+    return check
 
 
 def _logits(student: Student) -> None:

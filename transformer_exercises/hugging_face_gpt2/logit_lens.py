@@ -36,7 +36,7 @@ Cases = Iterator[tuple]  # (sizes, hidden, where), and what is right where the r
 def _reads(cases: Callable[[], Cases]) -> CheckFunction:
     """Make a check of a generator of cases."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for sizes, hidden, where, *right in cases():
             with student.case():
                 dtype = dtype_name(hidden)
@@ -44,7 +44,7 @@ def _reads(cases: Callable[[], Cases]) -> CheckFunction:
                 expected = right[0] if right else logit_lens(hidden, own_model(sizes, dtype))
                 same_tensor(got, expected, "The result", where, rough=dtype == "float32")
 
-    return ask
+    return check
 
 
 @_reads

@@ -216,7 +216,7 @@ def other_case(known: Case, clear: Callable[[Case], bool] = lambda _: True) -> C
 Same = Callable[[Any, Case], None]  # compares a value with the one that is right in this case
 
 
-def asked(student: Student, name: str, case: Case, model: Kept | None = None, *more: Any) -> Any:
+def called_on(student: Student, name: str, case: Case, model: Kept | None = None, *more: Any) -> Any:
     """Return what a function says of a text, noted for the record."""
     tokenizer = their_tokenizer(student)
     args = [model or their_model(student, case.sizes), tokenizer, case.text, *more]
@@ -228,20 +228,20 @@ def asked(student: Student, name: str, case: Case, model: Kept | None = None, *m
 def reads(name: str, same: Same, *cases: Case, clear: Callable[[Case], bool] = lambda _: True) -> CheckFunction:
     """Make a check: in each of these cases the result is the `same`; `clear` holds for drawn ones."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for known in cases:
             with student.case():
                 case = other_case(known, clear)
-                same(asked(student, name, case), case)
+                same(called_on(student, name, case), case)
 
-    return ask
+    return check
 
 
 def refuses(student: Student, name: str, sizes: Sizes, *bad: tuple[str, str]) -> None:
     """Ask for a ValueError for each of these texts; with it stands what is bad about it."""
     for text, what in bad:
         with student.case(), raises_error(what):
-            asked(student, name, Case(sizes, text))
+            called_on(student, name, Case(sizes, text))
 
 
 _LEFT = {  # what `look` finds otherwise than it was, and the mistake's name
@@ -267,7 +267,7 @@ def left_as_it_was(student: Student, model: Kept) -> Iterator[None]:
 def side_effects(name: str, same: Same, sizes: Sizes) -> CheckFunction:
     """Make a check: however the model is built, the result is the `same`, on any device, and the model is as it was."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         options: dict[str, Any]
         for options, how in (
             ({"dtype": "float64"}, "in float64"),
@@ -279,7 +279,7 @@ def side_effects(name: str, same: Same, sizes: Sizes) -> CheckFunction:
                 case = other_case(Case(sizes, DOG, f"with a model {how}"))
                 model = their_model(student, case.sizes, **options)
                 with left_as_it_was(student, model):
-                    got, moved = asked(student, name, case, model), student.last.get("rng_moved")
+                    got, moved = called_on(student, name, case, model), student.last.get("rng_moved")
                     try:
                         same(got, case)
                     except Wrong:
@@ -300,4 +300,4 @@ def side_effects(name: str, same: Same, sizes: Sizes) -> CheckFunction:
                 if "value" in student.last:
                     note_tolerantly(student, student.last["value"])
 
-    return ask
+    return check

@@ -11,7 +11,7 @@ from .small_models import (
     DROPOUT,
     READERS,
     Case,
-    asked,
+    called_on,
     forms_of,
     near,
     number_of,
@@ -89,7 +89,7 @@ def _form(student: Student) -> None:
     reads("top_next_tokens", _same_pairs, *long, clear=_clear)(student)
     with student.case():
         case = Case(READERS[0], "The dog", "with k = 3 as the fourth argument", 3)
-        _same_probs(asked(student, "top_next_tokens", case, None, 3), case)
+        _same_probs(called_on(student, "top_next_tokens", case, None, 3), case)
 
 
 def _refused(student: Student) -> None:

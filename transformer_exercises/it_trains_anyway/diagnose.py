@@ -208,13 +208,13 @@ def _about(finding: str, *sound: int) -> CheckFunction:
     """Ask about sound models, by their numbers, and about all that have this bug."""
     names = [_HEALTHY[number] for number in (0, *sound)] + [words for words in MODELS if MODELS[words][0] == finding]
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         given = [(words, *made(student, words, place, training=place % 2 == 0)) for place, words in enumerate(names)]
         for words, model, batch in student.in_any_order(given):
             with student.case():
                 _word(student.value("diagnose", model, batch), words)
 
-    return ask
+    return check
 
 
 def _side_effects(student: Student) -> None:

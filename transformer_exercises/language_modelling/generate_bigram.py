@@ -51,7 +51,7 @@ CHAINS = ([1, 2, 3, 4, 0], [3, 0, 4, 1, 2], [2, 2, 0, 3, 1])  # token k is follo
 def _certain(seed: int, *texts: tuple[int, int, int]) -> CheckFunction:
     """Ask for texts: the number of a chain, the start id, how many tokens."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for number, known_start, known_tokens in texts:
             with student.case():
                 places, (num_tokens,) = shuffled([*range(5)]), other_sizes(known_tokens)
@@ -64,7 +64,7 @@ def _certain(seed: int, *texts: tuple[int, int, int]) -> CheckFunction:
                 if ids != reference("generate_bigram")(probs, start, num_tokens, torch.Generator()):
                     raise ValuesDiffer(f"The tokens are not those of the table {where}: what follows i is in row i.")
 
-    return ask
+    return check
 
 
 def _first_seed(known: int) -> int:

@@ -59,14 +59,14 @@ def _built(student: Student, *sizes: int, dtype: torch.dtype = torch.float32) ->
 def _asked(*cases: tuple[int, ...]) -> CheckFunction:
     """Ask for logits: each case has the contexts' leading dimensions, and V, n, E and H."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for *leading, V, n, E, H in cases:
             with student.case():
                 built, context = _built(student, V, n, E, H), some_ids(V, *leading, n - 1)
                 where = f"for contexts of shape {shape_name(context)} and NeuralNgram{V, n, E, H}"
                 built.gives(context, where=where)
 
-    return ask
+    return check
 
 
 def _parts(student: Student) -> None:

@@ -99,7 +99,7 @@ def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> CheckFunctio
     def draw(rng: random.Random) -> tuple[int, int]:
         return rng.randint(4, 9), rng.randint(5, 11)
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for (name, body), known in student.in_any_order([*itertools.product(functions.items(), sizes)]):
             with student.case():
                 T, C = drawn(known, draw) if known == DEFAULT else other_sizes(*known)
@@ -116,7 +116,7 @@ def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> CheckFunctio
                         f"Your answer is {got} {where}. {truth} earlier output depends on a later token."
                     )
 
-    return ask
+    return check
 
 
 def _future_side_effects(student: Student) -> None:

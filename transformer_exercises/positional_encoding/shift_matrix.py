@@ -42,13 +42,13 @@ def _moves(got: Any, args: tuple[int, int], what: str, where: str) -> None:
 
 def _shifts(*shifts: tuple[int, int]) -> CheckFunction:
     @cases_of("shift_matrix", by=lambda k, d_model: (k, d_model), same=_moves)
-    def ask() -> Cases:
+    def check() -> Cases:
         for known, width in shifts:
             steps, half = other_sizes(abs(known), width // 2)
             k, d_model = -steps if known < 0 else steps, 2 * half
             yield [k, d_model], f"for k = {k} and d_model = {d_model}"
 
-    return ask
+    return check
 
 
 @cases_of("shift_matrix")

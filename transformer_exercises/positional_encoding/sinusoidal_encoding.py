@@ -14,12 +14,12 @@ def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _tables(*sizes: tuple[int, int]) -> CheckFunction:
     @cases_of("sinusoidal_encoding", by=_table, same=near)
-    def ask() -> Cases:
+    def check() -> Cases:
         for max_len, half in (other_sizes(n, d_model // 2) for n, d_model in sizes):
             d_model = 2 * half
             yield [max_len, d_model], f"for max_len = {max_len} and d_model = {d_model}"
 
-    return ask
+    return check
 
 
 @cases_of("sinusoidal_encoding")

@@ -42,7 +42,7 @@ def near(got: Any, right: tuple[torch.Tensor, torch.Tensor], what: str, where: s
 def refuses_odd_widths(name: str, good: list, bad: list[list]) -> CheckFunction:
     """Make a check of a ValueError where the last argument, d_model, is odd, and of none for the good arguments."""
 
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         with student.case():
             shape = a_tensor(student.value(name, *good), "The result").shape
             if len(shape) != 2 or shape[-1] != good[-1]:
@@ -53,4 +53,4 @@ def refuses_odd_widths(name: str, good: list, bad: list[list]) -> CheckFunction:
                 if isinstance(student.value(name, *args), torch.Tensor):
                     student.note("a tensor")  # what it holds makes no difference
 
-    return ask
+    return check

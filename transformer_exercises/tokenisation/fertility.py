@@ -101,12 +101,12 @@ def _others(texts: dict[str, str]) -> dict[str, str]:
 
 
 def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> CheckFunction:
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         for make, texts in cases:
             with student.case():
                 _rated(student, make, _others(texts), plain)
 
-    return ask
+    return check
 
 
 def _empty(student: Student) -> None:

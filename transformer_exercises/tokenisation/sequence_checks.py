@@ -46,7 +46,7 @@ class Asked:
     def __call__(self, *cases: Any, changes: str = "") -> CheckFunction:
         """Ask each case, its arguments or the only one. `changes` names inputs; then compare these and types too."""
 
-        def ask(student: Student) -> None:
+        def check(student: Student) -> None:
             for case in cases:
                 with student.case():
                     args = self.others(list(case) if isinstance(case, (tuple, list)) else [case])
@@ -56,7 +56,7 @@ class Asked:
                     if changes:
                         as_before(answer["after"], args, changes)
 
-        return ask
+        return check
 
     def refuses(self, cases: Sequence[Refusal], alike: Sequence[Refusal]) -> CheckFunction:
         """Ask for a ValueError that names the culprit, and for others where another part of an input is unknown.
@@ -64,7 +64,7 @@ class Asked:
         Whoever repeats the whole input names none of its parts.
         """
 
-        def ask(student: Student) -> None:
+        def check(student: Student) -> None:
             for args, culprit in map(self.others, cases):
                 with student.case():
                     _names(student, self.name, args, culprit, self.where(*args))
@@ -73,7 +73,7 @@ class Asked:
                 if len({_names(student, self.name, args, culprit, where) for args, culprit in others}) < len(alike):
                     raise Wrong("The ValueError is the same whichever part is unknown: name that part.", "not_named")
 
-        return ask
+        return check
 
 
 def _plain(value: Any) -> Any:

@@ -111,14 +111,14 @@ def _tokens_of_ours(*halves: tuple[str, ...]) -> list[int]:
 def _returns(
     training: list[str], vocab_size: int, where: str, *probes: list[str], strict: bool = False
 ) -> CheckFunction:
-    def ask(student: Student) -> None:
+    def check(student: Student) -> None:
         others, *rest = other_letters([training, *probes])
         tokenizer = _trained(student, others, vocab_size, where, strict)
         for texts in rest:
             with student.case():
                 _comes_back(student, tokenizer, texts)
 
-    return ask
+    return check
 
 
 def _size_kept(student: Student) -> None:

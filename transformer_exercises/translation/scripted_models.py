@@ -134,7 +134,7 @@ def decodes(
     what the reference gives. `then` asks for more, of the answer, the model's notes and what is right.
     """
 
-    def ask(student: Student, tested: FunctionUnderTest) -> None:
+    def check(student: Student, tested: FunctionUnderTest) -> None:
         source_code = code or without_ties()
         model, notes = scripted(student, args, training, source_code)
         given = {"model": model, "source_ids": source, "bos_id": args[1], "eos_id": args[2], **named}
@@ -145,7 +145,7 @@ def decodes(
         tested.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
         then(student, answer, notes, expected)
 
-    return ask
+    return check
 
 
 def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[DependentCase]:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...spec.catalogue import MINOR
 from ...spec.course import exercise
-from ...spec.exercise import Exercise
+from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.wire import is_tensor
 from ..run_check import student_with_answer
-from ..student import RecordedReplies, Reply, agree
-from . import fingerprint_store, mistake_costs, pair_cache
+from ..student import RecordedReplies, Reply, Student, agree
+from . import aspects, fingerprint_store, mistake_costs, pair_cache
 from .fingerprints import replies_to
-from .mistake_costs import NOTHING_SAVED
+from .mistake_costs import NOTHING_SAVED, costs
 from .pairs import Errors, StudentReplies, errors
 from .reply_hash import compare, reply_hash
 
@@ -54,8 +55,8 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies
     """Return the catalogued mistakes behind the lines that failed; `replies` holds what the student's code returned, by
     check.
 
-    They are named only if they explain every answer that failed: one by itself, each a part of them, or two together in
-    one program. Where something is left unexplained, the rest may have another cause, too, so the checks speak.
+    They are named only if they explain every answer that failed: one by itself, or each a part of them. Where something
+    is left unexplained, the rest may have another cause, too.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     answered = {title: weight for title, weight in failed.items() if replies.get(title)}
@@ -66,14 +67,124 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies
     if len({title for _, titles in alone for title in titles}) == len(answered):
         for variant, titles in alone:
             _add(found, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
-    if answered and len(found) != 1 and _shows_work(replies):
-        found = catalogue.two_mistakes(list(answered), passed, [variant for variant, _ in alone]) or found
-    unexplained = [title for title in answered if not any(title in one.checks for one in found)]
+    return sorted(found, key=lambda diagnosis: -diagnosis.share)
+
+
+def diagnose_pair(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies) -> list[Diagnosis]:
+    """Return two catalogued mistakes that together, in one program, explain all lines that failed; [] if none do."""
+    failed = {line.title: line.weight for line in lines if not line.passed and replies.get(line.title)}
+    passed = [line.title for line in lines if line.passed]
+    if not failed or not _shows_work(replies):
+        return []
+    catalogue = _Catalogue(exercise, replies)
+    alone = [variant for variant, _ in _single_mistakes(catalogue, failed, passed)]
+    return catalogue.two_mistakes(list(failed), passed, alone)
+
+
+def symptoms(lines: Sequence[Line], found: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """Return the diagnoses, and those of mistakes that show by themselves on lines that no diagnosis explains."""
+    result = list(found)
     for line in lines:
-        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
-            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
-    # A changed input makes other checks fail as a consequence, so it is named first.
-    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+        explained = line.passed or any(line.title in one.checks for one in found)
+        if not explained and line.symptom and len(result) < MAX_DIAGNOSES:
+            _add(result, Diagnosis(line.symptom, line.message, [line.title]))
+    return result
+
+
+@dataclass
+class Apart:
+    """What an answer's values show once its lapses are taken off.
+
+    `failures` are those that are left, by title; the lines in `right` are then right. The diagnoses are all that there
+    are if they explain everything. `are_facts`: each lapse is one whatever else is wrong.
+    """
+
+    failures: dict[str, Wrong | None]
+    diagnoses: list[Diagnosis]
+    right: set[str]
+    explains_all: bool
+    are_facts: bool
+    names: dict[str, str]  # of layers: the student's, and those of the box
+
+
+def diagnose_apart(
+    exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies, student: Student
+) -> Apart | None:
+    """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake."""
+    outcomes = list(zip(exercise.checks, lines, strict=True))
+    failed = [check for check, line in outcomes if not line.passed and replies.get(check.title)]
+    passed = [check.title for check, line in outcomes if line.passed]
+    best: Apart | None = None
+    left: list[tuple[str, ...]] = [()]
+    for each in left:
+        found = aspects.separated(exercise, failed, student, each)
+        if not each and len(found.lapses) > 1:
+            left += [(name,) for name in found.lapses]
+        apart = _apart(exercise, failed, passed, replies, found, student, each)
+        if apart is not None and apart.explains_all:
+            return apart
+        best = best or apart
+    return best
+
+
+def _apart(
+    exercise: Exercise,
+    failed: Sequence[Check],
+    passed: Sequence[str],
+    replies: RecordedReplies,
+    found: aspects.Separated,
+    student: Student,
+    left: Sequence[str],
+) -> Apart | None:
+    weights = {
+        check.title: check.weight
+        for check in failed
+        if found.failures[check.title] is not None and check.title not in found.without_gradients
+    }
+    right = [check.title for check in failed if found.failures[check.title] is None]
+    right = [*passed, *(title for title in right if title not in found.without_gradients)]
+    names = [name for name in found.lapses if name not in left]
+    diagnoses: list[Diagnosis] = []
+    for single in (False, True):
+        catalogue = _Catalogue(exercise, replies | found.replies, single)
+        alone = _single_mistakes(catalogue, weights, right)
+        if {title for _, titles in alone for title in titles} == weights.keys():
+            for variant, titles in alone:
+                _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
+            names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
+            break
+    lapses = [lapse for name in names if (lapse := _lapse(exercise, failed, student, name, found)) is not None]
+    if not lapses and not diagnoses:
+        return None
+    for lapse in lapses:
+        _add(diagnoses, lapse)
+    explained = {title for one in diagnoses for title in one.checks}
+    everything = bool(len(lapses) < len(diagnoses) or not weights) and explained >= {check.title for check in failed}
+    diagnoses.sort(key=lambda one: -one.share)
+    return Apart(found.failures, diagnoses, {*right}, everything, {*found.lapses} <= aspects.FACTS, found.names)
+
+
+def _lapse(
+    exercise: Exercise, failed: Sequence[Check], student: Student, name: str, found: aspects.Separated
+) -> Diagnosis | None:
+    """Return the diagnosis of a lapse, with what it costs by itself; None if it costs nothing in these checks."""
+    checks = [check for check in failed if name not in found.lapses or check.title in found.lapses[name]]
+    total = sum(check.weight for check in exercise.checks)
+    severity = exercise.severities.get(name, MINOR)
+    if name != aspects.OTHER_NAMES:
+        failures, replies = aspects.by_itself(exercise, checks, student, name)
+        checks = [check for check in checks if failures[check.title] is not None]
+        weights = {check.title: check.weight for check in checks}
+        catalogue = _Catalogue(exercise, replies, False)
+        right = [check.title for check in exercise.checks if check.title not in weights]
+        alone = _single_mistakes(catalogue, weights, right)
+        if len(alone) == 1 and len(alone[0][1]) == len(weights):
+            [(variant, titles)] = alone
+            return catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles))
+    if not checks:
+        return None
+    share = min(costs().of(exercise.name, name, severity), sum(check.weight for check in checks) / total)
+    return Diagnosis(name, exercise.sentences[name], [check.title for check in checks], share)
 
 
 def indistinguishable_variants(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies) -> list[int]:
@@ -153,8 +264,9 @@ def _add(found: list[Diagnosis], new: Diagnosis) -> None:
 class _Catalogue:
     """An exercise's catalogued variants, compared with a student's replies; numbered in the catalogue's order."""
 
-    def __init__(self, exercise: Exercise, replies: RecordedReplies) -> None:
+    def __init__(self, exercise: Exercise, replies: RecordedReplies, single: bool = False) -> None:
         self.exercise, self.replies = exercise, replies
+        self.single = single  # whether to compare double precision as single precision
         self.fingerprints = fingerprint_store.of(exercise.name)
         self.names = self.fingerprints.names
         self.columns = {check.title: column for column, check in enumerate(exercise.checks)}
@@ -227,7 +339,9 @@ class _Catalogue:
     def replies_match(self, variant: int, title: str) -> bool:
         """Return whether a variant fails a check that the student failed, with the student's answers."""
         same = self._compare_hashes(variant, title)
-        return agree(self.replies[title], self.replies_of(variant, title)) if same is None else same
+        if same is not None:
+            return same
+        return agree(self.replies[title], self.replies_of(variant, title), single=self.single)
 
     def _compare_hashes(self, variant: int, title: str) -> bool | None:
         if not self.fails(variant, title):

@@ -123,3 +123,9 @@ def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares:
         return f"This is {kinds[0]} in an answer that is right otherwise: it costs {lost}."
     each = " and ".join(f"{kind} ({number(points * share)})" for kind, share in zip(kinds, shares, strict=True))
     return f"These are {each} in an answer that is right otherwise: together they cost {lost}."
+
+
+def lapses_sentence(exercise: Exercise, share: float) -> str:
+    """Return the sentence that tells the student what lapses cost where something else is wrong, too."""
+    lost = f"{number(exercise.points * share)} of {number(exercise.points)} points"
+    return f"What is named above costs {lost}; the lines are judged as they are without it."

@@ -15,9 +15,9 @@ from nbformat import NotebookNode, from_dict
 from nbgrader.utils import is_grade, is_solution
 
 from ...judge.cell_effects import Effects
-from ...judge.drawn_inputs import hand_in_of
+from ...judge.drawn_inputs import key_of
 from ...judge.formatting import number
-from ...judge.mark import Verdict, ask_again, depends_on_others, mark, mark_choice, zero
+from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, mark_drawn_inputs, zero
 from ...judge.parsing import reason_not_parsed
 from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
@@ -375,7 +375,7 @@ class NotebookMarker:
             return verdict
         busy = session.busy
         try:
-            again = functools.partial(ask_again, verdict, student, self.drawn_inputs_count)
+            again = functools.partial(mark_drawn_inputs, verdict, student, self.drawn_inputs_count)
             return within(self._work_left() * EXERCISE_SHARE, again)
         except OverLimit:
             log.warning("%s: checks with drawn inputs took more than their share of work_timeout", verdict.exercise)
@@ -387,7 +387,7 @@ class NotebookMarker:
 
     def _submission_text(self, name: str) -> str:
         """Return the text from which inputs are drawn; it depends on all code and files that the answer reads."""
-        return hand_in_of(self.secret, name, self._texts) if self.secret else ""
+        return key_of(self.secret, name, self._texts) if self.secret else ""
 
     @functools.cached_property
     def _texts(self) -> list[bytes]:
@@ -403,7 +403,7 @@ class NotebookMarker:
         found = []
         for verdict in self.verdicts.values():
             if verdict.learned:
-                share = f"{len(verdict.learned)} of {verdict.asked_again}"
+                share = f"{len(verdict.learned)} of {verdict.checks_repeated}"
                 why = "learned, or a fault that no known one shows"
                 what = f"right on the known inputs, wrong on {share} drawn ones: {why}"
                 found.append(Sign(numbers.get(verdict.exercise, 0), verdict.exercise, "", what))

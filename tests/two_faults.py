@@ -1,0 +1,126 @@
+"""Makes answers with two faults at once: a catalogued mistake of value, and a lapse that any answer can have."""
+
+import ast
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from autograder.judge.mark import Verdict, mark
+from autograder.judge.run_check import student_with_answer
+from autograder.spec.common_mistakes import COMMON_MISTAKES, answering, result
+from autograder.spec.exercise import Exercise
+
+COMMON = {common.name: common for common in COMMON_MISTAKES}
+MADE_BY_EDITS = (
+    "single_precision",
+    "double_precision",
+    "single_precision_inside",
+    "bad_input_accepted",
+    "error_of_another_type",
+    "python_number",
+    "input_changed",
+    "gradient_cut_off",
+)
+
+
+@dataclass(frozen=True)
+class Two:
+    """A program with two faults, and what each would be by itself."""
+
+    mistake: str
+    lapse: str
+    source: str
+    with_mistake: str
+    with_lapse: str
+
+
+def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
+    """Yield up to `count` answers for each lapse that can be made in an exercise; all of them with a `count` of 0."""
+    mistakes = [one for one in exercise.mistakes if one.name not in COMMON]
+    for lapse, make in LAPSES.items():
+        alone = make(exercise, exercise.source)
+        if alone is None or alone == exercise.source or verdict_on(exercise, alone).full:
+            continue
+        chosen = random.Random(f"{exercise.name} {lapse} {seed}").sample(mistakes, len(mistakes))
+        found = 0
+        for mistake in chosen:
+            both = make(exercise, mistake.source)
+            if both is None or both in (mistake.source, alone) or mistake.source == exercise.source:
+                continue
+            yield Two(mistake.name, lapse, both, mistake.source, alone)
+            found += 1
+            if found == count:
+                break
+
+
+def verdict_on(exercise: Exercise, source: str) -> Verdict:
+    return mark(exercise.name, student_with_answer(exercise, source))
+
+
+def named(verdict: Verdict) -> set[str]:
+    return {diagnosis.mistake for diagnosis in verdict.diagnoses}
+
+
+def _edited(name: str) -> Callable[[Exercise, str], str | None]:
+    def make(exercise: Exercise, source: str) -> str | None:
+        return next(iter(exercise.with_common_mistake(COMMON[name], source)), None)
+
+    return make
+
+
+class _WithoutDevice(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "device"]
+        moves = isinstance(node.func, ast.Attribute) and node.func.attr == "to" and "device" in ast.unparse(node)
+        if moves and isinstance(node.func, ast.Attribute):
+            return node.func.value
+        return node
+
+
+def _without_device(exercise: Exercise, source: str) -> str:
+    return ast.unparse(_WithoutDevice().visit(ast.parse(source)))
+
+
+def _without_defaults(exercise: Exercise, source: str) -> str | None:
+    tree = ast.parse(source)
+    function = answering(tree, exercise.name)
+    if function is None or not function.args.defaults:
+        return None
+    function.args.defaults = []
+    return ast.unparse(tree)
+
+
+def _other_names(exercise: Exercise, source: str) -> str | None:
+    """Rename the first layer that the reference makes."""
+    made = [
+        target.attr
+        for node in ast.walk(ast.parse(exercise.source))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and "nn." in ast.unparse(node.value) and "Dropout" not in ast.unparse(node)
+    ]
+    if not made:
+        return None
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == made[0]:
+            node.attr = f"my_{made[0]}"
+    return ast.unparse(tree)
+
+
+def _as_tensor(exercise: Exercise, source: str) -> str | None:
+    tree = ast.parse(source)
+    function = answering(tree, exercise.name)
+    if exercise.gives != "number" or function is None or not result("torch.tensor(RESULT)")(function):
+        return None
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+LAPSES: dict[str, Callable[[Exercise, str], str | None]] = {
+    **{name: _edited(name) for name in MADE_BY_EDITS},
+    "device_not_kept": _without_device,
+    "default_missing": _without_defaults,
+    "other_names": _other_names,
+    "tensor_returned": _as_tensor,
+}
