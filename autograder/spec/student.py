@@ -58,8 +58,8 @@ class Student(ABC):
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
         `keep` (the value stays there), `upstream` (a tensor for each output: "gradients" of sum(output * upstream)),
         `after` ("after": all arguments as they are afterwards, lists and dictionaries too), `training` (the mode that a
-        module is put into), `trace` ("operations" that ran), `strict_device` (new tensors that name no device are put
-        on another one).
+        module is put into), `no_grad` (record no gradients), `trace` ("operations" that ran), `strict_device` (new
+        tensors that name no device are put on another one).
         """
         request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
         return self._request(where, record, **request, **options)

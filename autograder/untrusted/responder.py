@@ -64,9 +64,9 @@ class Responder:
     def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
-        Options: keep, upstream, strict_device, trace, watch ("used": names of torch's functions and operations that
-        ran), training, after, and device="elsewhere". The last puts the arguments on a second device; the value is
-        brought back, and "kept" says whether all its tensors were there.
+        Options: keep, upstream, no_grad, strict_device, trace, watch ("used": names of torch's functions and operations
+        that ran), training, after, and device="elsewhere". The last puts the arguments on a second device; the value
+        is brought back, and "kept" says whether all its tensors were there.
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:

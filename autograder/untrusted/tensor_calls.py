@@ -48,6 +48,8 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
                 modes.enter_context(torch.compiler.set_stance("force_eager"))
         if options.get("watch"):
             modes.enter_context(_Functions(functions))
+        if options.get("no_grad"):
+            modes.enter_context(torch.no_grad())
         if options.get("strict_device"):
             modes.enter_context(_NoDefaultDevice())
         reply: dict[str, Any] = {}

@@ -121,8 +121,8 @@ def _values(norm_first: bool) -> CheckFunction:
 
 
 def _masks(student: Student) -> None:
-    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
-        layer, x = _block(student, C, H, F_, 0.0, norm_first), normal(B, T, C)
+    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 2, 8)):  # PyTorch's layers have a path
+        layer, x = _block(student, C, H, F_, 0.0, norm_first), normal(B, T, C)  # of their own for even numbers of heads
         for given, mask, training, where in (
             (x, future(T), True, "with a causal mask (T, T)"),
             (x, some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
@@ -130,11 +130,13 @@ def _masks(student: Student) -> None:
             (x, some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
             (x, some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
             (x, None, True, "without a mask, after calls with one"),
+            (x, future(T), None, "with a causal mask (T, T), under no_grad in evaluation mode"),
+            (x, some_mask(B, 1, T, T), None, "with a mask (B, 1, T, T), under no_grad in evaluation mode"),
             (normal(1, 4, C), some_mask(1, 1, 4, 4), True, "with a mask (B, 1, T, T) for a single sequence"),
             (normal(1, 300, C), future(300), True, "with a causal mask for 300 tokens"),
         ):
             with student.case():
-                layer.gives(given, mask, where=where, training=training)
+                layer.gives(given, mask, where=where, training=bool(training), no_grad=training is None)
         with student.case():
             layer.gives(x, future(T), where="with the mask given by position", positional=2)
 

@@ -117,16 +117,18 @@ def _published(student: Student, config: Config, B: int, T: int) -> None:
     ids = gpt.some_ids(B, T)
     got, quiet = gpt.logits(ids, where), a_tensor(gpt.probe("quiet", ids), "The logits under no_grad")
     gpt.same_logits(got, ids, f"{where}, compared with Hugging Face's GPT-2 with the same weights,")
-    gpt.same_logits(quiet, ids, "under torch.no_grad() in eval mode")
+    quietly = "under torch.no_grad() in eval mode"
+    gpt.same_logits(quiet, ids, quietly)
     if not gpt.of_pytorch:
+        same_tensor(_finite(quiet, quietly), got, "The logits", f"{quietly}, and with gradients, {where}:", True)
         _own_blocks(gpt, ids, got, where)
 
 
-def _moved(gpt: TheirGPT, T: int, training: bool, where: str) -> torch.Tensor:
+def _moved(gpt: TheirGPT, T: int, where: str, **mode: bool) -> torch.Tensor:
     """Which logits [row, position] differ from those of row 0; row k has another token at position k."""
     ids, steps = gpt.some_ids(1, T).repeat(T, 1), torch.arange(1, T)
     ids[steps, steps] = (ids[steps, steps] + 1) % gpt.config.vocab_size
-    logits = _finite(gpt.logits(ids, where, training), where)
+    logits = _finite(gpt.logits(ids, where, **mode), where)
     return (logits - logits[:1]).abs().amax(-1) > 1e-4
 
 
@@ -137,9 +139,13 @@ def _causal(student: Student) -> None:
         with student.case():
             gpt = TheirGPT(student, sizes, 10 + seed)
             for T in (sizes.block_size, 3, sizes.block_size - 1):
-                for training in (False, True):
-                    where = f"with T = {T}, in {'training' if training else 'eval'} mode"
-                    moved = _moved(gpt, T, training, where)
+                for mode, training, no_grad in (  # PyTorch's attention computes otherwise under no_grad
+                    ("eval mode", False, False),
+                    ("training mode", True, False),
+                    ("eval mode under no_grad, as `generate` runs", False, True),
+                ):
+                    where = f"with T = {T}, in {mode}"
+                    moved = _moved(gpt, T, where, training=training, no_grad=no_grad)
                     said = f"Changing a token moves earlier logits {where}: has every block its causal mask?"
                     refuse(moved.tril(-1).any(), "sees_the_future", said)
                     said = f"The logits of a position do not depend on its own token {where}."
@@ -147,7 +153,7 @@ def _causal(student: Student) -> None:
     with student.case():
         where = "when attention scores are very large (as they can become in training)"
         gpt = TheirGPT(student, config, 15, loud=300.0)
-        refuse(_moved(gpt, 9, False, where).tril(-1).any(), "finite_mask")
+        refuse(_moved(gpt, 9, where).tril(-1).any(), "finite_mask")
 
 
 def _rows(student: Student) -> None:
@@ -257,6 +263,9 @@ def _start(student: Student, config: Config) -> None:
     """Ask for standard deviations within ten per cent or so, over five of their errors, and a loss near ln V."""
     gpt = TheirGPT(student, config)
     found = gpt.probe("start", gpt.some_ids(8, 40), gpt.some_ids(8, 40), math.log(config.vocab_size))
+    refuse(
+        not math.isfinite(found["loss"]), "", "With fresh weights the loss is not finite in eval mode under no_grad."
+    )
     said = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
     said += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
     refuse(not abs(found["loss"]) < 0.15, "first_loss", said)

@@ -83,7 +83,7 @@ def chance(model, ids, inside):
         model.train(training)
         with torch.no_grad():
             first, second = (model(ids)[0] for _ in range(2))
-        found["training" if training else "eval"] = not torch.allclose(first, second, atol=1e-5)
+        found["training" if training else "eval"] = not torch.allclose(first, second, atol=1e-5, equal_nan=True)
     return found
 
 def quiet(model, ids):
@@ -168,8 +168,9 @@ class TheirGPT:
     def some_ids(self, B: int, T: int) -> torch.Tensor:
         return (normal(B, T).abs() * 1000).long() % int(self.config.vocab_size)
 
-    def logits(self, ids: torch.Tensor, where: str = "", training: bool = False) -> torch.Tensor:
-        return self.logits_of(self.student.call(self.model, [ids], where=where, training=training), ids, where)
+    def logits(self, ids: torch.Tensor, where: str = "", training: bool = False, **options: Any) -> torch.Tensor:
+        answer = self.student.call(self.model, [ids], where=where, training=training, **options)
+        return self.logits_of(answer, ids, where)
 
     def logits_of(self, answer: dict, ids: torch.Tensor, where: str = "") -> torch.Tensor:
         got = a_pair(answer["value"], "(logits, loss)")[0]

@@ -97,9 +97,13 @@ def _mask(student: Student) -> None:
     layers = {3: loaded(student, 6, 3), 2: loaded(student, 6, 2)}
     keys = some_mask(2, 1, 1, 4)
     both = future(4) | keys & ~torch.eye(4, dtype=torch.bool)
-    for B, T, S, H, training, masks in (  # S is 0 without a context
+    # S is 0 without a context; `training` is None under no_grad in evaluation mode, where PyTorch's own layer takes
+    # another path for even numbers of heads
+    for B, T, S, H, training, masks in (
         (2, 4, 0, 3, True, (future(4), (2, 1, 4, 4), both, keys, (2, 3, 4, 4), torch.zeros(4, 4, dtype=torch.bool))),
         (2, 4, 0, 3, False, ((4, 4), (1, 3, 4, 4))),
+        (2, 4, 0, 2, None, ((4, 4), future(4))),
+        (2, 4, 0, 3, None, ((4, 4),)),
         (2, 4, 0, 3, True, ((1, 1, 4, 4), None)),
         (3, 3, 0, 3, True, ((3, 1, 3, 3), (3, 3, 3, 3), (1, 1, 3, 3))),
         (3, 4, 4, 2, True, ((1, 4), (2, 4, 4), (1, 4, 4))),
@@ -111,9 +115,9 @@ def _mask(student: Student) -> None:
             with student.case():
                 mask = some_mask(*given) if isinstance(given, tuple) else given
                 what = "without a mask, after calls with one" if mask is None else f"with a mask {tuple(mask.shape)}"
-                mode = "" if training else ", in evaluation mode"
+                mode = "" if training else ", in evaluation mode" + " under no_grad" * (training is None)
                 where = f"{what}{mode}, {_sizes(B, T, S or T, 6, H)}"
-                layers[H].gives(x, mask, context, where=where, training=training)
+                layers[H].gives(x, mask, context, where=where, training=bool(training), no_grad=training is None)
     with student.case():
         layers[3].gives(normal(3, 3, 6), future(3), where="with the mask given by position", positional=2)
 

@@ -149,6 +149,9 @@ def _masks(student: Student) -> None:
             with student.case():
                 where = f"{what}, for B = {B}, T = {T}, S = {S}"
                 block.gives(x, memory, mask, memory_mask, where=where, positional=2)
+        with student.case():
+            where = f"with both masks, under no_grad in evaluation mode, for B = {B}, T = {T}, S = {S}"
+            block.gives(x, memory, future(T), padding, where=where, positional=2, training=False, no_grad=True)
     for B, T, S in ((1, 4, 5), (3, 1, 6), (3, 3, 3)):
         with student.case():
             where = f"with both masks given by position, for B = {B}, T = {T}, S = {S}"
