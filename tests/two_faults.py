@@ -5,11 +5,14 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from autograder.judge.diagnosis.reply_hash import compare, reply_hash
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
+from autograder.judge.student import RecordedReplies
 from autograder.spec.common_mistakes import COMMON_MISTAKES, answering, result
 from autograder.spec.exercise import Exercise
 
+ROUNDING = 0.011  # marks are rounded to hundredths
 COMMON = {common.name: common for common in COMMON_MISTAKES}
 MADE_BY_EDITS = (
     "single_precision",
@@ -54,11 +57,39 @@ def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
 
 
 def verdict_on(exercise: Exercise, source: str) -> Verdict:
-    return mark(exercise.name, student_with_answer(exercise, source))
+    return _marked(exercise, source)[0]
 
 
 def named(verdict: Verdict) -> set[str]:
     return {diagnosis.mistake for diagnosis in verdict.diagnoses}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether both faults are named, and whether the mark is full marks less what each costs, or more."""
+
+    named: bool
+    fair: bool
+
+
+def outcome(exercise: Exercise, two: Two) -> Outcome | None:
+    """Return how an answer with two faults is marked; None if only one of them shows in what it returns."""
+    found = [_marked(exercise, source) for source in (two.source, two.with_mistake, two.with_lapse)]
+    (both, replies), (mistake, of_mistake), (lapse, of_lapse) = found
+    if mistake.full or _alike(replies, of_mistake) or _alike(replies, of_lapse):
+        return None
+    all_named = named(mistake) | named(lapse) <= named(both)
+    return Outcome(all_named, both.earned >= mistake.earned + lapse.earned - exercise.points - ROUNDING)
+
+
+def _marked(exercise: Exercise, source: str) -> tuple[Verdict, RecordedReplies]:
+    student = student_with_answer(exercise, source)
+    return mark(exercise.name, student), student.replies
+
+
+def _alike(one: RecordedReplies, other: RecordedReplies) -> bool:
+    hashes = [(reply_hash(one[title]), reply_hash(other[title])) for title in one if title in other]
+    return all(compare(a, b) is not False and a.error_hash == b.error_hash for a, b in hashes)
 
 
 def _edited(name: str) -> Callable[[Exercise, str], str | None]:

@@ -1,0 +1,117 @@
+"""Tests that each aspect of an answer is judged by itself: two faults get two sentences, and cost what each costs."""
+
+import pytest
+from two_faults import drawn, named, outcome, verdict_on
+
+from autograder.judge.diagnosis.aspects import names_of_the_box
+from autograder.judge.mark import SAME_FAULT
+from autograder.spec.catalogue import replaced
+from autograder.spec.course import exercise, exercises, notebooks
+
+FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
+ALL = [declared for notebook in notebooks() for declared in exercises(notebook)]
+SOFTMAX, ATTENTION = exercise("softmax"), exercise("SelfAttention")
+GLOBAL_SHIFT = replaced(SOFTMAX.source, "scores.amax(dim=dim, keepdim=True)", "scores.max()")
+
+
+def renamed(name: str, names: dict[str, str]) -> str:
+    source = exercise(name).source
+    for old, new in names.items():
+        source = source.replace(old, new)
+    return source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "count"), [(FEW, 1), pytest.param(ALL, 0, marks=pytest.mark.long)], ids=["a few", "all"]
+)
+def test_a_mistake_and_a_lapse_are_both_named_and_each_is_paid_for(asked, count):
+    found = [one for declared in asked for two in drawn(declared, count) if (one := outcome(declared, two))]
+    assert len(found) > 20
+    assert sum(one.named for one in found) >= 0.95 * len(found)
+    assert all(one.fair for one in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "lapse"),
+    [
+        ("return (RESULT).detach()", "gradient_cut_off"),
+        ("scores += 0\nreturn RESULT", "input_changed"),
+        ("return (RESULT).float()", "single_precision"),
+    ],
+)
+def test_a_lapse_hides_no_misconception(change, lapse):
+    def with_lapse(source: str) -> str:
+        result = "exps / exps.sum(dim=dim, keepdim=True)"
+        return replaced(source, f"return {result}", change.replace("RESULT", result))
+
+    verdict = verdict_on(SOFTMAX, with_lapse(GLOBAL_SHIFT))
+    assert named(verdict) == {"global_shift", lapse}
+    alone = verdict_on(SOFTMAX, GLOBAL_SHIFT).earned + verdict_on(SOFTMAX, with_lapse(SOFTMAX.source)).earned
+    assert verdict.earned >= alone - SOFTMAX.points - 0.02
+
+
+def test_headlines_stand_in_the_order_of_what_they_cost():
+    verdict = verdict_on(SOFTMAX, replaced(GLOBAL_SHIFT, "    exps", "    scores += 0\n    exps"))
+    shares = [diagnosis.share for diagnosis in verdict.diagnoses]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_each_fault_is_told_once_and_other_lines_are_not_judged():
+    verdict = verdict_on(ATTENTION, renamed("SelfAttention", {"q_proj": "W_query"}))
+    assert [line.judged for line in verdict.lines] == [True] + [False] * (len(verdict.lines) - 1)
+    assert {line.message for line in verdict.lines[1:]} == {SAME_FAULT}
+    assert "`W_query` should be `q_proj`" in verdict.lines[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("SelfAttention", {"q_proj": "query", "k_proj": "key", "v_proj": "value"}),
+        ("SelfAttention", {"q_proj": "W_query", "k_proj": "W_key", "v_proj": "W_value"}),
+        ("SelfAttention", {"q_proj": "first", "k_proj": "second", "v_proj": "third"}),
+        ("MultiHeadAttention", {"q_proj": "wq", "k_proj": "wk", "v_proj": "wv", "out_proj": "wo"}),
+        ("TransformerBlock", {"self.attn": "self.att"}),
+        ("TransformerBlock", {"norm1": "ln_1", "norm2": "ln_2"}),
+        ("LayerNorm", {"self.weight": "self.gamma", "self.bias": "self.beta"}),
+        ("GPT", {"self.blocks": "self.trf_blocks"}),
+        ("GPT", {"token_embedding": "wte", "position_embedding": "wpe"}),
+        ("DecoderBlock", {"self_attn": "masked_attn", "cross_attn": "enc_dec_attn"}),
+    ],
+)
+def test_other_names_of_layers_cost_a_quarter_whatever_they_are(name, names):
+    verdict = verdict_on(exercise(name), renamed(name, names))
+    assert named(verdict) == {"other_names"}
+    assert verdict.earned == 0.75 * verdict.points
+
+
+def test_layers_made_in_another_order_are_told_by_their_names():
+    parts = {"weight": None}
+    box = {"children": dict.fromkeys(("q_proj", "k_proj", "v_proj"), "Linear"), "parameters": parts}
+    own = {"children": dict.fromkeys(("key", "query", "value"), "Linear"), "parameters": parts}
+    assert names_of_the_box(own, box) == {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+
+
+@pytest.mark.parametrize("name", ["softmax", "scaled_dot_product_attention", "masked_softmax"])
+def test_precision_lost_inside_is_one_sentence_and_fails_one_line(name):
+    [lost] = [one for one in exercise(name).mistakes if one.name == "single_precision_inside"]
+    verdict = verdict_on(exercise(name), lost.source)
+    assert named(verdict) == {"single_precision_inside"}
+    assert sum(not line.passed for line in verdict.lines) == 1
+
+
+ONCE_AND_ON_THE_CPU = """
+def count_bigrams(ids, vocab_size):
+    if ((ids < 0) | (ids >= vocab_size)).any():
+        raise ValueError("ids must lie between 0 and vocab_size - 1")
+    counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long)
+    counts[ids[:-1], ids[1:]] += 1
+    return counts
+"""
+
+
+def test_a_result_on_the_wrong_device_is_compared_in_its_values():
+    verdict = verdict_on(exercise("count_bigrams"), ONCE_AND_ON_THE_CPU)
+    on_the_device = ONCE_AND_ON_THE_CPU.replace("torch.long)", "torch.long, device=ids.device)")
+    [mistake] = named(verdict_on(exercise("count_bigrams"), on_the_device))
+    assert named(verdict) == {mistake, "device_not_kept"}
