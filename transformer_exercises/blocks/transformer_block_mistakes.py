@@ -200,6 +200,8 @@ class no_residual(Misconception):
         {"x + self.dropout": "self.dropout"},
         {"= x + self": "= self", "return x + self": "return self"},
         {"(x + self": "(self"},
+        {"norm1(x + self": "norm1(self"},
+        {"x = x + self": "x = self"},
         {"return x + self": "return self"},
         {"x + self.ff(x)": "self.ff(x)"},
     ]
@@ -344,6 +346,24 @@ class batch_first_forgotten(Minor):
             """,
         },
         mask_as_padding.edited({"key_padding_mask": "attn_mask", ", batch_first=True": ""}),
+    ]
+
+
+class causal_hint(Misconception):
+    """`is_causal=True` is no mere hint: nn.MultiheadAttention may then leave the mask aside and block every later token
+    instead, without an error. Pass attn_mask alone, which holds for any mask.
+    """
+
+    variants = [
+        batch_first_forgotten.edited(
+            {
+                "attn_mask=mask)[0]": "attn_mask=mask, is_causal=mask is not None, need_weights=False)[0]",
+                "num_heads)": "num_heads, batch_first=True)",
+            }
+        ),
+        mask_as_padding.edited(
+            {"key_padding_mask=mask": "attn_mask=mask, is_causal=mask is not None, need_weights=False"}
+        ),
     ]
 
 

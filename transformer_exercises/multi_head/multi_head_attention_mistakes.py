@@ -321,6 +321,20 @@ class mask_required(Minor, shared_mistakes.mask_required):
     ]
 
 
+class causal_hint(Misconception):
+    """`is_causal=True` is no mere hint: F.scaled_dot_product_attention blocks every later key, beside what the mask
+    blocks, or stops with an error. Pass the mask alone, which holds for any mask.
+    """
+
+    edits = {
+        "=allowed": [
+            "=allowed, is_causal=mask is not None",
+            "=allowed, is_causal=mask is not None and context is None",
+            "=allowed, is_causal=True",
+        ]
+    }
+
+
 # The context
 
 

@@ -44,11 +44,14 @@ class written_into_a_new_tensor(RightAnswer):
 
 
 class no_transpose(Misconception):
-    """The numbers are cut straight into (B, H, T, d_k), so a head holds pieces of other tokens: transpose."""
+    """`view` or `reshape` straight to (B, H, T, d_k) cuts the numbers in the order in which they lie, so a head holds
+    pieces of other tokens: view(B, T, H, d_k) cuts each row where it is, then transpose(1, 2).
+    """
 
     variants = [
         {
             "view(B, T, num_heads, C // num_heads)": [
+                "view(B, num_heads, T, C // num_heads)",
                 "reshape(B, num_heads, T, C // num_heads)",
                 "mT.reshape(B, num_heads, T, C // num_heads)",
             ],

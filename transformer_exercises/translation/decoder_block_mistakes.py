@@ -197,10 +197,11 @@ class one_attention_for_both(Misconception):
 
 
 class in_parallel(Misconception):
-    """Both attentions start from the same x: cross-attention reads what comes out of norm1."""
+    """Two parts start from the same x: cross-attention reads what norm1 gives, and ff what norm2 gives."""
 
     variants = [
         {"x = self.norm1": "y = self.norm1", "norm2(x +": "norm2(y +"},
+        {"x = self.norm2": "y = self.norm2", "norm3(x +": "norm3(y +"},
         cross_attention_missing.edited(
             {"mask))": "mask)) + self.dropout(self.cross_attn(x, memory_mask, context=memory))"}
         ),
@@ -230,13 +231,15 @@ class residual_missing(Misconception):
 
 
 class residual_from_the_start(Misconception):
-    """A residual adds something else than its part's own input, which is what the part before has made: the block's
-    input, or memory.
+    """A sum adds an earlier x, or memory: each adds the input of its own part, which is what the norm before gave. Call
+    every result x, and nothing can be mixed up.
     """
 
     variants = [
         {"x = self.norm1": "start = x\nx = self.norm1", "norm2(x +": "norm2(start +"},
         {"x = self.norm1": "start = x\nx = self.norm1", "norm3(x +": "norm3(start +"},
+        {"x = self.norm1": "start = x\nx = self.norm1", "norm2(x +": "norm2(start +", "norm3(x +": "norm3(start +"},
+        {"x = self.norm2": "y = self.norm2", "self.ff(x)": "self.ff(y)"},
         {"norm2(x +": "norm2(memory +"},
     ]
 

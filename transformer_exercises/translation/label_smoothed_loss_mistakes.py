@@ -112,6 +112,58 @@ class spread_without_padding(Misconception):
     }
 
 
+class annotated_transformer(Misconception):
+    """This is the Annotated Transformer's smoothing: smoothing / (V − 2) for each *other* token, nothing for padding.
+    PyTorch's, asked for here, gives smoothing / V to every token, the right one and pad_id among them.
+    """
+
+    variants = [
+        """
+        if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+        V = logits.shape[-1]
+        log_probs, target = torch.log_softmax(logits, dim=-1).reshape(-1, V), targets.reshape(-1)
+        wanted = torch.full_like(log_probs, smoothing / (V - 2))
+        wanted.scatter_(1, target[:, None], 1 - smoothing)
+        wanted[:, pad_id] = 0
+        wanted[target == pad_id] = 0
+        return -(wanted * log_probs).sum() / (target != pad_id).sum()
+        """,
+        """
+        if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+        V = logits.shape[-1]
+        log_probs, target = torch.log_softmax(logits, dim=-1).reshape(-1, V), targets.reshape(-1)
+        wanted = torch.full_like(log_probs, smoothing / (V - 2))
+        wanted.scatter_(1, target[:, None], 1 - smoothing)
+        wanted[:, pad_id] = 0
+        wanted[target == pad_id] = 0
+        return F.kl_div(log_probs, wanted, reduction="sum") / (target != pad_id).sum()
+        """,
+        {
+            "evenly = log_probs.mean(dim=-1)": """
+                wanted = torch.full_like(log_probs, smoothing / (logits.shape[-1] - 2))
+                wanted.scatter_(1, targets[real][:, None], 1 - smoothing)
+                wanted[:, pad_id] = 0
+            """,
+            "-((1 - smoothing) * right + smoothing * evenly)": "-(wanted * log_probs).sum(dim=-1)",
+        },
+        {
+            "evenly = log_probs.mean(dim=-1)": """
+                wanted = torch.full_like(log_probs, smoothing / (logits.shape[-1] - 2))
+                wanted.scatter_(1, targets[real][:, None], 1 - smoothing)
+                if 0 <= pad_id < logits.shape[-1]: wanted[:, pad_id] = 0
+            """,
+            "-((1 - smoothing) * right + smoothing * evenly)": "-(wanted * log_probs).sum(dim=-1)",
+        },
+        {
+            "evenly = log_probs.mean(dim=-1)": """
+                wanted = torch.full_like(log_probs, smoothing / (logits.shape[-1] - 2))
+                wanted.scatter_(1, targets[real][:, None], 1 - smoothing)
+            """,
+            "-((1 - smoothing) * right + smoothing * evenly)": "-(wanted * log_probs).sum(dim=-1)",
+        },
+    ]
+
+
 class even_part_summed(Misconception):
     """The even part lacks its weight 1 / V: each token has smoothing / V."""
 
