@@ -116,11 +116,11 @@ def _published(student: Student, config: Config, B: int, T: int) -> None:
     gpt = TheirGPT(student, config, 0)
     ids = gpt.some_ids(B, T)
     got, quiet = gpt.logits(ids, where), a_tensor(gpt.probe("quiet", ids), "The logits under no_grad")
-    gpt.same_logits(got, ids, f"{where}, compared with Hugging Face's GPT-2 with the same weights,")
+    gpt.same_logits(got, ids, f"{where}, compared with Hugging Face's GPT-2 with the same weights")
     quietly = "under torch.no_grad() in eval mode"
     gpt.same_logits(quiet, ids, quietly)
     if not gpt.of_pytorch:
-        same_tensor(_finite(quiet, quietly), got, "The logits", f"{quietly}, and with gradients, {where}:", True)
+        same_tensor(_finite(quiet, quietly), got, "The logits", f"{quietly}, compared with those with gradients, {where}", True)
         _own_blocks(gpt, ids, got, where)
 
 

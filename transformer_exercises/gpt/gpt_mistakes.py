@@ -556,7 +556,9 @@ class wrong_spread(Misconception):
 
 
 class residuals_not_scaled(Misconception):
-    """The last matrices before the residual sums, and no others, start with 0.02 / √(2 · n_layer)."""
+    """Other matrices than the last of each branch start smaller, or none does, or by another factor: attention's output
+    and the feed-forward network's second matrix start with 0.02 / √(2 · n_layer), all others with 0.02.
+    """
 
     variants = [
         {"02 / scale": "02"},

@@ -49,13 +49,13 @@ def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_
 
 def _same(got: Any, expected: torch.Tensor, what: str, where: str, rough: bool = False) -> None:
     """Raise `Wrong` unless these are the right probabilities, exactly 0 where a token was excluded."""
-    got = a_tensor(got, what)
+    got, place = a_tensor(got, what), f" {where}" if where else ""
     if (got.shape, got.dtype) == (expected.shape, expected.dtype) and not got.isnan().any():
         kept, wanted = (got != 0).sum(-1), (expected != 0).sum(-1)
         if (expected == 0).any() or (expected > 1e-20).all():
             many = "many" if (kept > wanted).any() else "few"
-            differ(not torch.equal(kept, wanted), f"Too {many} tokens have a probability above 0 {where}.")
-        said = f"The probabilities of a row do not sum to 1 {where}: normalise what is left."
+            differ(not torch.equal(kept, wanted), f"Too {many} tokens have a probability above 0{place}.")
+        said = f"The probabilities of a row do not sum to 1{place}: normalise what is left."
         differ(not close(got.sum(-1), expected.sum(-1)), said)
     same_tensor(got, expected, what, where, rough)
 

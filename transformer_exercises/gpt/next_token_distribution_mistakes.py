@@ -186,6 +186,56 @@ class top_k_ignored(Misconception):
     edits = {"top_k is not None and top_k < V": "False"}
 
 
+class k_columns(Misconception):
+    """With top_k the result has k columns, so nobody knows whose they are: all V tokens stay, each in its place, and
+    all but the k likeliest have probability 0.
+    """
+
+    variants = [
+        {
+            "kth = logits.topk(top_k, dim=-1).values[..., -1:]": "logits = logits.topk(top_k, dim=-1).values",
+            'logits = logits.masked_fill(logits < kth, float("-inf"))': "",
+        },
+        {
+            "kth = logits.topk(top_k, dim=-1).values[..., -1:]": (
+                "return torch.softmax(logits, dim=-1).topk(top_k, dim=-1).values"
+            ),
+            'logits = logits.masked_fill(logits < kth, float("-inf"))': "",
+        },
+        {
+            "kth = logits.topk(top_k, dim=-1).values[..., -1:]": "logits = logits[..., :top_k]",
+            'logits = logits.masked_fill(logits < kth, float("-inf"))': "",
+        },
+    ]
+
+
+class first_k_places(Misconception):
+    """top_k keeps the first k places: of the vocabulary, which has no order, or after the best k were moved there. The
+    k likeliest tokens stay, each in its own place.
+    """
+
+    variants = [
+        {
+            "kth = logits.topk(top_k, dim=-1).values[..., -1:]": "places = torch.arange(V, device=logits.device)",
+            "logits < kth": "places >= top_k",
+        },
+        {
+            "kth = logits.topk(top_k, dim=-1).values[..., -1:]": "best = logits.topk(top_k, dim=-1).values",
+            'logits.masked_fill(logits < kth, float("-inf"))': "F.pad(best, (0, V - top_k), value=-torch.inf)",
+        },
+    ]
+
+
+class least_likely_kept(Misconception):
+    """top_k removes the k likeliest tokens, or keeps the least likely ones: the k *likeliest* keep a probability."""
+
+    variants = [
+        {"logits < kth": "logits >= kth"},
+        {"topk(top_k, dim=-1)": ["topk(top_k, dim=-1, largest=False)", "topk(V - top_k, dim=-1)"]},
+        {"topk(top_k, dim=-1)": "topk(top_k, dim=-1, largest=False)", "logits < kth": "logits > kth"},
+    ]
+
+
 class one_fewer(Minor):
     """top_k keeps one token too few or too many: the k-th itself has to stay (`<`, not `<=`), and is the last."""
 

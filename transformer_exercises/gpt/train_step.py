@@ -135,8 +135,8 @@ _stale = each(
 
 
 @each(
-    _Run("of one step", options={"lr": 5.0}),
-    _Run("of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7)),
+    _Run("after one step", options={"lr": 5.0}),
+    _Run("in one of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7)),
 )
 def _loss(student: Student, run: _Run) -> None:
     for answer, expected, _ in _trained(student, run, values=False):

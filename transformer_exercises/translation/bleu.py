@@ -87,7 +87,8 @@ def _corpus() -> Cases:
 def _brevity() -> Cases:
     for longer in (-1, -4, 0, 1, 3):
         theirs = [_sentence(8), _sentence(11), _sentence(9)]
-        where = f"for hypotheses longer than their references by {longer} tokens"
+        than = f"{'shorter' if longer < 0 else 'longer'} than their references by {abs(longer)}"
+        where = f"for hypotheses {than if longer else 'as long as their references'}"
         yield _score([_worsened(one, 0.1, longer) for one in theirs], theirs, where)
     for n in (6, 5):
         yield _score([[*"abcdef"[:n]]], [[*"abcdef"[: 11 - n]]], "for one sentence that is a token longer or shorter")
