@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.spec import Check, Exercise, Student, Wrong, close, normal
+from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, close, normal
 
 from .module_checks import Cases, Layer, fed, gives, gradients, layers, linear_layers, positions, side_effects
 
@@ -63,7 +63,7 @@ def _dropout(student: Student) -> None:
             dropped = got == 0
             share = dropped.float().mean().item()
             if share >= 0.005 and not close(got[~dropped], full[~dropped] / (1 - p)):
-                raise Wrong(f"What is not dropped should be 1/(1 − p) times as large {where}: {last}.")
+                raise ValuesDiffer(f"What is not dropped should be 1/(1 − p) times as large {where}: {last}.")
             if abs(share - p) > 0.1:
                 raise Wrong(f"A share of {share:.2f} of the result is dropped {where}: {last}.")
             if dropped.all(dim=-1).any() or dropped.flatten(0, 1).all(dim=0).any():
@@ -84,8 +84,8 @@ EXERCISE = Exercise(
     Check("two linear layers, and nothing else", 0.75, layers("FeedForward", linear_layers, dropout=0.1)),
     Check("values with given weights, for many shapes", 1.0, fed(_ff)),
     Check("the activation that is given", 0.5, _activation, dependent=True),
-    Check("each position on its own", 0.25, positions(_ff)),
-    Check("dropout acts on the result, in training", 0.5, _dropout),
+    Check("each position on its own", 0.25, positions(_ff), dependent=True),
+    Check("dropout acts on the result, in training", 0.5, _dropout, dependent=True),
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, dependent=True),
     Check("gradients reach x and every parameter", 0.5, gradients(_ff, 9), dependent=True),
     Check("x unchanged, modules independent, float64, device", 0.5, side_effects(_ff, 9), dependent=True),

@@ -20,6 +20,8 @@ from autograder.spec import (
     some_mask,
 )
 
+from ..refusals import valid
+
 cases = cases_of("grouped_query_attention")
 
 SIZES = (  # B, H, G, T, S, d_k, d_v: different sizes, one group, one a head, odd sizes, one token, as in use
@@ -74,7 +76,7 @@ def _masks() -> Cases:
 
 @cases
 def _refused() -> Cases:
-    yield _qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values"
+    yield valid(_qkv(2, 4, 2, 3, 5, 4, 6), "for 4 query heads on 2 of keys and values")
     for H, G in ((6, 4), (5, 2), (3, 6), (2, 3)):
         yield refuses(_qkv(2, H, G, 3, 5, 4, 6), f"{H} query heads on {G} heads of keys and values")
 
@@ -107,7 +109,7 @@ EXERCISE = Exercise(
     Check("values, for many numbers of heads and groups", 1.0, _values),
     Check("each head reads the group of its own block", 0.5, _which_group),
     Check("masks (T, S) and (B, 1, T, S), True = blocked", 0.5, _masks, dependent=True),
-    Check("heads that the groups do not divide are a ValueError", 0.25, _refused),
+    Check("heads that the groups do not divide are a ValueError", 0.25, _refused, dependent=True),
     Check("gradients reach Q, K and V", 0.25, _gradient, dependent=True),
     Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",

@@ -28,7 +28,7 @@ def _large() -> Cases:
 EXERCISE = Exercise(
     Check("weight and bias, ones and zeros at the start", 0.75, norm.starts),
     Check("equals nn.LayerNorm, for many shapes", 1.5, norm.equals(WHOLE)),
-    Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance")),
+    Check("eps inside the root, as given", 0.75, norm.uses_eps(3e-3, "variance"), dependent=True),
     Check("a constant row gives the bias", 0.5, _constant, dependent=True),
     Check("numbers far from 0", 0.25, _large, dependent=True),
     Check("gradients reach x, weight and bias", 0.75, gradients(norm, rough="inputs"), dependent=True),

@@ -21,7 +21,7 @@ def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     for name, shape in _shapes(C, F_).items():
         layer = f"`{name.partition('.')[0]}` = nn.Linear({shape[1]}, {shape[0]}, bias=False)"
         if shape_of(parameters.get(name)) != shape:
-            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}.")
+            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}.", "parts_not_found")
     return {name: itemgetter(name) for name in NAMES}
 
 
@@ -51,8 +51,8 @@ def _branches(student: Student) -> None:
 EXERCISE = Exercise(
     Check("three layers without bias, and nothing else", 0.75, layers("SwiGLU", _found)),
     Check("values with given weights, for many shapes", 1.0, fed(_module, ((4, 4), 4))),
-    Check("gates that are open or shut", 0.25, _branches),
-    Check("each position on its own", 0.25, positions(_module)),
+    Check("gates that are open or shut", 0.25, _branches, dependent=True),
+    Check("each position on its own", 0.25, positions(_module), dependent=True),
     Check("gradients reach x and every matrix", 0.25, gradients(_module, 9), dependent=True),
     Check(
         "x unchanged, modules independent, float64, device", 0.5, side_effects(_module, 9, by_name=True), dependent=True

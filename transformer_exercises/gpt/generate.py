@@ -9,6 +9,7 @@ from autograder.spec import (
     Exercise,
     Kept,
     Student,
+    ValuesDiffer,
     call_probe,
     device_is_kept,
     differ,
@@ -162,10 +163,12 @@ def _shares(student: Student, symptom: str, how: dict[str, Any] | None) -> None:
     refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
     counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
     probs = next_token_distribution(table, **(how or {}))
-    refuse(counts[probs == 0].any(), symptom, f"Tokens are drawn {said} that this excludes.")
+    if counts[probs == 0].any():
+        raise ValuesDiffer(f"Tokens are drawn {said} that this excludes.", symptom)
     expected = counts.sum(1, keepdim=True) * probs
     wrong = ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any()
-    refuse(wrong, symptom, f"The new tokens are not drawn as often as they should be {said}.")
+    if wrong:
+        raise ValuesDiffer(f"The new tokens are not drawn as often as they should be {said}.", symptom)
 
 
 def _drawn(student: Student) -> None:
@@ -229,10 +232,10 @@ def _side_effects(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("the prompt, then one token after the other", 1.5, _one_by_one),
-    Check("the context cropped to block_size", 1.0, _cropped),
-    Check("drawn with temperature, top_k and top_p", 0.75, _drawn),
+    Check("the context cropped to block_size", 1.0, _cropped, dependent=True),
+    Check("drawn with temperature, top_k and top_p", 0.75, _drawn, dependent=True),
     Check("each row draws its own", 0.25, _rows, dependent=True),
-    Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes),
+    Check("eval mode, no gradients, the earlier mode restored", 0.75, _modes, dependent=True),
     Check("chance comes from the generator alone", 0.5, _chance, dependent=True),
     Check("no new token; prompt unchanged, device", 0.25, _side_effects, dependent=True),
     takes="other",

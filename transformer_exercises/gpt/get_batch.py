@@ -30,6 +30,8 @@ from autograder.spec import (
     unchanged,
 )
 
+from ..refusals import only_values
+
 refuse = refusing("get_batch")
 
 
@@ -101,7 +103,9 @@ def _reach(student: Student) -> None:
     """
     counts = torch.zeros(7)
     for seed in range(24):
-        counts += torch.tensor(_drawn(student, 11, 4, 200, seed)[0]).bincount(minlength=7)
+        with only_values():
+            starts, _ = _drawn(student, 11, 4, 200, seed)
+        counts += torch.tensor(starts).bincount(minlength=7)
     refuse(not counts[-1], "last_window_never")
     refuse(not counts[0], "first_window_never")
     refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
@@ -121,7 +125,8 @@ def long_text(n):
 
 def _chance(student: Student) -> None:
     def starts(generator: Kept) -> list[int]:  # eight in a text of 5,000 tokens, which agree once in 5000 ** 8
-        found, answer = _drawn(student, 5000, 6, 8, generator)
+        with only_values():
+            found, answer = _drawn(student, 5000, 6, 8, generator)
         generator_unchanged(answer)
         return found
 
@@ -129,7 +134,8 @@ def _chance(student: Student) -> None:
 
 
 def _short(student: Student) -> None:
-    _batch(student, _tokens(7), 7, 6, 2, 1)
+    with student.case(), only_values():
+        _batch(student, _tokens(7), 7, 6, 2, 1)
     for n, block_size in ((6, 6), (4, 6), (1, 1), (3, 40)):
         what = f"A text of {n} tokens with block_size = {block_size} has no window with a target for each token: it"
         with student.case(), raises_error(what):
@@ -152,10 +158,10 @@ def _side_effects(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("x, and y one step on", 1.0, _of_one_window),
-    Check("each row a window of the text", 0.75, _windows),
-    Check("every window, each as likely as the others", 0.5, _reach),
-    Check("chance comes from the generator alone", 0.25, _chance),
-    Check("a text that is too short is a ValueError", 0.25, _short),
+    Check("each row a window of the text, y one step on", 0.75, _windows),
+    Check("every window, each as likely as the others", 0.5, _reach, dependent=True),
+    Check("chance comes from the generator alone", 0.25, _chance, dependent=True),
+    Check("a text that is too short is a ValueError", 0.25, _short, dependent=True),
     Check("dtype, device, input unchanged", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",

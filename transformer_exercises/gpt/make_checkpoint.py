@@ -106,10 +106,10 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
     """Return a run that goes on from a checkpoint, and what was found in it."""
     fresh = begun(student, optimiser, seed=1, dtype=dtype)
     found = call_probe(student, RUN, "resume", fresh, kept)
-    refuse("kind" in found, "", f"A dictionary is asked for; yours gives something else (a {found.get('kind')}).")
+    refuse("kind" in found, "form", f"A dictionary is asked for; yours gives something else (a {found.get('kind')}).")
     names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
     refuse("missing" in found, "key_missing", f"The checkpoint has no {names}.")
-    refuse(names, "", f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
+    refuse(names, "form", f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
     return fresh, found
 
 
@@ -146,8 +146,8 @@ def _form(student: Student, optimiser: str, known: int) -> None:
 
 EXERCISE = Exercise(
     Check("a run that goes on from it has the undisturbed losses", 1.5, _goes_on),
-    Check("a snapshot: training on does not change it", 1.0, _snapshot),
-    Check("the step; states that a file can hold", 0.5, _form),
+    Check("a snapshot: training on does not change it", 1.0, _snapshot, dependent=True),
+    Check("the step; states that a file can hold", 0.5, _form, dependent=True),
     takes="other",
     gives="dict",
     harmless=("other_signature", "global_generator"),

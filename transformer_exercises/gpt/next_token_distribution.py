@@ -25,6 +25,8 @@ from autograder.spec import (
     shuffled,
 )
 
+from ..refusals import valid
+
 next_token_distribution = reference("next_token_distribution")
 
 
@@ -168,6 +170,7 @@ def _gradient() -> Cases:
         logits = _apart(2, 5)
         fixed = temperature, top_k, near and _p_between(logits, near)
         where = "with temperature = {}, top_k = {} and top_p = {}".format(*fixed)
+        yield [logits, *fixed], where
         yield gradients([logits], ["logits"], fixed, where)
 
 
@@ -181,7 +184,8 @@ def _device() -> Cases:
 
 @cases
 def _refused() -> Cases:
-    yield _case("two rows of logits", _apart(2, 5), temperature=0.5, top_k=1, top_p=1.0)
+    options = {"temperature": 0.5, "top_k": 1, "top_p": 1.0}
+    yield valid([_apart(2, 5)], "for two rows of logits", options)
     for kwargs in (
         *({"temperature": -1.0}, {"temperature": -0.01}, {"top_k": 0}, {"top_k": -2}),
         *({"top_p": -0.1}, {"top_p": 0.0}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
@@ -195,11 +199,11 @@ EXERCISE = Exercise(
     Check("top-k", 1.0, _top_k),
     Check("top-p", 1.25, _top_p),
     Check("together, in their order", 0.5, _together, dependent=True),
-    Check("logits of −∞ and of 10,000", 0.5, _extreme),
+    Check("logits of −∞ and of 10,000", 0.5, _extreme, dependent=True),
     Check("float64, input unchanged", 0.25, _side_effects, dependent=True),
     Check("gradients reach the logits", 0.25, _gradient, dependent=True),
     Check("stays on the device of the logits", 0.25, _device, dependent=True),
-    Check("values out of range are ValueErrors", 0.25, _refused),
+    Check("values out of range are ValueErrors", 0.25, _refused, dependent=True),
     takes="tensor",
     gives="tensor",
     harmless=("other_signature",),

@@ -76,7 +76,7 @@ def _step(student: Student, optimiser: str, known: int, dtype: str) -> None:
 
 EXERCISE = Exercise(
     Check("the run that goes on has the undisturbed losses", 1.0, _goes_on),
-    Check("twice from the same checkpoint", 0.5, _twice),
+    Check("twice from the same checkpoint", 0.5, _twice, dependent=True),
     Check("the step is returned", 0.5, _step),
     takes="other",
     gives="number",

@@ -114,8 +114,8 @@ def _refused(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("the model's own logits behind the last block", 0.75, _last),
-    Check("streams of any shape", 0.5, _shapes),
-    Check("short streams and long ones", 0.25, _lengths),
+    Check("streams of any shape", 0.5, _shapes, dependent=True),
+    Check("short streams and long ones", 0.25, _lengths, dependent=True),
     Check("gradients", 0.25, _gradient, dependent=True),
     Check("float64, to the last digit", 0.125, _precision, dependent=True),
     Check("stream and model as they were", 0.125, _side_effects, dependent=True),

@@ -14,7 +14,7 @@ from .small_models import DOG, DROPOUT, READERS, Case, Sizes, near, number_of, o
 def _same(value: Any, case: Case, relative: float = 3e-4) -> None:
     number = number_of(value)
     if number is None:
-        raise Wrong(f"It should return a number {case.where}; yours is {kind(value)}.")
+        raise Wrong(f"It should return a number {case.where}; yours is {kind(value)}.", "form")
     logits, ids = own_logits(case.sizes, case.text)
     mean, N = F.cross_entropy(logits[:-1], ids[1:]).item(), len(ids)
     if near(number, math.exp(mean), relative):
@@ -29,7 +29,7 @@ def _same(value: Any, case: Case, relative: float = 3e-4) -> None:
             raise ValuesDiffer(sentence, name)
     if not math.isfinite(number):
         what = f"The result is {number} {case.where}"
-        raise Wrong(f"{what}: is each token compared with the logits before it, and no logarithm taken of a 0?")
+        raise ValuesDiffer(f"{what}: is each token compared with the logits before it, and no logarithm taken of a 0?")
     raise ValuesDiffer(f"The perplexity is too {'large' if number > math.exp(mean) else 'small'} {case.where}.")
 
 
@@ -69,7 +69,7 @@ EXERCISE = Exercise(
     Check("two tokens: one prediction", 0.5, _shortest, dependent=True),
     Check("a float, even when tokens are very unlikely", 0.5, _float, dependent=True),
     Check("either mode, float64, any device, the model as it was", 0.5, _side_effects, dependent=True),
-    Check("texts that are too short or too long", 0.5, _refused),
+    Check("texts that are too short or too long", 0.5, _refused, dependent=True),
     takes="other",
     gives="number",
     harmless=("rounded", "other_signature", "global_generator"),

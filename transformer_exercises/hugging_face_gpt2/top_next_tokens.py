@@ -26,11 +26,13 @@ def _pairs(got: Any, case: Case) -> tuple[list[tuple], list[float], list[int]]:
     """Return the pairs, and what is right: probabilities and ids. Tuples of str and float have a check of their own."""
     k, where = case.k or 10, case.where
     if type(got) not in (list, tuple):
-        raise Wrong(f"It should return a list of (token, probability) pairs {where}; yours returned {kind(got)}.")
+        raise Wrong(
+            f"It should return a list of (token, probability) pairs {where}; yours returned {kind(got)}.", "form"
+        )
     if len(got) != k:
         raise Wrong(f"The list should have {k} entries {where}; yours has {len(got)}.", "wrong_length")
     if any(type(pair) not in (list, tuple) or len(pair) != 2 for pair in got):
-        raise Wrong(f"Each entry should be a pair (token, probability) {where}; yours has {kind(got[0])}.")
+        raise Wrong(f"Each entry should be a pair (token, probability) {where}; yours has {kind(got[0])}.", "form")
     best = own_logits(case.sizes, case.text)[0][-1].softmax(-1).topk(k)
     return got, best.values.tolist(), best.indices.tolist()
 
@@ -51,7 +53,8 @@ def _same_probs(value: Any, case: Case) -> None:
     got, expected, _ = _pairs(value, case)
     numbers = [number for _, p in got if (number := number_of(p)) is not None]
     if len(numbers) < len(got):
-        raise Wrong(f"The second of each pair should be a probability {case.where}; yours is {kind(got[0][1])}.")
+        said = f"The second of each pair should be a probability {case.where}; yours is {kind(got[0][1])}."
+        raise Wrong(said, "form")
     compared = list(enumerate(zip(numbers, expected, strict=True), start=1))
     if all(near(mine, math.log(theirs)) for _, (mine, theirs) in compared):
         what = f"These are logarithms of the probabilities {case.where}"
@@ -112,7 +115,7 @@ EXERCISE = Exercise(
     Check("their probabilities", 1.0, reads("top_next_tokens", _same_probs, *_probs)),
     Check("pairs of a string, its space included, and a float", 0.5, _form, dependent=True),
     Check("either mode, float64, any device, the model as it was", 0.5, _side_effects, dependent=True),
-    Check("a prompt of one token, and of none", 0.25, _refused),
+    Check("a prompt of one token, and of none", 0.25, _refused, dependent=True),
     takes="other",
     gives="list",
     harmless=("other_signature", "global_generator"),

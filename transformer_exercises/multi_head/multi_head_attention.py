@@ -9,6 +9,7 @@ from autograder.spec import (
     Check,
     Exercise,
     Student,
+    ValuesDiffer,
     Wrong,
     a_tensor,
     close,
@@ -26,6 +27,7 @@ from autograder.spec import (
 )
 
 from ..attention_layers import built_by_name
+from ..refusals import only_values
 from ..widths import other_heads
 from .known_weights import PROJECTIONS, loaded, weights_for
 
@@ -126,14 +128,15 @@ def _causal(student: Student) -> None:
     """With a causal mask, changing a token moves no earlier output; it does move its own and, as a rule, later ones."""
     parameters = student.state(student.build(NAME, 6, 2))["parameters"]
     if not all(f"{name}.weight" in parameters for name in PROJECTIONS):  # PyTorch's own module is causal too
-        raise Wrong("The layers q_proj, k_proj, v_proj and out_proj are not all there.")
+        raise ValuesDiffer("The layers q_proj, k_proj, v_proj and out_proj are not all there.")
     for T, C, H, fresh in ((5, 12, 3, False), (4, 6, 1, False), (4, 8, 4, True)):
         with student.case():
             module = student.build(NAME, C, H) if fresh else loaded(student, C, H).module
             x, where = normal(2, T, C), f"for T = {T}, embed_dim = {C}, num_heads = {H}"
-            before = a_tensor(student.value(module, x, future(T), where=where), "The output")
-            if before.shape != x.shape:
-                same_tensor(before, x, "The output", where)
+            with only_values():
+                before = a_tensor(student.value(module, x, future(T), where=where), "The output")
+                if before.shape != x.shape:
+                    same_tensor(before, x, "The output", where)
             for t in range(1, T):
                 changed = x.clone()
                 changed[:, t] = 3 * normal(2, C)
@@ -179,7 +182,8 @@ def _gradient(student: Student) -> None:
 
 
 def _refused(student: Student) -> None:
-    loaded(student, 6, 3).gives(normal(2, 4, 6))
+    with student.case(), only_values():
+        loaded(student, 6, 3).gives(normal(2, 4, 6))
     for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
         with student.case(), raises_error(f"MultiHeadAttention({C}, {H})"):
             student.build(NAME, C, H)
@@ -223,10 +227,10 @@ EXERCISE = Exercise(
     Check("cross-attention: keys and values from the context", 0.75, _context),
     Check("cross-attention with a context of another length", 0.5, _context_lengths, dependent=True),
     Check("masks of every shape, in training and evaluation", 1.0, _mask, dependent=True),
-    Check("causal: no earlier output moves when a later token is changed", 1.0, _causal),
+    Check("causal: no earlier output moves when a later token is changed", 1.0, _causal, dependent=True),
     Check("a blocked token has no influence at all", 0.5, _forbidden, dependent=True),
     Check("gradients reach x, the context and every parameter", 0.75, _gradient, dependent=True),
-    Check("a width that cannot be divided is a ValueError", 0.5, _refused),
+    Check("a width that cannot be divided is a ValueError", 0.5, _refused, dependent=True),
     Check("inputs unchanged, modules independent, float64", 0.75, _side_effects, dependent=True),
     Check("stays on the inputs' device", 0.5, _device, dependent=True),
     Check("fresh layers differ from each other", 0.25, _start),

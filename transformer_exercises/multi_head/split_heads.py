@@ -18,6 +18,7 @@ from autograder.spec import (
     slices,
 )
 
+from ..refusals import valid
 from .known_weights import HEADS, counting, heads_sizes
 
 cases = cases_of("split_heads")
@@ -31,7 +32,7 @@ def _values() -> Cases:
 
 @cases
 def _refused() -> Cases:
-    yield [counting(2, 3, 8), 4], ""
+    yield valid([counting(2, 3, 8), 4])
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
         yield refuses([normal(2, 3, C), H], f"A width of {C} with {H} heads")
 
@@ -58,7 +59,7 @@ def _side_effects() -> Cases:
 
 EXERCISE = Exercise(
     Check("head h holds its columns of every token", 1.75, _values),
-    Check("a width that cannot be divided is a ValueError", 0.5, _refused),
+    Check("a width that cannot be divided is a ValueError", 0.5, _refused, dependent=True),
     Check("gradients", 0.25, _gradient, dependent=True),
     Check("input unchanged, float64, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",

@@ -14,6 +14,7 @@ from autograder.spec import (
     KnownModule,
     ParameterMap,
     Student,
+    ValuesDiffer,
     Weights,
     Wrong,
     a_tensor,
@@ -32,6 +33,7 @@ from autograder.spec import (
     unchanged,
 )
 
+from ..refusals import only_values
 from ..widths import other_block
 
 for_torch = provided("for_torch", __name__)
@@ -63,7 +65,7 @@ def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
                 found[name] = lambda weights: weights[f"{ours}weight"][rows]
                 found[bias] = lambda weights: weights[f"{ours}bias"][rows]
                 return
-        raise Wrong(hint)
+        raise Wrong(hint, "parts_not_found")
 
     for attn, ours in ATTENTIONS.items():
         hint = f"{attn} has not the parameters of an attention of width {C}: make it Attention(embed_dim, num_heads)."
@@ -113,7 +115,8 @@ def _parts(student: Student) -> None:
             parameters = state["parameters"]
             for name in PARTS:
                 if name not in state["children"] and not any(p.startswith(f"{name}.") for p in parameters):
-                    raise Wrong(f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}.")
+                    said = f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}."
+                    raise Wrong(said, "parts_not_found")
             found = _found(parameters, C, F_)
             if frozen := sorted(found.keys() - set(state["trainable"])):
                 raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
@@ -163,7 +166,10 @@ def _leaks(student: Student) -> None:
     """With masks, no output depends on later tokens or on padding of the source; all depend on the rest."""
     block, x, memory = _block(student, 6, 2, 8), normal(2, 5, 6), normal(2, 4, 6)
     masks = future(5), torch.tensor([False, False, False, True]).expand(2, 1, 1, 4)
-    before = block.gives(x, memory, *masks)["value"]
+    with only_values():
+        before = a_tensor(student.value(block.module, x, memory, *masks), "The output")
+        if before.shape != x.shape:
+            same_output(before, x)  # raises, with a hint
     tokens, positions = [("x", t, t) for t in range(1, 5)], [("memory", s, 0 if s < 3 else 5) for s in range(4)]
     for name, place, still in (*tokens, *positions):  # so many outputs must stay
         with student.case():
@@ -191,7 +197,7 @@ def _dropout(student: Student) -> None:
             got = student.call(block.module, [x, normal(B, S, 6)], training=True, where=where)["value"]
             if shape_of(got) == shape_of(expected) and not close(got, expected):
                 what = f"Only norm3(norm2(norm1(x))) should be left {where}"
-                raise Wrong(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
+                raise ValuesDiffer(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
             same_output(got, expected, where=where)
 
 
@@ -248,8 +254,8 @@ EXERCISE = Exercise(
     Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _parts),
     Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _values),
     Check("mask for self-attention, memory_mask for cross-attention", 1.5, _masks, dependent=True),
-    Check("nothing leaks from later tokens or from padding", 0.75, _leaks),
-    Check("dropout acts on the three parts, not on x", 0.5, _dropout),
+    Check("nothing leaks from later tokens or from padding", 0.75, _leaks, dependent=True),
+    Check("dropout acts on the three parts, not on x", 0.5, _dropout, dependent=True),
     Check("no dropout in evaluation, nor with dropout = 0", 0.5, _modes, dependent=True),
     Check("gradients reach x, memory and every parameter", 0.75, _gradient, dependent=True),
     Check("inputs unchanged, blocks independent, float64, device", 0.5, _side_effects, dependent=True),

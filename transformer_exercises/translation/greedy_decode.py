@@ -25,7 +25,8 @@ from .scripted_models import decodes, ids_differ, noted, side_effects
 def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
     where = limits[-1]
     if not isinstance(got, list) or len(got) != len(expected):
-        raise Wrong(f"A list of {len(expected)} lists, one for each row, is asked for {where}; yours is {kind(got)}.")
+        wanted = f"The result should be a list of {len(expected)} lists, one for each row"
+        raise Wrong(f"{wanted}{where and ' '}{where}; yours is {kind(got)}.", "form")
     for mine, right in zip(got, expected, strict=True):
         if not ids_differ(mine, right, *limits):
             continue
@@ -105,7 +106,7 @@ EXERCISE = Exercise(
     Check("many rows, each up to its own end", 1.25, _rows),
     Check("at most max_len new tokens", 0.75, _max_len),
     Check("any bos_id and eos_id", 0.5, _other_ids, dependent=True),
-    Check("stops when all rows have ended", 0.25, _stops),
+    Check("stops when all rows have ended", 0.25, _stops, dependent=True),
     Check("no gradients, source_ids and the model's mode unchanged, device", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="list",

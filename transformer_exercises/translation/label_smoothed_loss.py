@@ -6,6 +6,8 @@ import torch
 
 from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, refuses, slices
 
+from ..refusals import valid
+
 cases = cases_of("label_smoothed_loss")
 
 
@@ -63,6 +65,7 @@ def _gradient() -> Cases:
         ((2, 2, 4), 5, 0.4, 1, torch.float64),
     ):
         args = [normal(*shape, V, dtype=dtype), _targets(*shape, V=V, pads=0.4, pad_id=pad_id)]
+        yield [*args, smoothing, pad_id], f"for V = {V}"
         yield gradients(args, ["logits"], [smoothing, pad_id], f"for V = {V}")
 
 
@@ -89,7 +92,7 @@ def _side_effects() -> Cases:
 def _refusals() -> Cases:
     given = normal(4, 3), torch.tensor([1, 2, 0, 1])
     for smoothing in (0.0, 1.0):
-        yield [*given, smoothing, 0], f"for smoothing = {smoothing}"
+        yield valid([*given, smoothing, 0], f"for smoothing = {smoothing}")
     for smoothing in (-0.1, 1.1, 10.0):
         yield refuses([*given, smoothing, 0], f"smoothing = {smoothing}")
 
@@ -101,7 +104,7 @@ EXERCISE = Exercise(
     Check("gradients, none at padding", 0.5, _gradient, dependent=True),
     Check("a pad_id outside the vocabulary", 0.25, _outside, dependent=True),
     Check("inputs unchanged, float64, any layout and device", 0.25, _side_effects, dependent=True),
-    Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals),
+    Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals, dependent=True),
     takes="tensor",
     gives="scalar",
     harmless=("double_precision", "squeezed", "python_number", "list_returned"),
