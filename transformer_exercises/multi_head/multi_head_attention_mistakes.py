@@ -580,7 +580,15 @@ class weights_too(Minor):
 class not_refused(Misconception):
     """A width that num_heads does not divide gives no ValueError, or one only when the module is called."""
 
-    variants = [{"!= 0": "< 0"}, {"raise ValueError": ["raise AssertionError", "raise TypeError"]}]
+    variants = [
+        {"!= 0": "< 0"},
+        {"raise ValueError": ["raise AssertionError", "raise TypeError"]},
+        {
+            'raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}")': (
+                "raise AssertionError"  # as a bare `assert` does
+            )
+        },
+    ]
 
 
 class refused_without_reason(Fundamental):

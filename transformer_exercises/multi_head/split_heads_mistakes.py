@@ -153,6 +153,7 @@ class not_refused(Misconception):
         {
             'raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}")': [
                 "raise AssertionError('num_heads')",
+                "raise AssertionError",  # as a bare `assert` does
                 "raise TypeError('num_heads')",
                 """
                 return None

@@ -119,7 +119,8 @@ class annotated_transformer(Misconception):
 
     variants = [
         """
-        if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+        if not 0 <= smoothing <= 1:
+            raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}")
         V = logits.shape[-1]
         log_probs, target = torch.log_softmax(logits, dim=-1).reshape(-1, V), targets.reshape(-1)
         wanted = torch.full_like(log_probs, smoothing / (V - 2))
@@ -129,7 +130,8 @@ class annotated_transformer(Misconception):
         return -(wanted * log_probs).sum() / (target != pad_id).sum()
         """,
         """
-        if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+        if not 0 <= smoothing <= 1:
+            raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}")
         V = logits.shape[-1]
         log_probs, target = torch.log_softmax(logits, dim=-1).reshape(-1, V), targets.reshape(-1)
         wanted = torch.full_like(log_probs, smoothing / (V - 2))
