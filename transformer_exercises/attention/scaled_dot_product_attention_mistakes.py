@@ -199,6 +199,15 @@ class mask_inverted(Misconception):
     edits = {"(mask": "(~mask"}
 
 
+class mask_inverted_and_finite(Misconception):
+    """`mask == 0` with −1e9 is the Annotated Transformer's way, where 1 = allowed. Here True = blocked, and the fill is
+    −inf: `masked_fill(mask, float("-inf"))`.
+    """
+
+    based_on = mask_inverted
+    edits = {'float("-inf")': ["-1e9", "-1e20"]}
+
+
 class mask_after(Misconception):
     """Blocked weights are set to zero after the softmax, so rows no longer sum to 1: block the scores with −inf."""
 

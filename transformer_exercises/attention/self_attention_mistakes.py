@@ -342,6 +342,15 @@ class mask_inverted(Misconception):
     ]
 
 
+class mask_inverted_and_finite(Misconception):
+    """`mask == 0` with −1e9 is the Annotated Transformer's way, where 1 = allowed. Here True = blocked, and the fill is
+    −inf: `masked_fill(mask, float("-inf"))`.
+    """
+
+    based_on = mask_finite
+    edits = {"(mask, -1e9)": ["(~mask, -1e9)", "(~mask, -1e20)"]}
+
+
 class mask_transposed(shared_mistakes.mask_transposed):
     edits = {"V, mask": "V, None if mask is None else mask.expand(x.shape[0], x.shape[1], x.shape[1]).mT"}
 
@@ -377,6 +386,20 @@ class scale_head_dim(Minor):
 
     based_on = scale_fixed
     edits = {"8.0": "Q.shape[-1]"}
+
+
+class keys_transposed_whole(Misconception):
+    """`K.T` and `transpose(0, 1)` move the batch dimension: use `K.transpose(-2, -1)` or `K.mT`."""
+
+    based_on = mask_finite
+    edits = {"-1e9)": "float('-inf'))", "transpose(-2, -1)": ["T", "transpose(0, 1)"]}
+
+
+class keys_not_transposed(Misconception):
+    """The keys are not transposed: the scores are `Q @ K.transpose(-2, -1)`, one for each query and key."""
+
+    based_on = mask_finite
+    edits = {"-1e9)": "float('-inf'))", ".transpose(-2, -1)": ""}
 
 
 class softmax_queries(Misconception):

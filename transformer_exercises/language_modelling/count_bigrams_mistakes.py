@@ -83,6 +83,17 @@ class repeats_counted_once(Misconception):
     variants = [{"view": "clamp(max=1).view"}, index_put.edited({CHECK: "if False:", "True": "False"})]
 
 
+class repeats_counted_once_on_the_cpu(Misconception):
+    """`counts[i, j] += 1` with index *tensors* adds once a cell, however often a pair occurs. And the table, made
+    without `device=ids.device`, lies on the CPU.
+    """
+
+    variants = [
+        index_put.edited({"True": "False", ", device=ids.device": ""}),
+        index_put.edited({"True": "False", ", device=ids.device": "", CHECK: "if False:"}),
+    ]
+
+
 class wraps_round(Minor):
     """The last token is paired with the first (`torch.roll`, or index −1): N tokens have N − 1 pairs."""
 

@@ -71,11 +71,20 @@ class halves(Misconception):
     2i+1.
     """
 
-    edits = {
-        SPLIT: "cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)",
-        TURN: "left, right = x[..., : d_k // 2], x[..., d_k // 2 :]",
-        "pairs.flatten(-2)": "x * cos + torch.cat([-right, left], dim=-1) * sin",
-    }
+    variants = [
+        {
+            SPLIT: "cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)",
+            TURN: "left, right = x[..., : d_k // 2], x[..., d_k // 2 :]",
+            "pairs.flatten(-2)": "x * cos + torch.cat([-right, left], dim=-1) * sin",
+        },
+        angles_in_float32.edited(
+            {
+                SPLIT: "cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)",
+                TURN: "left, right = x[..., : d_k // 2], x[..., d_k // 2 :]",
+                "pairs.flatten(-2)": "x * cos + torch.cat([-right, left], dim=-1) * sin",
+            }
+        ),
+    ]
 
 
 class not_interleaved(Misconception):
@@ -109,6 +118,7 @@ class backwards(Minor):
 
     variants = [
         {"- v * sin, u * sin + v * cos": "+ v * sin, v * cos - u * sin"},
+        angles_in_float32.edited({"- v * sin, u * sin + v * cos": "+ v * sin, v * cos - u * sin"}),
         {"- v": "+ v"},
         {"+": "-"},
         {"u * sin + v * cos": "v * cos - u * sin"},

@@ -287,6 +287,20 @@ class fitted_to_few_positions(Misconception):
     }
 
 
+class bad_input_accepted(common_mistakes.bad_input_accepted):
+    edits = {"d_model % 2 != 0": "False", "arange(0, d_model, 2)": "arange(0, d_model - 1, 2)"}
+
+
+class error_of_another_type(common_mistakes.error_of_another_type):
+    based_on = bad_input_accepted
+    edits = {
+        ", d_model - 1, 2)": [
+            ", d_model, 2)\ntorch.zeros(d_model, d_model)[even, even + 1]",
+            ", d_model, 2)\nfor i in even: torch.zeros(d_model, d_model)[i:i + 2, i:i + 2] = torch.zeros(2, 2)",
+        ]
+    }
+
+
 class not_a_tensor(Minor, shared_mistakes.not_a_tensor):
     edits = {"return matrix": "return matrix.tolist()"}
 

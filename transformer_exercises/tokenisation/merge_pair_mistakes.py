@@ -104,6 +104,44 @@ class overlapping(Misconception):
     }
 
 
+class found_before_merging(Misconception):
+    """All places of the pair are found first and merged later, so in a a a two merges want the middle a (aa comes back
+    instead of aa a): after a merge go on behind it.
+    """
+
+    variants = [
+        {
+            "for symbol in symbols": """
+                places = [i for i in range(len(symbols) - 1) if symbols[i:i + 2] == pair]
+                for i, symbol in enumerate(symbols)
+            """,
+            "merged and (merged[-1], symbol) == pair": "i - 1 in places",
+            "merged[-1] += symbol": "continue",
+            "merged.append(symbol)": "merged.append(pair[0] + pair[1] if i in places else symbol)",
+        },
+        """
+        merged = list(symbols)
+        for i in [i for i in range(len(symbols) - 1) if symbols[i:i + 2] == pair]:
+            merged[i] = merged[i] + merged[i + 1]
+            merged[i + 1] = None
+        return tuple(symbol for symbol in merged if symbol is not None)
+        """,
+    ]
+
+
+class deleted_while_walking(Misconception):
+    """Symbols are taken out while `range` still counts to the old length, so the index runs past the end: build a new
+    list, or walk with `while`.
+    """
+
+    code = """
+    merged = list(symbols)
+    for i in range(len(merged) - 1):
+        if (merged[i], merged[i + 1]) == pair: merged[i:i + 2] = [merged[i] + merged[i + 1]]
+    return tuple(merged)
+    """
+
+
 class grows_on(Misconception):
     """A symbol that was just made takes in the next one: one call makes each symbol from two."""
 
@@ -218,7 +256,7 @@ class at_the_end(Misconception):
 
 
 class unchanged(Fundamental):
-    """The word comes back as it was: tuples do not change, so return a new one."""
+    """The word comes back as it was: tuples do not change, so return a new one. (And a list never equals a tuple.)"""
 
     edits = {"tuple(merged)": "symbols"}
 
