@@ -171,7 +171,7 @@ def _side_effects(student: Student) -> None:
 EXERCISE = Exercise(
     Check("the parameters after one step", 1.5, _update),
     Check("gradients of earlier steps forgotten", 1.0, _steps),
-    Check("the loss before the update, as a float", 1.0, _loss),
+    Check("the loss before the update, as a float", 1.0, _loss, dependent=True),
     Check("float64, batch and mode unchanged", 0.5, _side_effects, dependent=True),
     takes="other",
     gives="number",

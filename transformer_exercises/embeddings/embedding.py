@@ -23,6 +23,7 @@ from autograder.spec import (
     unchanged,
 )
 
+from ..controls import marked_elsewhere
 from .random_inputs import some_ids
 
 Table = tuple[Any, torch.Tensor, str]  # a built module, the numbers in its table, and the name of its parameter
@@ -58,7 +59,7 @@ def _table(student: Student, V: int, C: int, dtype: str = "") -> Table:
         try:
             student.value(student.probe("put", _PUT), module, weight)
         except Problem:
-            raise Wrong(f"Embedding({V}, {C}) holds no table `weight` of shape ({V}, {C}).") from None
+            raise Wrong(f"Embedding({V}, {C}) holds no table `weight` of shape ({V}, {C}).", "no_table") from None
     return module, weight, name
 
 
@@ -71,9 +72,10 @@ def _refuses(*bad: Any) -> CheckFunction:
     """Make a check of ids that must raise an IndexError; right ones do not, before them."""
 
     def check(student: Student) -> None:
-        table = _table(student, 5, 3)
-        for right in ([0, 1, 2, 3, 4], [4, 0]):
-            _look_up(student, table, torch.tensor(right), "for ids in range")
+        with marked_elsewhere():
+            table = _table(student, 5, 3)
+            for right in ([0, 1, 2, 3, 4], [4, 0]):
+                _look_up(student, table, torch.tensor(right), "for ids in range")
         for ids in bad:
             with student.case(), raises_error(f"Ids {ids} with num_embeddings = 5", "IndexError"):
                 student.value(table[0], torch.tensor(ids))
@@ -87,7 +89,8 @@ def _parameters(student: Student) -> None:
             parameters, trainable = _state(student, student.build("Embedding", V, C))
             weight, there = parameters.get("weight"), ", ".join(parameters)[:100] or "none"
             if weight is None:
-                raise Wrong(f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): make it in `__init__`.")
+                message = f"Embedding({V}, {C}) has no parameter `weight` (there is {there}): make it in `__init__`."
+                raise Wrong(message, "no_table")
             if weight.shape != (V, C):
                 yours = tuple(weight.shape)
                 raise Wrong(f"`weight` should have shape ({V}, {C}), one row for each id; yours: {yours}.")
@@ -135,7 +138,8 @@ def _fresh(student: Student) -> None:
     parameters, _ = _state(student, student.build("Embedding", 120, 50))
     weight = next((p for p in parameters.values() if p.shape == (120, 50)), None)
     if weight is None or weight.device.type != "cpu":
-        raise Wrong("There is no parameter of shape (num_embeddings, embedding_dim) whose first values can be seen.")
+        message = "There is no parameter of shape (num_embeddings, embedding_dim) whose first values can be seen."
+        raise Wrong(message, "no_table")
     weight = weight.double()
     if not weight.isfinite().all():
         raise Wrong("The fresh `weight` holds values that are not finite: is its memory left as it was (torch.empty)?")
@@ -177,9 +181,11 @@ EXERCISE = Exercise(
     Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _parameters),
     Check("the rows of the ids, for ids of any shape", 1.25, _values),
     Check("gradients in the rows used, and only there", 0.5, _gradient, dependent=True),
-    Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh),
-    Check("an id beyond the last row is an IndexError", 0.3, _refuses(5, [0, 5, 1], [[1, 2], [3, 1000]])),
-    Check("a negative id is an IndexError", 0.3, _refuses(-1, [0, 4, -1], [[1, -5], [3, 2]], [-6])),
+    Check("`weight` starts as draws from N(0, 1)", 0.5, _fresh, dependent=True),
+    Check(
+        "an id beyond the last row is an IndexError", 0.3, _refuses(5, [0, 5, 1], [[1, 2], [3, 1000]]), dependent=True
+    ),
+    Check("a negative id is an IndexError", 0.3, _refuses(-1, [0, 4, -1], [[1, -5], [3, 2]], [-6]), dependent=True),
     Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",

@@ -79,8 +79,8 @@ def _side_effects(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("all the pairs within the window", 1.75, _values),
-    Check("words that occur more than once", 0.75, _repeated),
-    Check("short texts, wide windows, no window", 1.0, _edges),
+    Check("words that occur more than once", 0.75, _repeated, dependent=True),
+    Check("short texts, wide windows, no window", 1.0, _edges, dependent=True),
     Check("a list of tuples, input unchanged", 0.5, _side_effects, dependent=True),
     takes="list",
     gives="list",

@@ -37,6 +37,9 @@ def _values() -> Cases:
         yield [_counts(V), alpha], f"for V = {V} and alpha = {alpha}"
     yield ([_counts(4)], {"alpha": 0.25}), "with alpha given by name"
     yield [_counts(6)], "when no alpha is given"
+    for alpha in (0.5, 0.01):
+        counts = torch.tensor(other_counts([[0, 0, 0], [1, 2, 3], [0, 0, 1]]))
+        yield [counts, alpha], f"with alpha = {alpha} and a row without counts"
 
 
 def _exact_zeros(got: Any, expected: torch.Tensor, what: str, where: str) -> None:
@@ -60,9 +63,6 @@ def _unseen() -> Cases:
         ([[0, 0], [0, 0]], "and no counts at all"),
     ):
         yield [torch.tensor(other_counts(rows)), 0.0], f"with alpha = 0 {where}"
-    for alpha in (0.5, 0.01):
-        counts = torch.tensor(other_counts([[0, 0, 0], [1, 2, 3], [0, 0, 1]]))
-        yield [counts, alpha], f"with alpha = {alpha}, a row without counts"
 
 
 @exact_cases

@@ -14,10 +14,12 @@ from autograder.spec import (
     other_ids,
     other_sizes,
     raises_error,
+    reference,
     refusing,
     same_values,
 )
 
+from ..controls import marked_elsewhere
 from .random_inputs import some_ids
 
 refuse = refusing("count_bigrams")
@@ -66,7 +68,10 @@ _edges = cases(lambda: (([torch.tensor(other_ids(ids, V), dtype=torch.int64), V]
 
 
 def _same(student: Student, ids: torch.Tensor) -> None:
-    cases(lambda: iter([([ids, 3], f"for a text of {len(ids)} tokens")]))(student)
+    where = f"for a text of {len(ids)} tokens"
+    with student.case(), marked_elsewhere():
+        got = student.value("count_bigrams", ids, 3, where=where)
+        same_values(got, reference("count_bigrams")(ids, 3), "The result", where)
 
 
 def _without_loop(student: Student) -> None:
@@ -100,7 +105,7 @@ EXERCISE = Exercise(
     Check("how often j follows i", 1.5, _values),
     Check("empty texts, one token, tokens that do not occur", 0.5, _edges, dependent=True),
     Check("no Python loop over the text", 0.4, _without_loop, dependent=True),
-    Check("an id outside the vocabulary is a ValueError", 0.3, _bad_ids),
+    Check("an id outside the vocabulary is a ValueError", 0.3, _bad_ids, dependent=True),
     Check("int64, inputs unchanged, any layout and device", 0.3, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",

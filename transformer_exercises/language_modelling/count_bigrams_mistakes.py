@@ -279,7 +279,7 @@ class short_texts_refused(Misconception):
 
 
 class python_loop(Misconception):
-    """The counts are right, but Python takes token by token: torch counts all pairs at once, from two slices."""
+    """Python takes token by token: torch counts all pairs at once, from two slices."""
 
     based_on = loop_runs_too_far
     edits = {

@@ -36,12 +36,13 @@ def _drawn(
     got, asked = answer["value"], "A list of Python ints is asked for; yours"
     row = isinstance(got, torch.Tensor) and got.dim() == 1 and not got.is_floating_point()
     if type(got) not in (list, tuple) and not row:
-        raise Wrong(f"{asked} is {kind(got)} {where}.")
+        raise Wrong(f"{asked} is {kind(got)} {where}.", "not_ids")
     ids = [item.item() if isinstance(item, torch.Tensor) and item.numel() == 1 else item for item in got]
     if not all(type(item) in (int, float) and item == int(item) for item in ids):
-        raise Wrong(f"{asked} holds other things {where}.")
+        raise Wrong(f"{asked} holds other things {where}.", "not_ids")
     if len(ids) != num_tokens + 1:
-        raise Wrong(f"The start id and {num_tokens} new ones are asked for {where}; yours has {len(ids)} ids.")
+        message = f"The start id and {num_tokens} new ones are asked for {where}; yours has {len(ids)} ids."
+        raise Wrong(message, "wrong_length")
     return [int(item) for item in ids], answer
 
 
@@ -133,7 +134,7 @@ EXERCISE = Exercise(
         _certain(3, (0, 0, 7), (1, 2, 11), (2, 1, 6), (0, 4, 3), (1, 1, 2), (2, 4, 23)),
     ),
     Check("no token, one token", 0.25, _certain(5, (0, 3, 0), (0, 2, 1), (0, 0, 0)), dependent=True),
-    Check("tokens as often as their probabilities say", 0.75, _shares),
+    Check("tokens as often as their probabilities say", 0.75, _shares, dependent=True),
     Check("chance comes from the generator alone", 0.5, _by_generator, dependent=True),
     Check("a list of ints, inputs unchanged", 0.25, _side_effects, dependent=True),
     takes="tensor",

@@ -65,8 +65,8 @@ def _side_effects() -> Cases:
 
 
 EXERCISE = Exercise(
-    Check("a float gives a float", 0.4, _floats),
-    Check("a tensor gives a tensor of its shape", 0.4, _tensors),
+    Check("e to the power of a float, as a float", 0.4, _floats),
+    Check("e to the power of a tensor, in its shape", 0.4, _tensors),
     Check("gradients", 0.1, _gradient, dependent=True),
     Check("dtype kept, inputs unchanged, any device", 0.1, _side_effects, dependent=True),
     takes="number",

@@ -66,7 +66,7 @@ EXERCISE = Exercise(
     Check("moves every position by k", 2.5, FORWARD),
     Check("backwards too, and not at all for k = 0", 1.0, BACKWARD),
     Check("by hundreds of steps", 0.5, _shifts((100, 8), (1000, 6), (-512, 4), (4000, 12)), dependent=True),
-    Check("an odd d_model is a ValueError", 0.5, ODD),
+    Check("an odd d_model is a ValueError", 0.5, ODD, dependent=True),
     Check("a float32 tensor, nothing left to chance", 0.5, _side_effects, dependent=True),
     takes="number",
     gives="tensor",

@@ -36,7 +36,7 @@ ODD = refuses_odd_widths("sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3],
 EXERCISE = Exercise(
     Check("sines in even columns, cosines in odd ones", 2.25, VALUES),
     Check("tables of no, one and thousands of rows", 0.5, LENGTHS, dependent=True),
-    Check("an odd d_model is a ValueError", 0.75, ODD),
+    Check("an odd d_model is a ValueError", 0.75, ODD, dependent=True),
     Check("a float32 tensor, nothing left to chance", 0.5, _side_effects, dependent=True),
     takes="number",
     gives="tensor",

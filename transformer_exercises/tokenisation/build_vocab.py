@@ -34,9 +34,9 @@ def _sorted(got: Any, expected: Any, _: str, where: str) -> None:
         raise ValuesDiffer(f"The ids {where} should be 0, 1, 2 and so on, without gaps.")
 
 
-def _inverse(got: Any, expected: Any, _: str, where: str) -> None:
+def _inverse(got: Any, _expected: Any, _: str, where: str) -> None:
     stoi, itos = _dictionaries(got, where)
-    if len(itos) != len(expected[1]) or any(itos.get(i) != symbol for symbol, i in stoi.items()):
+    if not stoi or len(itos) != len(stoi) or any(itos.get(i) != symbol for symbol, i in stoi.items()):
         raise ValuesDiffer(f"itos[stoi[c]] should be c for every character c; it is not {where}.")
 
 

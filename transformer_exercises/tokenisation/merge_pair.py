@@ -19,8 +19,8 @@ SIDE_EFFECTS = asked(*_cases("|a b; a|a a; x y|a b; a b|a b"), changes="symbols,
 
 EXERCISE = Exercise(
     Check("every occurrence becomes one symbol", 1.0, asked(*_cases(WHERE + "; আ ম \u09be র|ম \u09be"))),
-    Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa"))),
-    Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS))),
+    Check("left to right, without overlap", 1.0, asked(*_cases(RUNS + "; a aa a aa|a aa")), dependent=True),
+    Check("symbols are compared, not their letters", 0.75, asked(*_cases(LETTERS)), dependent=True),
     Check("no or one symbol, nothing to merge, a tuple", 0.25, SIDE_EFFECTS, dependent=True),
     takes="tuple",
     gives="tuple",
