@@ -106,7 +106,8 @@ def _by_generator(student: Student) -> None:
     first = _first_seed(11)
     one, again, second, third = (text(their_generator(student, first + n)) for n in (0, 0, 1, 2))
     refuse(one != again, "other_source")
-    refuse(one == second == third, "generator_ignored")
+    message = "Three generators give the same text: draw each id from the one that is passed, and seed nothing."
+    refuse(one == second == third, "generator_ignored", message)
     generator = their_generator(student, first)
     if text(generator) == text(generator):
         raise Wrong("Two calls with one generator give the same text: seed nothing anew, draw from it.", "seeded_anew")
