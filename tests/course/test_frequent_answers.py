@@ -106,6 +106,8 @@ DONE_RIGHTLY = [  # a mistake in the values, and the line about something else
     ("train_tokenizer", "lowercased", "a tokenizers.Tokenizer"),
     ("causal_mask", "past_blocked", "made on the device that is asked for"),
     ("sees_the_future", "always_true", "the global random generator is left alone"),
+    ("recall_step", "uphill", "gradients of earlier steps forgotten"),
+    ("recall_step", "gradients_pile_up", "the loss before the update, as a float"),
 ]
 
 

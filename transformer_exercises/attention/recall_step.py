@@ -140,8 +140,8 @@ _steps = _runs(
 
 
 def _loss(student: Student) -> None:
-    two = _Run("of two steps", scale=10.0, options={"lr": 1.0}, steps=2, shape=(2, 7))
-    for run in (_Run("of one step", options={"lr": 5.0}), two):
+    large = _Run("for logits in the tens", scale=10.0, options={"lr": 1.0}, shape=(2, 7))
+    for run in (_Run("of one step", options={"lr": 5.0}), large):
         with student.case():
             for answer, expected, _ in _trained(student, run, values=False):
                 got = answer["value"]
@@ -157,8 +157,8 @@ def _loss(student: Student) -> None:
 
 def _side_effects(student: Student) -> None:
     for run in (
-        _Run("in float32", steps=2, V=6),
-        _Run("in float64", steps=2, V=6, dtype=torch.float64),
+        _Run("in float32", V=6),
+        _Run("in float64", V=6, dtype=torch.float64),
         _Run("of a model in evaluation mode", training=False),
         _Run("for pages and answers that are not contiguous, with arguments given by name", turned=True),
     ):
@@ -170,7 +170,7 @@ def _side_effects(student: Student) -> None:
 
 EXERCISE = Exercise(
     Check("the parameters after one step", 1.5, _update),
-    Check("gradients of earlier steps forgotten", 1.0, _steps),
+    Check("gradients of earlier steps forgotten", 1.0, _steps, dependent=True),
     Check("the loss before the update, as a float", 1.0, _loss, dependent=True),
     Check("float64, batch and mode unchanged", 0.5, _side_effects, dependent=True),
     takes="other",
