@@ -30,6 +30,9 @@ Cases: a function compared with the reference
 - `device`: results are on the device of the inputs
 - `slices`: slices of larger tensors give the same
 - `refuses`: bad input raises a ValueError
+- `valid`: input that is not refused gives the right result
+- `accepted`: make a case one of input that is not refused
+- `only_values`: in a block, raise whatever is wrong as a difference in values
 - `trained`: the weight is a parameter that is being trained
 - `each`: make a check of a function that tests one case
 - `gives_float`: the result is a float, and agrees
@@ -117,6 +120,7 @@ if TYPE_CHECKING:
     from .cases import Cases as Cases
     from .cases import DependentCase as DependentCase
     from .cases import FunctionUnderTest as FunctionUnderTest
+    from .cases import accepted as accepted
     from .cases import behaves as behaves
     from .cases import call_probe as call_probe
     from .cases import cases_of as cases_of
@@ -126,10 +130,12 @@ if TYPE_CHECKING:
     from .cases import from_the_generator_alone as from_the_generator_alone
     from .cases import gives_float as gives_float
     from .cases import gradients as gradients
+    from .cases import only_values as only_values
     from .cases import refuses as refuses
     from .cases import refusing as refusing
     from .cases import slices as slices
     from .cases import trained as trained
+    from .cases import valid as valid
     from .catalogue import Fundamental as Fundamental
     from .catalogue import Minor as Minor
     from .catalogue import Misconception as Misconception
@@ -237,6 +243,7 @@ __all__ = [
     "a_number",
     "a_pair",
     "a_tensor",
+    "accepted",
     "an_int",
     "behaves",
     "call_probe",
@@ -265,6 +272,7 @@ __all__ = [
     "normal",
     "note_rounded",
     "of_shape",
+    "only_values",
     "other_counts",
     "other_ids",
     "other_lengths",
@@ -298,4 +306,5 @@ __all__ = [
     "their_generator",
     "trained",
     "unchanged",
+    "valid",
 ]

@@ -1,5 +1,6 @@
 """Compare a student's function with the reference, one case after another."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ import torch
 
 from .compare import kind, same_tensor, unchanged
 from .course import reference, sentence_of
-from .exercise import Call, CheckFunction, Kept, Student, ValuesDiffer, Wrong
+from .exercise import Call, CheckFunction, Kept, Problem, Student, ValuesDiffer, Wrong
 from .inputs import (
     device_is_kept,
     generator_unchanged,
@@ -124,6 +125,37 @@ def refuses(args: list[Any], what: str, kwargs: dict[str, Any] | None = None) ->
             student.call(tested.name, args, kwargs)
 
     return check
+
+
+@contextlib.contextmanager
+def only_values() -> Iterator[None]:
+    """Raise any wrong result of this block as `ValuesDiffer`: a dependent check leaves it to the lines about values."""
+    try:
+        yield
+    except Wrong as wrong:
+        if isinstance(wrong, Problem) and wrong.error in ("", "NotImplementedError"):
+            raise
+        raise ValuesDiffer(str(wrong)) from None
+
+
+def accepted(case: DependentCase) -> DependentCase:
+    """Return the case, as one of input that is not refused."""
+
+    def check(student: Student, tested: FunctionUnderTest) -> None:
+        with only_values():
+            case(student, tested)
+
+    return check
+
+
+def valid(args: list[Any], where: str = "", kwargs: dict[str, Any] | None = None) -> DependentCase:
+    """Make a case of input that is not refused: the result is right."""
+
+    def check(student: Student, tested: FunctionUnderTest) -> None:
+        got = student.call(tested.name, args, kwargs, where=where)["value"]
+        tested.same(got, tested.right(*args, **(kwargs or {})), "The result", where)
+
+    return accepted(check)
 
 
 def trained(*args: Any) -> DependentCase:

@@ -143,7 +143,7 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
     parameters = student.state(student.build(cls, *sizes))["parameters"]
     weights = [parameters.get(f"{name}.weight") for name in names]
     if not all(isinstance(weight, torch.Tensor) for weight in weights):
-        raise Wrong(f"The layers {', '.join(names[:-1])} and {names[-1]} are not all there.")
+        raise Wrong(f"The layers {', '.join(names[:-1])} and {names[-1]} are not all there.", "parts_not_found")
     if any(weight.device.type != "cpu" for weight in weights):
         raise Wrong("The weights of a layer hold no numbers: it is made on another device than `nn.Linear` takes.")
     if any(not weight.isfinite().all() or weight.std() < 1e-4 for weight in weights):

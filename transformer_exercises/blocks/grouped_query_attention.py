@@ -18,9 +18,8 @@ from autograder.spec import (
     refuses,
     slices,
     some_mask,
+    valid,
 )
-
-from ..refusals import valid
 
 cases = cases_of("grouped_query_attention")
 

@@ -230,7 +230,10 @@ def linear_layers(parameters: dict, C: int, F_: int, prefix: str = "") -> Parame
         part = next((name[:-6] for name in fit if name.startswith(prefix) and name.endswith("weight")), None)
         if shape_of(parameters.get(f"{part}bias")) != (n,):
             layer = f"nn.Linear({m}, {n}), with its bias"
-            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}; none is found.")
+            raise Wrong(
+                f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}; none is found.",
+                "parts_not_found",
+            )
         parameter_map |= {f"{part}{kind}": itemgetter(f"{role}.{kind}") for kind in ("weight", "bias")}
     return parameter_map
 

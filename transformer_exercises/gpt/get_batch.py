@@ -22,6 +22,7 @@ from autograder.spec import (
     generator_unchanged,
     ids_of_shape,
     kind,
+    only_values,
     other_sizes,
     raises_error,
     refusing,
@@ -29,8 +30,6 @@ from autograder.spec import (
     their_generator,
     unchanged,
 )
-
-from ..refusals import only_values
 
 refuse = refusing("get_batch")
 

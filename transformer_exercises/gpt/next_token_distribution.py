@@ -23,9 +23,8 @@ from autograder.spec import (
     refuses,
     same_tensor,
     shuffled,
+    valid,
 )
-
-from ..refusals import valid
 
 next_token_distribution = reference("next_token_distribution")
 

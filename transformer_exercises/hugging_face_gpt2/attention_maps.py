@@ -6,9 +6,20 @@ from typing import Any
 
 import torch
 
-from autograder.spec import Check, Exercise, Student, ValuesDiffer, Wrong, a_pair, a_tensor, close, kind, same_tensor
+from autograder.spec import (
+    Check,
+    Exercise,
+    Student,
+    ValuesDiffer,
+    Wrong,
+    a_pair,
+    a_tensor,
+    close,
+    kind,
+    only_values,
+    same_tensor,
+)
 
-from ..refusals import only_values
 from .small_models import (
     DOG,
     DROPOUT,

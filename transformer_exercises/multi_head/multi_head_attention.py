@@ -18,6 +18,7 @@ from autograder.spec import (
     generator_unchanged,
     has_layers,
     normal,
+    only_values,
     raises_error,
     same_output,
     same_tensor,
@@ -27,7 +28,6 @@ from autograder.spec import (
 )
 
 from ..attention_layers import built_by_name
-from ..refusals import only_values
 from ..widths import other_heads
 from .known_weights import PROJECTIONS, loaded, weights_for
 

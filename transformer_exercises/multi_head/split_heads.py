@@ -16,9 +16,9 @@ from autograder.spec import (
     other_sizes,
     refuses,
     slices,
+    valid,
 )
 
-from ..refusals import valid
 from .known_weights import HEADS, counting, heads_sizes
 
 cases = cases_of("split_heads")

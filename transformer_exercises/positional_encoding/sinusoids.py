@@ -10,12 +10,11 @@ from autograder.spec import (
     ValuesDiffer,
     Wrong,
     a_tensor,
+    only_values,
     other_sizes,
     raises_error,
     same_tensor,
 )
-
-from ..controls import marked_elsewhere
 
 
 def sinusoids(positions: torch.Tensor, d_model: int) -> torch.Tensor:
@@ -45,7 +44,7 @@ def refuses_odd_widths(name: str, good: list, bad: list[list]) -> CheckFunction:
     """Make a check of a ValueError where the last argument, d_model, is odd, and of none for the good arguments."""
 
     def check(student: Student) -> None:
-        with student.case(), marked_elsewhere():
+        with student.case(), only_values():
             shape = a_tensor(student.value(name, *good), "The result").shape
             if len(shape) != 2 or shape[-1] != good[-1]:
                 raise Wrong(f"The result for d_model = {good[-1]} should have two dimensions and {good[-1]} columns.")

@@ -14,12 +14,12 @@ from autograder.spec import (
     ValuesDiffer,
     Wrong,
     kind,
+    only_values,
     other_words,
     reference,
     source_of,
 )
 
-from ..controls import marked_elsewhere
 from .sequence_checks import as_before, value_error
 
 
@@ -112,7 +112,7 @@ def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> Chec
 
 def _empty(student: Student) -> None:
     two = _others(TWO)
-    with marked_elsewhere():
+    with only_values():
         tokenizer = _rated(student, make_bytes, two)
     for text in ("", " \n "):
         with student.case():

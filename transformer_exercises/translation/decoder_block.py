@@ -24,6 +24,7 @@ from autograder.spec import (
     generator_unchanged,
     no_other_parameters,
     normal,
+    only_values,
     outline,
     provided,
     same_output,
@@ -33,7 +34,6 @@ from autograder.spec import (
     unchanged,
 )
 
-from ..refusals import only_values
 from ..widths import other_block
 
 for_torch = provided("for_torch", __name__)

@@ -4,9 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, refuses, slices
-
-from ..refusals import valid
+from autograder.spec import Cases, Check, Exercise, behaves, cases_of, device, gradients, normal, refuses, slices, valid
 
 cases = cases_of("label_smoothed_loss")
 

@@ -8,13 +8,12 @@ from autograder.spec import (
     CheckFunction,
     DependentCase,
     Exercise,
+    accepted,
     cases_of,
     gives_float,
     other_sizes,
     refuses,
 )
-
-from ..refusals import accepted
 
 cases = cases_of("noam_rate")
 
