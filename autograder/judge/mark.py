@@ -168,9 +168,9 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
 
 
 def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> list[Line]:
-    """Return the lines of an answer whose lapses are known: each fault is told once, on a line that it fails."""
+    """Return the lines of an answer whose lapses are known: each fault is stated once, on a line that it fails."""
     faults = [wrong for check in exercise.checks if (wrong := apart.failures.get(check.title)) and not check.dependent]
-    told: set[str] = set()
+    stated: set[str] = set()
     result = []
     for check, line in zip(exercise.checks, lines, strict=True):
         wrong = apart.failures.get(check.title)
@@ -178,13 +178,13 @@ def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> lis
             line = _line(check, wrong, faults)
         elif not line.passed:
             found = next((one for one in apart.diagnoses if check.title in one.checks), None)
-            if found is not None and found.mistake in told:
+            if found is not None and found.mistake in stated:
                 line = replace(line, message=SAME_FAULT, judged=False)
             elif found is not None and found.mistake != line.symptom:
                 called = ", ".join(f"`{old}` should be `{new}`" for old, new in apart.names.items())
                 more = f" Here {called}." if called and found.mistake == OTHER_NAMES else ""
                 line = replace(line, message=found.sentence + more, symptom=found.mistake)
-            told |= {found.mistake} if found is not None else set()
+            stated |= {found.mistake} if found is not None else set()
         result.append(line)
     return result
 

@@ -181,24 +181,24 @@ def _problem(facts: dict[str, Any], where: str) -> Problem:
 
 
 def _sentence(facts: dict[str, Any], where: str) -> str:
-    place = f" {where}" if where else ""
+    suffix = f" {where}" if where else ""
     match facts.get("kind"):
         case "missing":
             return UNDEFINED.format(name=facts.get("name"))
         case "not a module":
             return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
         case "device":
-            return f"On a GPU, your code would stop{place}: {facts.get('text')}"
+            return f"On a GPU, your code would stop{suffix}: {facts.get('text')}"
         case "time":
             seconds = facts.get("seconds")
-            return f"Your code did not come back within {seconds} seconds{place}: is there an endless loop?"
+            return f"Your code did not come back within {seconds} seconds{suffix}: is there an endless loop?"
         case "died":
-            return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
+            return f"Your code ended the Python process{suffix} (a crash, `os._exit`, or more memory than allowed)."
         case "raised":
             line = f", at the line `{facts['line']}`" if facts.get("line") else ""
             text = f": {facts['text']}" if facts.get("text") else ""
-            return f"Your code stopped with {facts.get('type')}{text}{place}{line}."
-    return f"The judge could not read the answer{place} ({facts.get('text', 'malformed data')})."
+            return f"Your code stopped with {facts.get('type')}{text}{suffix}{line}."
+    return f"The judge could not read the answer{suffix} ({facts.get('text', 'malformed data')})."
 
 
 def type_of_error(facts: dict[str, Any]) -> object:

@@ -84,7 +84,7 @@ class CataloguedAnswer:
             cls.sentence = " ".join(cls.__doc__.split())
         above = vars(sys.modules[cls.__module__]).get(cls.__name__)
         if getattr(above, "__module__", "") == cls.__module__:
-            raise CatalogueError(f"{place(cls)} is declared twice: put the variants into one class.")
+            raise CatalogueError(f"{location(cls)} is declared twice: put the variants into one class.")
 
     @classmethod
     def edited(cls, edits: Edits) -> Edited:
@@ -112,9 +112,9 @@ class CataloguedAnswer:
             try:
                 unchanged = syntax(found[-1]) == syntax(reference)
             except (SyntaxError, ValueError) as error:
-                raise CatalogueError(f"{place(cls)}: variant {number} is not Python: {error}.") from None
+                raise CatalogueError(f"{location(cls)}: variant {number} is not Python: {error}.") from None
             if unchanged:
-                raise CatalogueError(f"{place(cls)}: variant {number} is the reference itself.")
+                raise CatalogueError(f"{location(cls)}: variant {number} is the reference itself.")
         return tuple(found)
 
     @classmethod
@@ -125,7 +125,7 @@ class CataloguedAnswer:
         text = base._program(next(base.expanded()), reference) if base else reference
         for old, new in edits.items():
             if old not in text:
-                raise CatalogueError(f"{place(cls)}: {old!r} is not in what it edits (see `autograder mistakes`).")
+                raise CatalogueError(f"{location(cls)}: {old!r} is not in what it edits (see `autograder mistakes`).")
             text = replaced(text, old, str(new))
         return text
 
@@ -174,15 +174,15 @@ def load(name: str) -> Catalogue:
         (found.right if right else found.wrong).append(one)
         ways = sum(map(bool, (one.edits, one.code, one.variants)))
         if not (one.sentence or right):
-            raise CatalogueError(f"{place(one)} has no sentence: write it as the docstring.")
+            raise CatalogueError(f"{location(one)} has no sentence: write it as the docstring.")
         if len(one.sentence.split()) > WORDS:
-            raise CatalogueError(f"{place(one)}: its sentence has more than {WORDS} words.")
+            raise CatalogueError(f"{location(one)}: its sentence has more than {WORDS} words.")
         if ways > 1 or (not ways and (right or one.__doc__)):
-            raise CatalogueError(f"{place(one)}: describe it by one of `edits`, `code` and `variants`.")
+            raise CatalogueError(f"{location(one)}: describe it by one of `edits`, `code` and `variants`.")
     return found
 
 
-def place(cls: type[CataloguedAnswer]) -> str:
+def location(cls: type[CataloguedAnswer]) -> str:
     """Return a class's file, line and name, for messages."""
     return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}: {cls.__name__}"
 

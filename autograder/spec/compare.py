@@ -64,19 +64,17 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
     which leave float32 only three digits after the point.
     """
     got = a_tensor(got, what)
-    place = f" {where}" if where else ""
+    suffix = f" {where}" if where else ""
     if got.shape != expected.shape:
         sizes = f"should have shape {shape_name(expected)}, yours has {shape_name(got)}"
-        raise Wrong(f"{what}{place} {sizes}.{_shape_hint(got, expected)}", "wrong_shape")
+        raise Wrong(f"{what}{suffix} {sizes}.{_shape_hint(got, expected)}", "wrong_shape")
     if got.device != expected.device:
-        raise Wrong(f"{what}{place} is not on the device of the inputs.", "device_not_kept")
+        raise Wrong(f"{what}{suffix} is not on the device of the inputs.", "device_not_kept")
     if got.dtype != expected.dtype:
-        raise Wrong(
-            f"{what}{place} should be {dtype_name(expected)}, yours is {dtype_name(got)}: {_dtype_hint(got, expected)}",
-            "wrong_dtype",
-        )
+        dtypes = f"should be {dtype_name(expected)}, yours is {dtype_name(got)}"
+        raise Wrong(f"{what}{suffix} {dtypes}: {_dtype_hint(got, expected)}", "wrong_dtype")
     if not close(got, expected, rough):
-        raise ValuesDiffer(f"{what}{place}: {_difference(got, expected)}")
+        raise ValuesDiffer(f"{what}{suffix}: {_difference(got, expected)}")
 
 
 def same_output(got: Any, expected: torch.Tensor, what: str = "The output", where: str = "") -> None:
@@ -197,15 +195,15 @@ def same_gradients(
     got: list[Any], expected: list[torch.Tensor], names: list[str], where: str = "", rough: bool = False
 ) -> None:
     """Raise `Wrong` unless the gradients with respect to the inputs or parameters of these names agree."""
-    place = f" {where}" if where else ""
+    suffix = f" {where}" if where else ""
     if len(got) < len(expected):
-        raise Wrong(f"No gradients come back{place}: are torch's own functions replaced?")
+        raise Wrong(f"No gradients come back{suffix}: are torch's own functions replaced?")
     for actual, wanted, name in zip(got, expected, names, strict=False):
         if actual is None:
             if wanted is None or not wanted.abs().max():
                 continue
             raise Wrong(
-                f"No gradient reaches {name}{place}: the result is cut off from it (`.detach()`, `.data`, `.item()`, "
+                f"No gradient reaches {name}{suffix}: the result is cut off from it (`.detach()`, `.data`, `.item()`, "
                 "`no_grad`, NumPy, or a new tensor built from numbers?), so nothing could be trained through it.",
                 "gradient_cut_off",
             )
@@ -213,11 +211,11 @@ def same_gradients(
         if wanted is None:
             wanted = torch.zeros_like(actual)
         if actual.isnan().any():
-            raise Wrong(f"The gradient of {name}{place} contains NaN, although the values may look right.")
+            raise Wrong(f"The gradient of {name}{suffix} contains NaN, although the values may look right.")
         # In single precision, even those in double: whether a computation keeps its precision shows in its values
         if actual.shape != wanted.shape or not close(actual.float(), wanted.float(), rough):
             raise ValuesDiffer(
-                f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs."
+                f"The gradient of {name}{suffix} is wrong: part of the computation is cut off or differs."
             )
 
 

@@ -141,7 +141,7 @@ def home() -> Path:
 def sources() -> Path:
     """Return the folder of the solution notebooks: inside the installed package, or beside it, as nbgrader names it."""
     inside, beside, ordinary = home() / "solutions", home().parent / "solutions", home().parent / "source"
-    return next((place for place in (inside, beside, ordinary) if place.is_dir()), beside)
+    return next((folder for folder in (inside, beside, ordinary) if folder.is_dir()), beside)
 
 
 def notebook_path(notebook: str) -> Path:

@@ -30,7 +30,7 @@ class KnownModule:
     positional: int = 1  # how many of these are passed by position
     same: Callable[..., None] = same_tensor
     what: str = "The output"  # what sentences call the result
-    said: str = ""  # which module it is, for sentences
+    message: str = ""  # which module it is, for sentences
     depth: int = 0  # of the names that are recorded if `find` raises `Wrong`
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class KnownModule:
         parameters_unchanged(self.student, self.module, self.placed(self.weights), record=self.find is None)
 
     def describe(self, where: str) -> str:
-        return f"{where} {self.said}".strip()
+        return f"{where} {self.message}".strip()
 
     def gives(
         self,
@@ -102,12 +102,12 @@ class KnownModule:
         found = self.gives(*given, where=where, upstream=upstream)["gradients"]
         inputs = [name for name, value in zip(self.arguments, given, strict=False) if is_real(value)]
         of_weights = self.placed(dict(zip(self.weights, expected[len(inputs) :], strict=True)))
-        mine = [found.get("parameters", {}).get(name) for name in of_weights]
+        actual = [found.get("parameters", {}).get(name) for name in of_weights]
         if self.find:
-            self.student.note_gradients(dict(enumerate(mine)))  # whatever their names
+            self.student.note_gradients(dict(enumerate(actual)))  # whatever their names
         where, names = self.describe(where), [f"`{name}`" for name in of_weights]
         same_gradients(found.get("inputs", []), expected[: len(inputs)], inputs, where, "inputs" in rough)
-        same_gradients(mine, list(of_weights.values()), names, where, "weights" in rough)
+        same_gradients(actual, list(of_weights.values()), names, where, "weights" in rough)
 
 
 def no_other_parameters(parameters: dict[str, Any], expected: Any) -> None:

@@ -193,7 +193,7 @@ def hand_out(hub: Path) -> list[str]:
     course.mkdir(exist_ok=True)
     wanted = [path for name in COPIED for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
-    said = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
+    message = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
     classroom = course / "classroom"
     classroom.mkdir(exist_ok=True)
     if not (classroom / "exchange").is_symlink():
@@ -219,11 +219,11 @@ def hand_out(hub: Path) -> list[str]:
         home = hub / "homes" / person.account
         pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
         start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
-        said += update_files(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
+        message += update_files(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
         for path in (home / "START.md", home / "start", home / "updates"):
             if path.exists():
                 chown_tree(path, person.account)
-    return said
+    return message
 
 
 def enter(hub: Path, name: str, folder: Path) -> list[str]:
@@ -231,8 +231,8 @@ def enter(hub: Path, name: str, folder: Path) -> list[str]:
     python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
     keep = {*python, hub, Path(sys.prefix)} - {Path("/usr")}  # in a second checkout, sys.prefix may be a symbolic link
     private = [ROOT, *map(Path, private_folders())]
-    pairs = [(place, path) for place in keep for path in private if path.is_relative_to(place.resolve())]
-    seen_inside = {place / path.relative_to(place.resolve()) for place, path in pairs}
+    pairs = [(position, path) for position in keep for path in private if path.is_relative_to(position.resolve())]
+    seen_inside = {position / path.relative_to(position.resolve()) for position, path in pairs}
     closed = ([one for one in path.parents if not one.stat().st_mode & stat.S_IXOTH] for path in keep)
     hide = {*private, *seen_inside, *(above[-1] for above in closed if above)}  # the outermost closed folders
     view = {"user": name, "folder": str(folder), "hide": [*map(str, hide)], "keep": [*map(str, keep)]}
@@ -341,8 +341,8 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         if done.returncode:
             raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
         passwords = {person.account: secrets.token_hex(6) for person in EVERYBODY}
-        said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
-        told = environment() | {"COURSE_HUB": json.dumps(said)}
+        message = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
+        told = environment() | {"COURSE_HUB": json.dumps(message)}
         log = hub / "hub" / "log"
         serve = [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "jupyterhub_config.py")]
         watch = as_teacher(hub, "-m", "autograder.cli", "watch", *names)

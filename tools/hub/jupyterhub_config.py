@@ -32,10 +32,10 @@ class IsolatedSpawner(LocalProcessSpawner):
         return None
 
     async def start(self):
-        place = PLACES[self.user.name]
-        self.cmd = [*place["enter"], str(Path(sys.executable).parent / "jupyterhub-singleuser")]
-        self.notebook_dir, self.default_url = place["folder"], place["opens"]
-        self.environment = place["environment"]
+        position = PLACES[self.user.name]
+        self.cmd = [*position["enter"], str(Path(sys.executable).parent / "jupyterhub-singleuser")]
+        self.notebook_dir, self.default_url = position["folder"], position["opens"]
+        self.environment = position["environment"]
         return await super().start()
 
 

@@ -83,8 +83,8 @@ class _Run:
 def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[Any]:
     """Take the steps and compare the parameters after each; return the answers."""
     toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training, run.stale]
-    mine, _ = define_in_judge(_TOY, "make")(*toy)
-    my_optimiser, _ = define_in_judge(_TOY, "optimiser")(mine, run.optimiser, **run.options)
+    toy_model, _ = define_in_judge(_TOY, "make")(*toy)
+    toy_optimiser, _ = define_in_judge(_TOY, "optimiser")(toy_model, run.optimiser, **run.options)
     model, happened = in_parts(student, student.build(student.probe("make", _TOY), *toy), 2)
     made = student.build(student.probe("optimiser", _TOY), model, run.optimiser, **run.options)
     optimiser, stepped = in_parts(student, made, 2)
@@ -92,7 +92,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
     for step in range(run.steps):
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
         right = (normal(*run.shape).abs() * 2.3).long() % run.V
-        expected = recall_step(mine, my_optimiser, pages, right)
+        expected = recall_step(toy_model, toy_optimiser, pages, right)
         given = {"model": model, "optimizer": optimiser, "pages": pages, "answers": right}
         if run.turned:
             given |= {"pages": pages.transpose(0, 1).contiguous().transpose(0, 1), "answers": right.T.contiguous().T}
@@ -107,7 +107,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
                 raise Wrong("The model's mode is changed (by train() or eval()): leave it as it is.", "mode_changed")
         if values:
             after = student.state(model)["parameters"]
-            for name, own in mine.named_parameters():
+            for name, own in toy_model.named_parameters():
                 same_tensor(after.get(name), own.detach(), "A parameter", f"after step {step + 1} {run.where}")
     return answers
 

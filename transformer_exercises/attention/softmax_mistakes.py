@@ -171,7 +171,7 @@ class no_keepdim(Minor):
 class epsilon(Minor):
     """A number is added to the denominator, so weights sum to less than 1: after the shift it is at least 1."""
 
-    edits = {SUM: [f"({SUM} + {number})" for number in ("1e-4", "1e-3", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9")]}
+    edits = {SUM: [f"({SUM} + {number})" for number in ("1e-4", "1e-3", "1e-5", "1e-6", "1e-7", "1e-8")]}
 
 
 class no_shift_but_epsilon(Misconception):

@@ -57,10 +57,10 @@ def _which_group() -> Cases:
 def _masks() -> Cases:
     for sizes in ((2, 6, 3, 4, 5, 7, 8), (3, 4, 2, 5, 5, 3, 6), (2, 4, 1, 3, 6, 2, 5), (2, 3, 3, 4, 4, 5, 2)):
         B, _, _, T, S, *_ = sizes
-        args, said = _qkv(*sizes), _said(*sizes)
-        yield [*args, some_mask(T, S)], f"with a mask (T, S), {said}"
-        yield [*args, some_mask(B, 1, T, S)], f"with a mask (B, 1, T, S), another one for each sequence, {said}"
-        yield [*args, torch.zeros(T, S, dtype=torch.bool)], f"with a mask that blocks nothing, {said}"
+        args, message = _qkv(*sizes), _said(*sizes)
+        yield [*args, some_mask(T, S)], f"with a mask (T, S), {message}"
+        yield [*args, some_mask(B, 1, T, S)], f"with a mask (B, 1, T, S), another one for each sequence, {message}"
+        yield [*args, torch.zeros(T, S, dtype=torch.bool)], f"with a mask that blocks nothing, {message}"
     yield [*_qkv(2, 6, 2, 5, 5, 4, 3), future(5)], "with a causal mask as the fourth argument"
     yield [*_qkv(3, 4, 2, 1, 6, 4, 3), some_mask(3, 1, 1, 6)], "with a mask (B, 1, T, S) for a single query"
     yield [*_qkv(1, 4, 2, 3, 6, 4, 3), some_mask(1, 1, 3, 6)], "with a mask (B, 1, T, S) for a single sequence"

@@ -54,8 +54,8 @@ def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     """
     for part in ("attn", "ff", "norm1", "norm2"):
         if not any(str(name).startswith(part + ".") for name in parameters):
-            said = f"The block has no part `{part}`: its parts are called attn, ff, norm1 and norm2."
-            raise Wrong(said, "parts_not_found")
+            message = f"The block has no part `{part}`: its parts are called attn, ff, norm1 and norm2."
+            raise Wrong(message, "parts_not_found")
     attn = [name for name in map(str, parameters) if name.startswith("attn.")]
     parameter_map: ParameterMap = {}
     for part, shape in (("weight", (C,)), ("bias", ())):
@@ -77,8 +77,8 @@ def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
             parameter_map[fit[0]] = maker
         for norm in (f"norm1.{part}", f"norm2.{part}"):
             if shape_of(parameters.get(norm)) != (C,):
-                said = f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm of its own."
-                raise Wrong(said, "parts_not_found")
+                message = f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm of its own."
+                raise Wrong(message, "parts_not_found")
             parameter_map[norm] = itemgetter(norm)
     return parameter_map | linear_layers(parameters, C, F_, "ff.")
 
@@ -98,8 +98,8 @@ def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = t
         return functional_call(block, weights, (x,), {"src_mask": mask})
 
     call, find = ("TransformerBlock", [C, H, F_, *args], kwargs), functools.partial(_found, C=C, F_=F_)
-    weights, said = _weights(C, H, F_, dtype), f"with norm_first={norm_first}"
-    return Layer(student, call, weights, formula, find, dtype=dtype, said=said, depth=1)
+    weights, message = _weights(C, H, F_, dtype), f"with norm_first={norm_first}"
+    return Layer(student, call, weights, formula, find, dtype=dtype, message=message, depth=1)
 
 
 def _parts(student: Student) -> None:
@@ -156,9 +156,9 @@ def _causal(student: Student) -> None:
                 changed[:, t] = 3 * normal(2, 6)
                 after = layer.output(changed, future(5))
                 if not close(after[:, :t], before[:, :t]):
-                    raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {layer.said}.")
+                    raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {layer.message}.")
                 if close(after[:, t:], before[:, t:]):
-                    raise Wrong(f"Changing token {t} changes no output at all, {layer.said}.")
+                    raise Wrong(f"Changing token {t} changes no output at all, {layer.message}.")
 
 
 _PLUG = '''
@@ -215,7 +215,7 @@ def _dropout(student: Student) -> None:
             where = "in training with a dropout close to 1"
             got = layer.output(x, where=where, training=True)
             if not close(got, layer.formula(_silent(layer, "out_proj", "linear2"), x)):
-                left = f"Only the residual stream should be left {where} {layer.said}"
+                left = f"Only the residual stream should be left {where} {layer.message}"
                 raise ValuesDiffer(f"{left}: dropout acts on what attn and ff give.")
     _dropped_once(student)
 
@@ -233,11 +233,13 @@ def _dropped_once(student: Student) -> None:
             layer.load(_silent(layer, silent))
             where = f"in training with dropout = 0.5, of what {part} gives"
             share = (layer.output(x, where=where, training=True) == x).float().mean().item()
-            said = f"A share of {share:.2f} is dropped {where}"
+            message = f"A share of {share:.2f} is dropped {where}"
             if 0.6 < share < 0.9:  # of what is dropped twice, three quarters
-                raise Wrong(f"{said}: dropout acts on it twice (in the part and again in the block?).", "dropout_twice")
+                raise Wrong(
+                    f"{message}: dropout acts on it twice (in the part and again in the block?).", "dropout_twice"
+                )
             if not 0.4 <= share <= 0.6:
-                raise ValuesDiffer(f"{said}.")
+                raise ValuesDiffer(f"{message}.")
 
 
 @gives(_block)

@@ -46,10 +46,10 @@ def _case(V: int, C: int, equal: bool = True, nearest: str = "", ids: Any = None
         a, b, c = ids or torch.argsort(normal(V))[:3].tolist()
         if equal:
             weight[[a, b, c]] = 1.7 * F.normalize(weight[[a, b, c]], dim=-1)
-        most, second = _allowed(a, b, c, weight).topk(2).values.tolist()
+        highest, second = _allowed(a, b, c, weight).topk(2).values.tolist()
         best, unit = (_allowed(a, b, c, rows).argmax().item() for rows in (weight, F.normalize(weight, dim=-1)))
         top = {"a": a, "b": b, "c": c}.get(nearest, best)
-        if most - second > 5e-3 and (best == unit) is equal and top == _cosines(a, b, c, weight).argmax():
+        if highest - second > 5e-3 and (best == unit) is equal and top == _cosines(a, b, c, weight).argmax():
             return [a, b, c, weight]
 
 

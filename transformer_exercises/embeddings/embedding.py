@@ -123,14 +123,14 @@ def _gradient(student: Student) -> None:
             ids, where = some_ids(shape, V), f"for ids of shape {shape}"
             upstream = normal(*shape, C)
             answer = student.call(module, [ids], where=where, upstream=[upstream])
-            mine = answer["gradients"].get("parameters", {}).get(name)
-            student.note_gradients({"weight": mine})  # whatever its name
+            actual = answer["gradients"].get("parameters", {}).get(name)
+            student.note_gradients({"weight": actual})  # whatever its name
             same_tensor(answer["value"], weight[ids], "The result", where)
             expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
             unused = expected.abs().sum(-1) == 0
-            if shape_of(mine) == shape_of(expected) and mine[unused].abs().sum() > 0:
+            if shape_of(actual) == shape_of(expected) and actual[unused].abs().sum() > 0:
                 raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
-            same_gradients([mine], [expected], ["`weight`"], where)
+            same_gradients([actual], [expected], ["`weight`"], where)
 
 
 def _fresh(student: Student) -> None:

@@ -39,10 +39,10 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) 
         for i in pair:
             if type(i) is not int:
                 raise Wrong(f"A pair is two ids, two ints {where}; one of yours holds {kind(i)}.")
-    mine, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
-    if mine != expected:
-        missing, extra = (expected - mine).total(), (mine - expected).total()
-        what = "The right pairs, but not as often as they occur: " if set(mine) == set(expected) else ""
+    actual, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
+    if actual != expected:
+        missing, extra = (expected - actual).total(), (actual - expected).total()
+        what = "The right pairs, but not as often as they occur: " if set(actual) == set(expected) else ""
         raise ValuesDiffer(f"{what}{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 

@@ -41,8 +41,8 @@ def _inputs(V: int, C: int, B: int, K: int, rate: float, dtype: torch.dtype = to
 
 
 def _two(got: Any, expected: tuple[torch.Tensor, ...], _: str, where: str, rough: bool = False) -> None:
-    for mine, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, ARGUMENTS, strict=False):
-        same_tensor(mine, own, f"The new `{name}`", where, rough)
+    for actual, own, name in zip(a_pair(got, "(vectors, contexts)"), expected, ARGUMENTS, strict=False):
+        same_tensor(actual, own, f"The new `{name}`", where, rough)
 
 
 cases = cases_of("skipgram_step", by=_stepped, same=_two)
@@ -96,15 +96,15 @@ def _again(student: Student) -> None:
     """Ask twice with the very same tables, as a training loop or a careful reader would pass them twice."""
     args = _inputs(9, 3, 2, 3, 2.0)
     keeping = student.probe("kept", _PROBES)
-    theirs = [student.call(keeping, [table], keep=True, record=False)["value"] for table in args[:2]]
+    kept_tables = [student.call(keeping, [table], keep=True, record=False)["value"] for table in args[:2]]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
-            got = student.value("skipgram_step", *theirs, *args[2:], where=where)
+            got = student.value("skipgram_step", *kept_tables, *args[2:], where=where)
             _two(got, _stepped(*args), "", where)
             if any(table.was_differentiable for table in got):
                 what = "A graph hangs on the result (`requires_grad` is True), which each further step makes longer"
                 raise Wrong(f"{what}: return both tables detached.", "graph_kept")
-            if any(student.value(student.probe("trained", _PROBES), table) for table in theirs):
+            if any(student.value(student.probe("trained", _PROBES), table) for table in kept_tables):
                 what = "The tables that were given ask for gradients now (`requires_grad_`)"
                 raise Wrong(f"{what}: they should stay as they were. Work with copies.", "input_changed")
 

@@ -60,13 +60,13 @@ class _Text:
         self.H, self.x = H, normal(B, T, C, dtype=dtype)
         self.weights = [normal(C, C, scale=loud / C**0.5, dtype=dtype) for _ in range(4)]
         self.biases = [normal(C, scale=0.5, dtype=dtype) for _ in range(4)]
-        theirs = nn.MultiheadAttention(C, H, batch_first=True, dtype=dtype)
+        layer = nn.MultiheadAttention(C, H, batch_first=True, dtype=dtype)
         with torch.no_grad():
-            theirs.in_proj_weight.copy_(torch.cat(self.weights[:3]))
-            theirs.in_proj_bias.copy_(torch.cat(self.biases[:3]))
-            theirs.out_proj.weight.copy_(self.weights[3])
-            theirs.out_proj.bias.copy_(self.biases[3])
-            self.out = theirs(self.x, self.x, self.x, attn_mask=future(T), need_weights=False)[0]
+            layer.in_proj_weight.copy_(torch.cat(self.weights[:3]))
+            layer.in_proj_bias.copy_(torch.cat(self.biases[:3]))
+            layer.out_proj.weight.copy_(self.weights[3])
+            layer.out_proj.bias.copy_(self.biases[3])
+            self.out = layer(self.x, self.x, self.x, attn_mask=future(T), need_weights=False)[0]
             self.keys, self.values = (
                 (self.x @ self.weights[i].T + self.biases[i]).unflatten(-1, (H, -1)).transpose(1, 2) for i in (1, 2)
             )
@@ -132,10 +132,14 @@ def _work(student: Student, sizes: tuple[Any, ...], S: int, T: int) -> None:
         "Not all of q_proj, k_proj, v_proj and out_proj are called: each new token goes through them.",
     )
     again = any(row > len(text.x) * T for row in rows)
-    said = "More goes through the projections than the new tokens: what was computed before is computed again, which "
-    refuse(again, "computed_again", f"{said}is what the cache is there to save.")
-    mine, _ = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
-    expected, upstream = gradients_of(lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs)
+    message = (
+        "More goes through the projections than the new tokens: what was computed before is computed again, which "
+    )
+    refuse(again, "computed_again", f"{message}is what the cache is there to save.")
+    attention, _ = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
+    expected, upstream = gradients_of(
+        lambda x, *cache: cached_attention(attention, x, text.H, cache or None)[0], inputs
+    )
     answer = student.call("cached_attention", arguments, where=_words(S, T), upstream=upstream)
     same_gradients(answer["gradients"].get("inputs", []), expected, names, _words(S, T))
 

@@ -92,17 +92,19 @@ def _generated(
         gradients_on = call_probe(student, _PROBES, "gradients_back")
     got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
     refuse(not torch.equal(got[:, : ids.shape[1]].long(), ids), "prompt_changed")
-    said = "Without a generator nothing is drawn from PyTorch's global one: hand on None."
-    refuse(generator is None and not answer["rng_moved"], "", said)
+    message = "Without a generator nothing is drawn from PyTorch's global one: hand on None."
+    refuse(generator is None and not answer["rng_moved"], "", message)
     return answer | {"gradients_on": gradients_on}
 
 
 def _certain(
-    student: Student, rule: Rule, B: int, T: int, new: int, how: Any = None, said: str = "", training: bool = True
+    student: Student, rule: Rule, B: int, T: int, new: int, how: Any = None, message: str = "", training: bool = True
 ) -> dict:
     """Ask for tokens that are certain. The answer has the prompt too, what is expected, and what the model noted."""
     V, block_size, first, last, offset = rule
-    where = f"{said or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
+    where = (
+        f"{message or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
+    )
     model, noted = in_parts(student, call_probe(student, _PROBES, "noting", training, *rule, keep=True), 2)
     ids = expected = (normal(B, T).abs() * 1000).long() % V
     answer = _generated(student, model, ids, new, where, **(how or {}))
@@ -111,10 +113,10 @@ def _certain(
     for _ in range(new):
         seen = expected[:, -block_size:]
         expected = torch.cat([expected, (first * seen[:, :1] + last * seen[:, -1:] + offset) % V], 1)
-    said = "each is drawn from the logits of the last position, and appended before the next is asked for."
+    message = "each is drawn from the logits of the last position, and appended before the next is asked for."
     wrong = not torch.equal(answer["value"].long(), expected)
-    differ(wrong, f"The new tokens are not those that the model makes certain {where}: {said}")
-    refuse(len(notes["calls"]) < new, "", f"The model itself is not asked once for each new token {where}: {said}")
+    differ(wrong, f"The new tokens are not those that the model makes certain {where}: {message}")
+    refuse(len(notes["calls"]) < new, "", f"The model itself is not asked once for each new token {where}: {message}")
     return answer | notes | {"ids": ids, "expected": expected}
 
 
@@ -156,19 +158,19 @@ def _shares(student: Student, symptom: str, how: dict[str, Any] | None) -> None:
     """
     order = shuffled([*range(5)])
     table, rows = torch.tensor(_TABLE)[order][:, order], (torch.arange(1200 if how else 6000) % 5)[:, None]
-    said = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
+    message = f"with {', '.join(f'{name} = {value}' for name, value in how.items())}" if how else "without options"
     options = {"generator": 17, **how} if how else {"generator": None}
     model = call_probe(student, _PROBES, "Draws", table, 8, keep=True)
-    got = _generated(student, model, rows, 2, f"{said}, for {len(rows):,} rows", **options)["value"].long()
+    got = _generated(student, model, rows, 2, f"{message}, for {len(rows):,} rows", **options)["value"].long()
     refuse(not ((got >= 0) & (got < 5)).all(), "", "There are ids outside the vocabulary.")
     counts = torch.bincount((got[:, :-1] * 5 + got[:, 1:]).flatten(), minlength=25).view(5, 5)
     probs = next_token_distribution(table, **(how or {}))
     if counts[probs == 0].any():
-        raise ValuesDiffer(f"Tokens are drawn {said} that this excludes.", symptom)
+        raise ValuesDiffer(f"Tokens are drawn {message} that this excludes.", symptom)
     expected = counts.sum(1, keepdim=True) * probs
     wrong = ((counts - expected).abs() > 6 * (expected * (1 - probs)).sqrt() + 5).any()
     if wrong:
-        raise ValuesDiffer(f"The new tokens are not drawn as often as they should be {said}.", symptom)
+        raise ValuesDiffer(f"The new tokens are not drawn as often as they should be {message}.", symptom)
 
 
 def _drawn(student: Student) -> None:
@@ -177,8 +179,8 @@ def _drawn(student: Student) -> None:
         with student.case():  # fewer than 200 of 300 by chance: below 1e-6
             model = call_probe(student, _PROBES, "Draws", torch.linspace(0, 0.01, 300).repeat(300, 1), 8, keep=True)
             got = _generated(student, model, torch.zeros(600, 1).long(), 1, "for 300 tokens", generator)["value"]
-            said = "Of 300 tokens, about equally likely, some are never drawn: without top_k and top_p each may be."
-            refuse(len(got[:, 1].unique()) < 200, symptom, said)
+            message = "Of 300 tokens, about equally likely, some are never drawn: without top_k and top_p each may be."
+            refuse(len(got[:, 1].unique()) < 200, symptom, message)
 
 
 def _rows(student: Student) -> None:
@@ -189,10 +191,10 @@ def _rows(student: Student) -> None:
 
 @each(*((training, new) for training in (True, False) for new in (4, 1)))
 def _modes(student: Student, training: bool, new: int) -> None:
-    said = f"for a model in {'training' if training else 'eval'} mode"
-    answer = _certain(student, (11, 6, 2, 3, 1), 2, 3, new, None, said, training)
-    for place, name in enumerate(("training_mode", "training_flag", "gradients_on"), 1):
-        refuse(any(call[place] for call in answer["calls"]), name)
+    message = f"for a model in {'training' if training else 'eval'} mode"
+    answer = _certain(student, (11, 6, 2, 3, 1), 2, 3, new, None, message, training)
+    for position, name in enumerate(("training_mode", "training_flag", "gradients_on"), 1):
+        refuse(any(call[position] for call in answer["calls"]), name)
     refuse(not answer["gradients_on"], "gradients_off_for_good")
     refuse(answer["afterwards"] != [training, training], "mode_not_restored")
 

@@ -57,12 +57,12 @@ def _batch(
 
 def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     """Where each row was cut, once it is sure that it was cut out in one piece and that y is one step on."""
-    place = {token: position for position, token in enumerate(data.tolist())}
+    index = {token: position for position, token in enumerate(data.tolist())}
     starts = []
     for row, following in zip(x.tolist(), y.tolist(), strict=True):
-        start = place.get(row[0], -1)
-        said = "A row of x is not a piece of the text: it should be block_size tokens that follow each other there."
-        differ(start < 0 or data[start : start + len(row)].tolist() != row, said)
+        start = index.get(row[0], -1)
+        message = "A row of x is not a piece of the text: it should be block_size tokens that follow each other there."
+        differ(start < 0 or data[start : start + len(row)].tolist() != row, message)
         moved = data[start + 1 : start + 1 + len(row)].tolist()
         differ(moved != following, "A row of y is not the row of x moved on by one token of the text.")
         starts.append(start)
@@ -148,8 +148,8 @@ def _side_effects(student: Student) -> None:
             x, y, answer = _batch(student, data, 30, 6, 4)
             _starts(data, x, y)
             for got, name in ((x, "x"), (y, "y")):
-                said = f"{name} should keep the dtype of data, {dtype_name(data)}; yours is {kind(got)}."
-                refuse(got.dtype != dtype, "wrong_dtype", said)
+                message = f"{name} should keep the dtype of data, {dtype_name(data)}; yours is {kind(got)}."
+                refuse(got.dtype != dtype, "wrong_dtype", message)
             unchanged(answer["inputs"][:1], [data], "data")
     data = _tokens(30)
     device_is_kept(student, "get_batch", lambda: [data, 6, 4, their_generator(student, 5)])

@@ -63,20 +63,20 @@ def _parts(student: Student, known: Config) -> None:
     for part, shape in (asked | {"lm_head": [V, C]}).items():
         name = f"{part}.weight"
         refuse(name not in shapes, "", f"There is no parameter `{name}` {where}.")
-        said = f"`{name}` should have shape {tuple(shape)} {where}; yours has {tuple(shapes[name])}."
-        refuse(shapes[name] != shape, "", said)
+        message = f"`{name}` should have shape {tuple(shape)} {where}; yours has {tuple(shapes[name])}."
+        refuse(shapes[name] != shape, "", message)
     frozen = "".join(seen["frozen"][:1])
     refuse(frozen, "", f"`{frozen}` is frozen (requires_grad=False), so it cannot be trained.")
     refuse("lm_head.bias" in shapes, "head_bias")
-    said = f"`final_norm` should have {'a' if config.bias else 'no'} bias {where}."
-    refuse(config.bias != ("final_norm.bias" in shapes), "", said)
+    message = f"`final_norm` should have {'a' if config.bias else 'no'} bias {where}."
+    refuse(config.bias != ("final_norm.bias" in shapes), "", message)
     bias = next((name for name in shapes if name.endswith("bias")), "")
     refuse(bias and not config.bias, "bias_ignored", f"With bias=False no layer has a bias, but there is `{bias}`.")
     refuse(config.tie_weights != seen["tied"], "not_tied" if config.tie_weights else "always_tied")
     _blocks_of_their_own(gpt)
     more = "more" if seen["count"] > count_parameters(config) else "fewer"
-    said = f"The model has {more} parameters than count_parameters says, {where}."
-    refuse(seen["count"] != count_parameters(config), "other_count", said)
+    message = f"The model has {more} parameters than count_parameters says, {where}."
+    refuse(seen["count"] != count_parameters(config), "other_count", message)
 
 
 def _own_blocks(gpt: TheirGPT, ids: torch.Tensor, got: torch.Tensor, where: str) -> None:
@@ -148,10 +148,10 @@ def _causal(student: Student) -> None:
                 ):
                     where = f"with T = {T}, in {mode}"
                     moved = _moved(gpt, T, where, training=training, no_grad=no_grad)
-                    said = f"Changing a token moves earlier logits {where}: has every block its causal mask?"
-                    refuse(moved.tril(-1).any(), "sees_the_future", said)
-                    said = f"The logits of a position do not depend on its own token {where}."
-                    refuse(not moved.diagonal()[1:].all(), "blind_to_itself", said)
+                    message = f"Changing a token moves earlier logits {where}: has every block its causal mask?"
+                    refuse(moved.tril(-1).any(), "sees_the_future", message)
+                    message = f"The logits of a position do not depend on its own token {where}."
+                    refuse(not moved.diagonal()[1:].all(), "blind_to_itself", message)
     with student.case():
         where = "when attention scores are very large (as they can become in training)"
         gpt = TheirGPT(student, config, 15, loud=300.0)
@@ -166,9 +166,9 @@ def _rows(student: Student) -> None:
             whole = _finite(gpt.logits(ids, where), where)
             for b in range(3):
                 alone = gpt.logits(ids[b : b + 1], "for B = 1")
-                said = "A row's logits depend on other rows of the batch: is one dimension taken for another "
+                message = "A row's logits depend on other rows of the batch: is one dimension taken for another "
                 mixed = not torch.allclose(whole[b], alone[0], atol=1e-4)
-                refuse(mixed, "rows_mixed", f"{said}(batch_first=True)?")
+                refuse(mixed, "rows_mixed", f"{message}(batch_first=True)?")
 
 
 def _another_loss(loss: Any, logits: torch.Tensor, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -206,8 +206,8 @@ def _loss(student: Student, config: Config, B: int, T: int, asked: str = "") -> 
     args, kwargs = ([ids, targets], {}) if asked else ([ids], {"targets": targets})
     answer = student.call(gpt.model, args, kwargs, where=f"with targets, {where}")
     logits, loss = gpt.logits_of(answer, ids, "with targets"), answer["value"][1]
-    said = f"with targets, against those without, {where},"
-    same_tensor(logits, a_tensor(plain[0], "The logits"), "The logits", said)
+    message = f"with targets, against those without, {where},"
+    same_tensor(logits, a_tensor(plain[0], "The logits"), "The logits", message)
     one = isinstance(loss, torch.Tensor) and loss.dim() and loss.numel() == 1
     refuse(one, "", f"The loss should be a scalar tensor, without dimensions; yours is {kind(loss)}.")
     expected = _another_loss(loss, logits, ids, targets)
@@ -244,19 +244,19 @@ def _gradients(student: Student, config: Config) -> None:
     answer = student.call(gpt.model, [ids, targets], where=where, upstream=[None, torch.tensor(1.0)])
     a_pair(answer["value"], "(logits, loss)")
     grads = answer["gradients"].get("parameters", {})
-    mine: dict[str, Any] = {canonical(name): value for name, value in grads.items()}
+    actual: dict[str, Any] = {canonical(name): value for name, value in grads.items()}
     if config.tie_weights:  # one parameter, which PyTorch lists under the name that was given first
-        mine.setdefault("token_embedding.weight", mine.get("lm_head.weight"))
-    gpt.same_gradients(mine, ids, targets, where)
+        actual.setdefault("token_embedding.weight", actual.get("lm_head.weight"))
+    gpt.same_gradients(actual, ids, targets, where)
     for name in gpt.seen["parameters"]:
         if config.tie_weights and name == "lm_head.weight":
             continue
-        grad = mine.get(canonical(name))
+        grad = actual.get(canonical(name))
         size = grad.abs().max() if isinstance(grad, torch.Tensor) else 0
         refuse(not math.isfinite(size), "not_finite", f"The gradient of `{name}` is not finite {where}.")
-        said = f"No gradient reaches `{name}` {where}, so it would never be trained."
-        refuse(not size, "gradient_cut_off", said)
-    tokens = mine.get("token_embedding.weight")  # and the rows of those that are not in the input
+        message = f"No gradient reaches `{name}` {where}, so it would never be trained."
+        refuse(not size, "gradient_cut_off", message)
+    tokens = actual.get("token_embedding.weight")  # and the rows of those that are not in the input
     refuse(config.tie_weights and (tokens is None or not tokens[7:].abs().max()), "not_tied")
 
 
@@ -268,18 +268,18 @@ def _start(student: Student, config: Config) -> None:
     refuse(
         not math.isfinite(found["loss"]), "", "With fresh weights the loss is not finite in eval mode under no_grad."
     )
-    said = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
-    said += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
-    refuse(not abs(found["loss"]) < 0.15, "first_loss", said)
+    message = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
+    message += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
+    refuse(not abs(found["loss"]) < 0.15, "first_loss", message)
     for name in ("token_embedding.weight", "position_embedding.weight", "lm_head.weight"):
         right = 0.85 < found["spread"].get(name, 0) < 1.15 and abs(found["middle"].get(name, 1)) <= 0.1
-        said = f"`{name}` should start as normal numbers with mean 0 and standard deviation 0.02."
-        refuse(not right, "embeddings_start", said)
+        message = f"`{name}` should start as normal numbers with mean 0 and standard deviation 0.02."
+        refuse(not right, "embeddings_start", message)
     blocks = {canonical(name): size for name, size in found["spread"].items() if name.startswith("blocks.")}
     scaled = [name for name, size in blocks.items() if size == 0.3]  # 1 / √12 = 0.29
     odd = "".join([name for name, size in blocks.items() if size != 0.3 and not 0.75 < size < 1.25][:1])
-    said = f"`{odd}` should start with a standard deviation of 0.02, or, if it is the last before a residual "
-    refuse(odd, "", f"{said}sum, of 0.02 / √(2 · n_layer).")
+    message = f"`{odd}` should start with a standard deviation of 0.02, or, if it is the last before a residual "
+    refuse(odd, "", f"{message}sum, of 0.02 / √(2 · n_layer).")
     last = [name for name in blocks if name.endswith(("out_proj.weight", "linear2.weight"))]
     wrong = sorted(scaled) != sorted(last) if gpt.of_pytorch else len(scaled) < 2 * config.n_layer
     refuse(wrong, "residuals_not_scaled")
@@ -331,8 +331,10 @@ def _device(student: Student) -> None:
     if left:
         for reply in found:
             student.note("not on the device", reply)  # and not what happened to be in memory
-    said = "The result does not stay on the device of ids: somewhere a tensor is made without `device=ids.device`. It "
-    refuse(left, "device_not_kept", f"{said}works on a CPU and fails on a GPU.")
+    message = (
+        "The result does not stay on the device of ids: somewhere a tensor is made without `device=ids.device`. It "
+    )
+    refuse(left, "device_not_kept", f"{message}works on a CPU and fails on a GPU.")
     device_is_kept(student, gpt.model, [ids])
 
 
@@ -362,8 +364,8 @@ def _side_effects(student: Student) -> None:
             if not problem.error:
                 raise
         else:
-            said = "With the sizes of GPT-2 small the model has not as many parameters as GPT-2 small."
-            refuse(count != count_parameters(GPT2), "published_count", said)
+            message = "With the sizes of GPT-2 small the model has not as many parameters as GPT-2 small."
+            refuse(count != count_parameters(GPT2), "published_count", message)
 
 
 EXERCISE = Exercise(

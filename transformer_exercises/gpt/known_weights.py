@@ -140,9 +140,9 @@ class TheirGPT:
         self.student, self.config = student, config
         self.key = tuple(vars(config).values()), seed, torch.float64 if double else torch.float32
         self.state = _weights(*self.key)
-        theirs = their_config(student, config)
-        self.model = student.build("GPT", theirs)
-        self.seen = self.probe("look", theirs, _PARTS)
+        published = their_config(student, config)
+        self.model = student.build("GPT", published)
+        self.seen = self.probe("look", published, _PARTS)
         if not isinstance(self.seen, dict):
             raise Wrong("The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?")
         if double:
@@ -187,14 +187,14 @@ class TheirGPT:
             compare(*_published(*self.key, "gelu_new"))
 
     def same_logits(self, got: torch.Tensor, ids: torch.Tensor, where: str) -> None:
-        self.as_published(lambda theirs, _: same_tensor(got, theirs(ids).logits.detach(), "The logits", where))
+        self.as_published(lambda published, _: same_tensor(got, published(ids).logits.detach(), "The logits", where))
 
-    def same_gradients(self, mine: dict[str, Any], ids: torch.Tensor, targets: torch.Tensor, where: str) -> None:
-        def compare(theirs: Any, weights: Weights) -> None:
-            loss = F.cross_entropy(theirs(ids).logits.flatten(0, 1), targets.flatten())
+    def same_gradients(self, actual: dict[str, Any], ids: torch.Tensor, targets: torch.Tensor, where: str) -> None:
+        def compare(published: Any, weights: Weights) -> None:
+            loss = F.cross_entropy(published(ids).logits.flatten(0, 1), targets.flatten())
             grads = zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True)
-            said = [f"`{name}`" for name in weights]
-            same_gradients([mine.get(name) for name in weights], [_as_ours(*one) for one in grads], said, where)
+            message = [f"`{name}`" for name in weights]
+            same_gradients([actual.get(name) for name in weights], [_as_ours(*one) for one in grads], message, where)
 
         self.as_published(compare)
 
@@ -226,14 +226,14 @@ def _published(sizes: tuple, seed: int, dtype: torch.dtype, activation: str) -> 
     options = {name: getattr(config, name) for name in ("vocab_size", "n_embd", "n_layer", "n_head")}
     options |= {"n_positions": config.block_size, "tie_word_embeddings": config.tie_weights}
     options |= {"activation_function": activation, "bos_token_id": None, "eos_token_id": None}
-    theirs: Any = GPT2LMHeadModel(GPT2Config(**options))
-    theirs.to(dtype).eval()
+    published: Any = GPT2LMHeadModel(GPT2Config(**options))
+    published.to(dtype).eval()
     state, ours = _weights(sizes, seed, dtype), {}
     with torch.no_grad():
-        for name, parameter in theirs.named_parameters():
+        for name, parameter in published.named_parameters():
             for old, new in _OURS.items():
                 name = name.replace(old, new)
             parameter.copy_(_as_ours(name, state.get(name, torch.zeros(()))))  # no bias is a bias of 0
             if name in state:
                 ours[name] = parameter
-    return theirs, ours
+    return published, ours

@@ -117,8 +117,8 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
 def _goes_on(student: Student, optimiser: str, *known: int) -> None:
     before, after = other_sizes(*known)
     fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
-    said = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
-    undisturbed(student, fresh, optimiser, before, after, said)
+    message = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
+    undisturbed(student, fresh, optimiser, before, after, message)
 
 
 @each(*CASES)
@@ -126,13 +126,13 @@ def _snapshot(student: Student, optimiser: str, *known: int) -> None:
     before, after = other_sizes(*known)
     run, kept = _kept(student, optimiser, before, before)
     fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
-    said = "Training itself is disturbed: after the checkpoint it goes on with other losses."
-    undisturbed(student, run, optimiser, before, after, said)
-    said = "A run that goes on from the checkpoint at once has other losses."
-    undisturbed(student, fresh, optimiser, before, after, said)
+    message = "Training itself is disturbed: after the checkpoint it goes on with other losses."
+    undisturbed(student, run, optimiser, before, after, message)
+    message = "A run that goes on from the checkpoint at once has other losses."
+    undisturbed(student, fresh, optimiser, before, after, message)
     late, _ = _resumed(student, kept, optimiser)
-    said = f"The checkpoint changed while training went on for {after} steps."
-    undisturbed(student, late, optimiser, before, after, said)
+    message = f"The checkpoint changed while training went on for {after} steps."
+    undisturbed(student, late, optimiser, before, after, message)
 
 
 @each(("AdamW", 4), ("SGD", 117))

@@ -50,14 +50,14 @@ def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_
 
 def _same(got: Any, expected: torch.Tensor, what: str, where: str, rough: bool = False) -> None:
     """Raise `Wrong` unless these are the right probabilities, exactly 0 where a token was excluded."""
-    got, place = a_tensor(got, what), f" {where}" if where else ""
+    got, position = a_tensor(got, what), f" {where}" if where else ""
     if (got.shape, got.dtype) == (expected.shape, expected.dtype) and not got.isnan().any():
         kept, wanted = (got != 0).sum(-1), (expected != 0).sum(-1)
         if (expected == 0).any() or (expected > 1e-20).all():
             many = "many" if (kept > wanted).any() else "few"
-            differ(not torch.equal(kept, wanted), f"Too {many} tokens have a probability above 0{place}.")
-        said = f"The probabilities of a row do not sum to 1{place}: normalise what is left."
-        differ(not close(got.sum(-1), expected.sum(-1)), said)
+            differ(not torch.equal(kept, wanted), f"Too {many} tokens have a probability above 0{position}.")
+        message = f"The probabilities of a row do not sum to 1{position}: normalise what is left."
+        differ(not close(got.sum(-1), expected.sum(-1)), message)
     same_tensor(got, expected, what, where, rough)
 
 
@@ -65,8 +65,8 @@ cases = cases_of("next_token_distribution", same=_same)
 
 
 def _case(what: str, logits: torch.Tensor, **kwargs: Any) -> tuple[Any, str]:
-    said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
-    return ([logits], kwargs), f"for {what}{' with ' + said if said else ''}"
+    message = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
+    return ([logits], kwargs), f"for {what}{' with ' + message if message else ''}"
 
 
 def _shaped(*shape: int, **kwargs: Any) -> tuple[Any, str]:

@@ -49,8 +49,8 @@ def _goes_on(student: Student, optimiser: str, *known: int) -> None:
     fresh = begun(student, optimiser, seed=1)
     call_probe(student, RUN, "train", fresh, 2)  # so that everything has to be set back
     _restored(student, checkpoint, fresh)
-    said = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
-    undisturbed(student, fresh, optimiser, before, after, said)
+    message = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
+    undisturbed(student, fresh, optimiser, before, after, message)
 
 
 @each(*CASES)
@@ -60,8 +60,8 @@ def _twice(student: Student, optimiser: str, *known: int) -> None:
     for turn in ("first", "second"):
         fresh = begun(student, optimiser, seed=1)
         _restored(student, checkpoint, fresh)
-        said = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
-        undisturbed(student, fresh, optimiser, before, after, said)
+        message = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
+        undisturbed(student, fresh, optimiser, before, after, message)
 
 
 @each(("AdamW", 3, "float64"), ("SGD", 7, "float32"))

@@ -93,7 +93,7 @@ class _Run:
 def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[tuple[Reply, float, Any]]:
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
-    mine, my_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
+    toy_model, toy_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
     made = call_probe(student, _TOY, "make", *given, run.options, keep=True)
     model, optimiser, happened = in_parts(student, made, 3)
     if run.stale:
@@ -101,13 +101,13 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
     kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []
     for step in range(run.steps):
         batch = [(normal(*run.shape).abs() * 2.3).long() % run.V for _ in range(2)]
-        expected = train_step(mine, my_optimiser, *batch, **kwargs)
+        expected = train_step(toy_model, toy_optimiser, *batch, **kwargs)
         answer = student.call("train_step", [model, optimiser, *batch], kwargs, where=run.where)
         note_rounded(student, answer["value"])
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
             refuse(not student.value(happened)["training"], "eval_mode")
         if values:
-            for got, own in zip(call_probe(student, _TOY, "numbers", model), mine.parameters(), strict=True):
+            for got, own in zip(call_probe(student, _TOY, "numbers", model), toy_model.parameters(), strict=True):
                 same_tensor(got, own.detach(), "A parameter", f"after step {step + 1} {run.where}")
         taken.append((answer, expected, batch))
     return taken
@@ -142,10 +142,10 @@ def _loss(student: Student, run: _Run) -> None:
     for answer, expected, _ in _trained(student, run, values=False):
         got = answer["value"]
         right = math.isclose(a_number(got, "The loss", run.where), expected, rel_tol=1e-4, abs_tol=1e-6)
-        said = f"The number that is returned {run.where} is not the loss of this batch before the update (mean "
-        differ(not right, f"{said}cross-entropy, as the model returns it).")
-        said = f"A plain float is asked for; yours is {kind(got)}: `loss.item()`."
-        refuse(type(got) is not float, "not_a_float", said)
+        message = f"The number that is returned {run.where} is not the loss of this batch before the update (mean "
+        differ(not right, f"{message}cross-entropy, as the model returns it).")
+        message = f"A plain float is asked for; yours is {kind(got)}: `loss.item()`."
+        refuse(type(got) is not float, "not_a_float", message)
 
 
 @each((torch.float32, "in float32"), (torch.float64, "in float64"))

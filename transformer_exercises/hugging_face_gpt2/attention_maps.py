@@ -72,11 +72,11 @@ def _same_names(value: Any, case: Case) -> None:
     ids = ids_of(case.text).tolist()
     if len(tokens) != len(ids):
         raise Wrong(f"There should be one string for each of the {len(ids)} tokens {where}; yours are {len(tokens)}.")
-    for place, (token, expected) in enumerate(zip(tokens, ids, strict=True), start=1):
+    for position, (token, expected) in enumerate(zip(tokens, ids, strict=True), start=1):
         if type(token) is not str:
             raise Wrong(f"{what}; yours has {kind(token)}: decode the ids.", "ids_for_tokens")
         if token.strip() not in {form.strip() for form in forms_of(expected)}:
-            raise ValuesDiffer(f"Token {place} is not the right one {where}.")
+            raise ValuesDiffer(f"Token {position} is not the right one {where}.")
 
 
 def _accepted(value: Any, case: Case) -> None:

@@ -55,20 +55,20 @@ def read(model):
     return {name: p.detach().clone() for name, p in model.named_parameters(remove_duplicate=False)}
 
 def remember(model, hf_model):
-    theirs = {name: t.detach().clone() for name, t in hf_model.state_dict().items()}
+    published = {name: t.detach().clone() for name, t in hf_model.state_dict().items()}
     tied = model.lm_head.weight is model.token_embedding.weight
-    return dict(model.named_parameters(remove_duplicate=False)), theirs, tied
+    return dict(model.named_parameters(remove_duplicate=False)), published, tied
 
 def compare(memory, model, hf_model):
-    now, theirs = dict(model.named_parameters(remove_duplicate=False)), hf_model.state_dict()
+    now, published = dict(model.named_parameters(remove_duplicate=False)), hf_model.state_dict()
     own, before, tied = memory
-    storages = {t.untyped_storage().data_ptr() for t in theirs.values()}
-    kept = {name for name in set(before) & set(theirs) if torch.equal(before[name], theirs[name])}
+    storages = {t.untyped_storage().data_ptr() for t in published.values()}
+    kept = {name for name in set(before) & set(published) if torch.equal(before[name], published[name])}
     return {
         "added": sorted(set(now) - set(own)),
         "untied": ["lm_head.weight"] * (tied and model.lm_head.weight is not model.token_embedding.weight),
         "replaced": sorted(name for name, p in own.items() if now.get(name) is not p),
-        "hf_changed": sorted((set(before) | set(theirs)) - kept),
+        "hf_changed": sorted((set(before) | set(published)) - kept),
         "shared": sorted(name for name, p in now.items() if p.untyped_storage().data_ptr() in storages),
         "frozen": sorted(name for name, p in now.items() if not p.requires_grad),
         "hf_frozen": sorted(name for name, p in hf_model.named_parameters() if not p.requires_grad),
@@ -142,17 +142,17 @@ def _same_parameters(student: Student, model: Kept, sizes: Sizes, where: str = "
     expected, start = _right(sizes, dtype)
     got = _parameters(student, model, expected)
     for name, right in expected.items():
-        mine, theirs = got[name], next(theirs for part, theirs in _THEIRS if part in name)
-        what = f"`{name}` (from {theirs}){where and ' '}{where}"
-        if mine.dtype != right.dtype:
-            same_tensor(mine, right, what)  # says so
-        if close(mine, right):
+        actual, published = got[name], next(published for part, published in _THEIRS if part in name)
+        what = f"`{name}` (from {published}){where and ' '}{where}"
+        if actual.dtype != right.dtype:
+            same_tensor(actual, right, what)  # says so
+        if close(actual, right):
             continue
-        if close(mine, start[name]):
+        if close(actual, start[name]):
             raise ValuesDiffer(f"{what} is still what it was before: it is not loaded.", "not_loaded")
-        if mine.dim() == 2 and mine.shape == mine.T.shape and close(mine.T.contiguous(), right):
+        if actual.dim() == 2 and actual.shape == actual.T.shape and close(actual.T.contiguous(), right):
             raise ValuesDiffer(f"{what} is transposed: a Conv1D keeps its weight as [in, out].", "not_transposed")
-        if torch.allclose(mine.flatten().sort().values, right.flatten().sort().values, atol=1e-5):
+        if torch.allclose(actual.flatten().sort().values, right.flatten().sort().values, atol=1e-5):
             raise ValuesDiffer(f"{what} has the right numbers in wrong places.", "wrong_places")
         raise ValuesDiffer(f"{what} has not the right numbers: is it taken from the right layer?")
 

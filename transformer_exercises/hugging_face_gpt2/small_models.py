@@ -193,12 +193,12 @@ class Case(NamedTuple):
 
     sizes: Sizes
     text: str
-    said: str = ""
+    message: str = ""
     k: int | None = None
 
     @property
     def where(self) -> str:
-        return self.said or f'for "{self.text}"' + (f", k = {self.k}" if self.k else "")
+        return self.message or f'for "{self.text}"' + (f", k = {self.k}" if self.k else "")
 
 
 def other_case(known: Case, clear: Callable[[Case], bool] = lambda _: True) -> Case:

@@ -39,33 +39,33 @@ def _pairs(got: Any, case: Case) -> tuple[list[tuple], list[float], list[int]]:
 
 def _same_tokens(value: Any, case: Case, exact: bool = False) -> None:
     got, _, order = _pairs(value, case)
-    for place, ((token, _), expected) in enumerate(zip(got, order, strict=True), start=1):
+    for position, ((token, _), expected) in enumerate(zip(got, order, strict=True), start=1):
         if type(token) is not str:
             what = f"The tokens should be strings {case.where}; yours are {kind(token)}"
             raise Wrong(f"{what}: decode the ids.", "ids_for_tokens") if type(token) is int else Wrong(f"{what}.")
         forms = forms_of(expected)
         if token not in forms and (exact or token.strip() not in {form.strip() for form in forms}):
             hint = " (leading spaces belong to tokens)" if exact else ""
-            raise ValuesDiffer(f"The token in place {place} is not the right one {case.where}{hint}.")
+            raise ValuesDiffer(f"The token in position {position} is not the right one {case.where}{hint}.")
 
 
 def _same_probs(value: Any, case: Case) -> None:
     got, expected, _ = _pairs(value, case)
     numbers = [number for _, p in got if (number := number_of(p)) is not None]
     if len(numbers) < len(got):
-        said = f"The second of each pair should be a probability {case.where}; yours is {kind(got[0][1])}."
-        raise Wrong(said, "form")
+        message = f"The second of each pair should be a probability {case.where}; yours is {kind(got[0][1])}."
+        raise Wrong(message, "form")
     compared = list(enumerate(zip(numbers, expected, strict=True), start=1))
-    if all(near(mine, math.log(theirs)) for _, (mine, theirs) in compared):
+    if all(near(actual, math.log(right)) for _, (actual, right) in compared):
         what = f"These are logarithms of the probabilities {case.where}"
         raise ValuesDiffer(f"{what}: take softmax, not log_softmax.", "log_probabilities")
     if not all(0 <= number <= 1 + 1e-4 for number in numbers):
         what = f"Some of the numbers are not between 0 and 1 {case.where}"
         raise ValuesDiffer(f"{what}: is the softmax taken?", "not_probabilities")
-    for place, (mine, theirs) in compared:
-        if not near(mine, theirs):
-            size = "large" if mine > theirs else "small"
-            raise ValuesDiffer(f"The probability in place {place} is too {size} {case.where}.")
+    for position, (actual, right) in compared:
+        if not near(actual, right):
+            size = "large" if actual > right else "small"
+            raise ValuesDiffer(f"The probability in position {position} is too {size} {case.where}.")
 
 
 def _same_pairs(value: Any, case: Case) -> None:

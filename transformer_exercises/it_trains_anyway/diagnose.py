@@ -173,7 +173,7 @@ def state(model):
 
 def source(words: str) -> str:
     """Return the source of a model."""
-    return re.sub(r"⟨(\w+): (.*?)⟩", lambda place: MODELS[words][1].get(place[1], place[2]), _MODEL)
+    return re.sub(r"⟨(\w+): (.*?)⟩", lambda position: MODELS[words][1].get(position[1], position[2]), _MODEL)
 
 
 def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -209,7 +209,9 @@ def _about(finding: str, *sound: int) -> CheckFunction:
     names = [_HEALTHY[number] for number in (0, *sound)] + [words for words in MODELS if MODELS[words][0] == finding]
 
     def check(student: Student) -> None:
-        given = [(words, *made(student, words, place, training=place % 2 == 0)) for place, words in enumerate(names)]
+        given = [
+            (words, *made(student, words, position, training=position % 2 == 0)) for position, words in enumerate(names)
+        ]
         for words, model, batch in student.in_any_order(given):
             with student.case():
                 _word(student.value("diagnose", model, batch), words)

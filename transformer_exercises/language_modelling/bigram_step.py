@@ -64,17 +64,17 @@ def shared(one, other):
 def _again(student: Student) -> None:
     """Ask twice with the very same tensor, as a training loop passes it."""
     logits, ids = normal(4, 4), some_ids(4, 15)
-    theirs = student.call(student.probe("kept", _PROBES), [logits], keep=True, record=False)["value"]
+    kept_table = student.call(student.probe("kept", _PROBES), [logits], keep=True, record=False)["value"]
     for where in ("the first time", "the second time, with the same arguments"):
         with student.case():
-            got = a_tensor(student.value("bigram_step", theirs, ids, 2.0, where=where), "The new table")
+            got = a_tensor(student.value("bigram_step", kept_table, ids, 2.0, where=where), "The new table")
             same_values(got, reference("bigram_step")(logits, ids, 2.0), "The new table", where)
             refuse(got.was_differentiable, "graph_kept")  # type: ignore[attr-defined]  # decoding sets it
-    asks_now = student.value(student.probe("asked", _PROBES), theirs)
+    asks_now = student.value(student.probe("asked", _PROBES), kept_table)
     refuse(asks_now is True, "caller_asked_for_gradients")
     with student.case():
-        answer = student.call("bigram_step", [theirs, ids[:1], 2.0], where="for a text of one token", keep=True)
-        same = student.value(student.probe("shared", _PROBES), theirs, answer["value"])
+        answer = student.call("bigram_step", [kept_table, ids[:1], 2.0], where="for a text of one token", keep=True)
+        same = student.value(student.probe("shared", _PROBES), kept_table, answer["value"])
         refuse(same is True, "same_tensor_back")
 
 

@@ -102,9 +102,9 @@ def _gradient(student: Student) -> None:
             where = f"for contexts of shape {shape_name(context)}"
             expected, upstream = built.expected_gradients(context)
             gradients = built.gives(context, where=where, upstream=upstream)["gradients"].get("parameters", {})
-            mine = dict(zip(built.weights, map(gradients.get, built.parameter_map), strict=True))
-            student.note_gradients(mine)
-            same_gradients(list(mine.values()), expected, [f"`{role}`" for role in mine], where)
+            actual = dict(zip(built.weights, map(gradients.get, built.parameter_map), strict=True))
+            student.note_gradients(actual)
+            same_gradients(list(actual.values()), expected, [f"`{role}`" for role in actual], where)
 
 
 def _side_effects(student: Student) -> None:

@@ -41,9 +41,9 @@ def loaded(
         source = x if context is None else context
         if mask is not None:
             mask = mask.expand(len(x), H, x.shape[1], source.shape[1]).flatten(0, 1)
-        theirs = nn.MultiheadAttention(C, H, batch_first=True, device="meta")
+        layer = nn.MultiheadAttention(C, H, batch_first=True, device="meta")
         options = {"attn_mask": mask, "need_weights": False}
-        return functional_call(theirs, stacked(weights), (x, source, source), options)[0]
+        return functional_call(layer, stacked(weights), (x, source, source), options)[0]
 
     weights, arguments = weights or weights_for(C, dtype), ("x", "mask", "context")
     call: tuple[str, list[int], dict] = "MultiHeadAttention", [C, H], {}

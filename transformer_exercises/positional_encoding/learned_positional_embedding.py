@@ -131,13 +131,13 @@ def _gradient(student: Student) -> None:
             answer = student.call(module, [x], where=where, upstream=[upstream])
             gradients = answer["gradients"]
             expected = torch.cat([upstream.sum(0), torch.zeros(max_len - T, C)])
-            mine = gradients.get("parameters", {}).get(name)
-            if isinstance(mine, torch.Tensor) and mine.numel() == expected.numel():
-                mine = mine.reshape(expected.shape)
-                mine.was_differentiable = False  # type: ignore[attr-defined]  # as if it had come over the wire so
-            student.note_gradients({"table": mine})  # whatever its name
+            actual = gradients.get("parameters", {}).get(name)
+            if isinstance(actual, torch.Tensor) and actual.numel() == expected.numel():
+                actual = actual.reshape(expected.shape)
+                actual.was_differentiable = False  # type: ignore[attr-defined]  # as if it had come over the wire so
+            student.note_gradients({"table": actual})  # whatever its name
             same_tensor(answer["value"], x + table[:T], "The result", where)
-            same_gradients([mine], [expected], ["the table"], where)
+            same_gradients([actual], [expected], ["the table"], where)
             same_gradients(gradients.get("inputs", []), [upstream], ["x"], where)
 
 

@@ -92,23 +92,25 @@ def same_sequence(got: Any, expected: Any, what: str, where: str, exactly: bool 
         raise ValuesDiffer(f"{what} {where}: {_difference(got, expected)}")
     if exactly and type(got) is not type(expected):
         raise Wrong(f"{what} {where} should be a {wanted}; yours is {kind(got)}.", "wrong_type")
-    for mine, theirs in zip(got, expected, strict=True) if exactly else ():
-        if type(mine) is not type(theirs):
-            asked, held = type(theirs).__name__, type(mine).__name__
+    for actual, wanted in zip(got, expected, strict=True) if exactly else ():
+        if type(actual) is not type(wanted):
+            asked, held = type(wanted).__name__, type(actual).__name__
             raise Wrong(f"{what} {where} should hold {asked} objects; yours holds {held} objects.", "wrong_type")
 
 
 def _difference(got: Any, expected: Any) -> str:
     """Say where two sequences part, without saying what should be there."""
-    mine, theirs = list(map(_plain, got)), list(map(_plain, expected))
-    if len(mine) == len(theirs) and all(item in theirs for item in mine) and all(item in mine for item in theirs):
+    actual, wanted = list(map(_plain, got)), list(map(_plain, expected))
+    if len(actual) == len(wanted) and all(item in wanted for item in actual) and all(item in actual for item in wanted):
         return "the right parts are there, but not in this order."
-    place = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs)))
-    if place == len(mine):
-        return "it begins well and ends too early." if mine else "nothing is there."
-    if place == len(theirs):
-        return f"it begins well, but {mine[place]!r} and what follows is too much."
-    return f"the first difference is at index {place}, where yours has {mine[place]!r}."
+    position = next(
+        (i for i, (a, b) in enumerate(zip(actual, wanted, strict=False)) if a != b), min(len(actual), len(wanted))
+    )
+    if position == len(actual):
+        return "it begins well and ends too early." if actual else "nothing is there."
+    if position == len(wanted):
+        return f"it begins well, but {actual[position]!r} and what follows is too much."
+    return f"the first difference is at index {position}, where yours has {actual[position]!r}."
 
 
 def as_before(after: list, sent: list, names: str) -> None:

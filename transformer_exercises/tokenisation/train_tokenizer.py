@@ -76,12 +76,12 @@ def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
     got = _probe(student, "there_and_back", tokenizer, texts, where="encoding and decoding")
     if not isinstance(got, list) or len(got) != len(texts):
         raise Wrong("Texts could not be encoded and decoded.")
-    whole = [str(mine).replace("##", "") for mine in got]
+    whole = [str(actual).replace("##", "") for actual in got]
     if whole != got:  # pieces of WordPiece's are left apart; which pieces it learns is left to chance
         student.note({"##": whole})
-    for mine, text in zip(got, texts, strict=False):
-        if mine != text:
-            symptom, sentence = _what_happened(str(mine), text)
+    for actual, text in zip(got, texts, strict=False):
+        if actual != text:
+            symptom, sentence = _what_happened(str(actual), text)
             raise Wrong(f"The text {text!r} does not come back exactly: {sentence}", symptom)
 
 

@@ -42,8 +42,8 @@ def _split(*rows: tuple[str, str, str]) -> CheckFunction:
     def sentences(text: str) -> Sentences:
         return [] if text == "-" else [sentence.split() for sentence in text.split("|")]
 
-    def score(ours: str, theirs: str, where: str) -> DependentCase:
-        hypotheses, references = map(sentences, other_letters([ours, theirs]))
+    def score(written: str, wanted: str, where: str) -> DependentCase:
+        hypotheses, references = map(sentences, other_letters([written, wanted]))
         return _score(hypotheses, references, where)
 
     return cases(lambda: itertools.starmap(score, rows))
@@ -65,37 +65,37 @@ _one = _split(
 @cases
 def _corpus() -> Cases:
     for count, words, share in ((2, 14, 0.2), (5, 14, 0.15), (8, 5, 0.3), (20, 3, 0.4), (3, 2, 0.2)):
-        theirs, where = [_sentence(5 + (7 * i) % 9, words) for i in range(count)], f"for {count} sentences"
-        yield _score([_worsened(one, share) for one in theirs], theirs, f"{where} with {words} different words")
-    theirs = [_sentence(length) for length in (12, 6, 3, 2, 1)]
-    ours = [theirs[0], _worsened(theirs[1], 0.2), theirs[2], _sentence(2), theirs[4]]
-    yield _score(ours, theirs, "for sentences of different lengths, some shorter than four tokens")
-    theirs = [_sentence(9), _sentence(6), _sentence(7)]
-    ours, where = (
-        [_worsened(one, 0.25) for one in theirs],
+        wanted, where = [_sentence(5 + (7 * i) % 9, words) for i in range(count)], f"for {count} sentences"
+        yield _score([_worsened(one, share) for one in wanted], wanted, f"{where} with {words} different words")
+    wanted = [_sentence(length) for length in (12, 6, 3, 2, 1)]
+    written = [wanted[0], _worsened(wanted[1], 0.2), wanted[2], _sentence(2), wanted[4]]
+    yield _score(written, wanted, "for sentences of different lengths, some shorter than four tokens")
+    wanted = [_sentence(9), _sentence(6), _sentence(7)]
+    written, where = (
+        [_worsened(one, 0.25) for one in wanted],
         "for a corpus in which a pair of sentences comes three times",
     )
-    yield _score([*ours, *ours[:1] * 2], [*theirs, *theirs[:1] * 2], where)
-    theirs = [_sentence(30 + i % 11) for i in range(150)]
-    ours = [_worsened(one, 0.2, i % 3 - 1) for i, one in enumerate(theirs)]
-    yield _score(ours, theirs, "for 150 sentences of some thirty tokens")
-    theirs = [_sentence(9, 4), _sentence(7, 4)]
-    yield _score(theirs[::-1], theirs, "for two sentences that were exchanged")
+    yield _score([*written, *written[:1] * 2], [*wanted, *wanted[:1] * 2], where)
+    wanted = [_sentence(30 + i % 11) for i in range(150)]
+    written = [_worsened(one, 0.2, i % 3 - 1) for i, one in enumerate(wanted)]
+    yield _score(written, wanted, "for 150 sentences of some thirty tokens")
+    wanted = [_sentence(9, 4), _sentence(7, 4)]
+    yield _score(wanted[::-1], wanted, "for two sentences that were exchanged")
 
 
 @cases
 def _brevity() -> Cases:
     for longer in (-1, -4, 0, 1, 3):
-        theirs = [_sentence(8), _sentence(11), _sentence(9)]
+        wanted = [_sentence(8), _sentence(11), _sentence(9)]
         than = f"{'shorter' if longer < 0 else 'longer'} than their references by {abs(longer)}"
         where = f"for hypotheses {than if longer else 'as long as their references'}"
-        yield _score([_worsened(one, 0.1, longer) for one in theirs], theirs, where)
+        yield _score([_worsened(one, 0.1, longer) for one in wanted], wanted, where)
     for n in (6, 5):
         yield _score([[*"abcdef"[:n]]], [[*"abcdef"[: 11 - n]]], "for one sentence that is a token longer or shorter")
     for lengths, what in (((-3, 3), "as much"), ((-4, 2), "less")):
-        theirs = [_sentence(8), _sentence(12)]
-        ours = [_worsened(one, 0.0, longer) for one, longer in zip(theirs, lengths, strict=True)]
-        yield _score(ours, theirs, f"where one hypothesis is too short and the other {what} too long")
+        wanted = [_sentence(8), _sentence(12)]
+        written = [_worsened(one, 0.0, longer) for one, longer in zip(wanted, lengths, strict=True)]
+        yield _score(written, wanted, f"where one hypothesis is too short and the other {what} too long")
 
 
 _smoothing = _split(
@@ -125,8 +125,8 @@ _nothing = _split(
 def _side_effects() -> Cases:
     sentence = _sentence(7)
     yield _score([_worsened(sentence, 0.2), sentence], [sentence, _worsened(sentence, 0.1)], "for two sentences")
-    ours, theirs = [_sentence(6), _sentence(7)], [_sentence(6), _sentence(5)]
-    yield gives_float({"references": theirs, "hypotheses": ours}, "The score", "with arguments by name")
+    written, wanted = [_sentence(6), _sentence(7)], [_sentence(6), _sentence(5)]
+    yield gives_float({"references": wanted, "hypotheses": written}, "The score", "with arguments by name")
     some, other = ["a", "b", "c", "d"], ["e", "f"]
     for hypotheses, references in (([some, other], [some]), ([some], [some, other]), ([], [some[:2]])):
         yield refuses([hypotheses, references], f"{len(hypotheses)} hypotheses for {len(references)} references")

@@ -85,11 +85,11 @@ def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
 
 def _block(student: Student, C: int, H: int, F_: int, *args: float, dtype: torch.dtype = torch.float32) -> KnownModule:
     """Return a student's block, to be compared with PyTorch's of the same weights, which have PyTorch's names."""
-    theirs = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=dtype, device="meta")
+    layer = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=dtype, device="meta")
 
     def weights() -> Weights:
         drawn = {}
-        for name, value in theirs.named_parameters():
+        for name, value in layer.named_parameters():
             scale = 0.5 if "attn" not in name else 1.0 if name.endswith("bias") else 1.5 / C**0.5
             start = float(value.dim() == 1 and name.endswith("weight"))  # 1 for norms
             drawn[name] = start + normal(*value.shape, scale=scale, dtype=dtype)
@@ -99,7 +99,7 @@ def _block(student: Student, C: int, H: int, F_: int, *args: float, dtype: torch
         weights: Weights, x: torch.Tensor, memory: torch.Tensor, mask: Any = None, memory_mask: Any = None
     ) -> torch.Tensor:
         masks = {"tgt_mask": for_torch(mask, x, x, H), "memory_mask": for_torch(memory_mask, x, memory, H)}
-        return torch.func.functional_call(theirs, weights, (x, memory), masks)
+        return torch.func.functional_call(layer, weights, (x, memory), masks)
 
     find, arguments = functools.partial(_found, C=C, F_=F_), ("x", "memory", "mask", "memory_mask")
     how: dict[str, Any] = {"dtype": dtype, "arguments": arguments, "positional": 4, "same": same_output, "depth": 1}
@@ -115,8 +115,8 @@ def _parts(student: Student) -> None:
             parameters = state["parameters"]
             for name in PARTS:
                 if name not in state["children"] and not any(p.startswith(f"{name}.") for p in parameters):
-                    said = f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}."
-                    raise Wrong(said, "parts_not_found")
+                    message = f"The block has no part `{name}`: its parts are called {', '.join(PARTS)}."
+                    raise Wrong(message, "parts_not_found")
             found = _found(parameters, C, F_)
             if frozen := sorted(found.keys() - set(state["trainable"])):
                 raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
@@ -171,16 +171,16 @@ def _leaks(student: Student) -> None:
         if before.shape != x.shape:
             same_output(before, x)  # raises, with a hint
     tokens, positions = [("x", t, t) for t in range(1, 5)], [("memory", s, 0 if s < 3 else 5) for s in range(4)]
-    for name, place, still in (*tokens, *positions):  # so many outputs must stay
+    for name, position, still in (*tokens, *positions):  # so many outputs must stay
         with student.case():
             given = {"x": x.clone(), "memory": memory.clone()}
-            given[name][:, place] = 3 * normal(2, 6)
+            given[name][:, position] = 3 * normal(2, 6)
             after = a_tensor(student.value(block.module, *given.values(), *masks), "The output")
             if after.shape != before.shape or not close(after[:, :still], before[:, :still]):
                 what = "the future" if name == "x" else "padding of the source"
-                raise Wrong(f"Outputs that must stay move when {name}[:, {place}] is changed: {what} leaks in.")
+                raise Wrong(f"Outputs that must stay move when {name}[:, {position}] is changed: {what} leaks in.")
             if still < 5 and close(after[:, still:], before[:, still:]):
-                raise Wrong(f"Changing {name}[:, {place}] changes no output at all.")
+                raise Wrong(f"Changing {name}[:, {position}] changes no output at all.")
 
 
 def _dropout(student: Student) -> None:

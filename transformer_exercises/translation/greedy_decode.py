@@ -27,12 +27,12 @@ def _same(got: Any, expected: list[list[int]], *limits: Any) -> None:
     if not isinstance(got, list) or len(got) != len(expected):
         wanted = f"The result should be a list of {len(expected)} lists, one for each row"
         raise Wrong(f"{wanted}{where and ' '}{where}; yours is {kind(got)}.", "form")
-    for mine, right in zip(got, expected, strict=True):
-        if not ids_differ(mine, right, *limits):
+    for actual, right in zip(got, expected, strict=True):
+        if not ids_differ(actual, right, *limits):
             continue
-        if mine[: len(right)] == right:
+        if actual[: len(right)] == right:
             raise ValuesDiffer(f"The result goes on after its end {where}: its first eos_id ends a row.", "too_long")
-        if right[: len(mine)] == mine:
+        if right[: len(actual)] == actual:
             raise ValuesDiffer(f"The result stops too early {where}: its own eos_id or max_len ends it.", "too_short")
         raise ValuesDiffer(f"The tokens are not the right ones {where}.")
 
@@ -52,13 +52,13 @@ def _one() -> Cases:
 
 @cases
 def _rows() -> Cases:
-    most = drawn(1500, lambda _: 60)  # of more tokens, drawn ones may be equally likely up to a rounding
+    limit = drawn(1500, lambda _: 60)  # of more tokens, drawn ones may be equally likely up to a rounding
     for V, bonus, seed, B, S, what in (
         *((9, 1.0, 4, 6, 3, ""), (11, 0.6, 2, 9, 5, ""), (8, 2.5, 7, 12, 2, ""), (25, 1.5, 9, 4, 4, "")),
         *((6, 30.0, 6, 3, 3, " (all at once)"), (9, -40.0, 6, 3, 4, " (none of them)"), (1500, 1.0, 6, 40, 4, "")),
     ):
         where = f"for {B} rows that end at different times{what}"
-        yield decodes((min(V, most), 1, 2, bonus, seed), _source(B, S), where, max_len=20)
+        yield decodes((min(V, limit), 1, 2, bonus, seed), _source(B, S), where, max_len=20)
 
 
 @cases

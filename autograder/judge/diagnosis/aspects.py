@@ -446,14 +446,14 @@ def names_of_the_box(own: Reply, box: Reply) -> dict[str, str]:
     `own` and `box` are states of modules. A layer is the one of the same kind, or else of the same shapes; of several,
     names decide, and then the order in which they are made. What is left is the last one, whatever it is.
     """
-    ours, theirs = _parts(box), _parts(own)
-    missing = [name for name in ours if name not in theirs]
-    extra = [name for name in theirs if name not in ours]
+    wanted, present = _parts(box), _parts(own)
+    missing = [name for name in wanted if name not in present]
+    extra = [name for name in present if name not in wanted]
     names: dict[str, str] = {}
     for kind in (True, False):
         for name in list(missing):
-            group = [one for one in missing if ours[one] == ours[name]]
-            candidates = [one for one in extra if theirs[one][1 - kind :] == ours[name][1 - kind :]]
+            group = [one for one in missing if wanted[one] == wanted[name]]
+            candidates = [one for one in extra if present[one][1 - kind :] == wanted[name][1 - kind :]]
             if group[:1] != [name] or len(candidates) < len(group):
                 continue
             for new, old in _paired(group, candidates).items():
@@ -473,18 +473,18 @@ def _parts(state: Reply) -> dict[str, tuple[str, tuple[tuple[int, ...], ...]]]:
     return {name: (str(state["children"].get(name)), tuple(sorted(sizes))) for name, sizes in shapes.items()}
 
 
-def _paired(ours: list[str], theirs: list[str]) -> dict[str, str]:
-    """Return for each name of ours one of theirs: the one that begins alike, or else the next."""
-    short = dict(zip(ours, _distinct(ours), strict=True)) | dict(zip(theirs, _distinct(theirs), strict=True))
+def _paired(wanted: list[str], present: list[str]) -> dict[str, str]:
+    """Return for each wanted name one of those that are present: the one that begins alike, or else the next."""
+    short = dict(zip(wanted, _distinct(wanted), strict=True)) | dict(zip(present, _distinct(present), strict=True))
 
     def common(one: str, other: str) -> int:
         pairs = zip(short[one], short[other], strict=False)
         return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(short[one]), len(short[other])))
 
-    alike = {one: [other for other in theirs if common(one, other)] for one in ours}
-    if all(len(found) == 1 for found in alike.values()) and len({found[0] for found in alike.values()}) == len(ours):
+    alike = {one: [other for other in present if common(one, other)] for one in wanted}
+    if all(len(found) == 1 for found in alike.values()) and len({found[0] for found in alike.values()}) == len(wanted):
         return {one: found[0] for one, found in alike.items()}
-    return dict(zip(ours, theirs, strict=False))
+    return dict(zip(wanted, present, strict=False))
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FILE = "costs.toml"
 NOTHING_SAVED = 1.0  # a share that costs everything, so that the lines alone decide
+PRECISION = 1 / 4  # of a slip: for computing in single precision and giving the dtype back, in every exercise
 SMALLEST = 0.01  # the least points that a mistake costs, so that no mark is full
 
 
@@ -46,6 +47,8 @@ class Costs:
         setting = self.single.get(name, {}).get(mistake)
         if isinstance(setting, float):
             return setting
+        if mistake == "single_precision_inside" and not setting and self.slip < 1:
+            return PRECISION * self.slip
         shares = {MINOR: self.slip, FUNDAMENTAL: NOTHING_SAVED}
         return shares.get(self.severity(name, mistake, severity), self.misconception)
 
