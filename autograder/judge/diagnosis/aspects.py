@@ -111,7 +111,7 @@ def _reference_names(exercise: Exercise) -> dict[str, Any]:
 
 
 class _Combining(Student):
-    """Asks the student and the reference the same, and gives the values of one with the aspects of the other.
+    """Sends each request to the student and to the reference; gives the values of one with the aspects of the other.
 
     These are the student's values, with the student's own aspects where a lapse is `left`. With `only`, they are the
     reference's, with this lapse of the student's.
@@ -149,7 +149,7 @@ class _Combining(Student):
         return request_reply(self.reference.respond, _with_handles(request, self.handles))
 
     def _student_reply(self, request: dict[str, Any], expected: Reply) -> Reply:
-        """Return the student's reply; where only the way of asking is at fault, that to the same asked otherwise."""
+        """Return the student's reply; where only the form of the call is at fault, the reply to another form."""
         actual = request_reply(self.send, request)
         if request["do"] != "call" or "value" not in expected:
             return actual
@@ -232,7 +232,7 @@ class _Combining(Student):
         return self.only in ("", lapse) and lapse not in self.left
 
     def _adapts(self, lapse: str) -> bool:
-        """Record a lapse, and return whether to ask the student's code otherwise because of it."""
+        """Record a lapse, and return whether to send another request because of it."""
         self.lapses[lapse] = None
         return lapse not in (self.only, *self.left)
 
