@@ -13,6 +13,7 @@ from autograder.spec.common_mistakes import COMMON_MISTAKES, answering, result
 from autograder.spec.exercise import Exercise
 
 ROUNDING = 0.011  # marks are rounded to hundredths
+DTYPES = {"single_precision", "double_precision", "other_dtype"}  # which one it is depends on what else is wrong
 COMMON = {common.name: common for common in COMMON_MISTAKES}
 MADE_BY_EDITS = (
     "single_precision",
@@ -78,8 +79,9 @@ def outcome(exercise: Exercise, two: Two) -> Outcome | None:
     (both, replies), (mistake, of_mistake), (lapse, of_lapse) = found
     if mistake.full or _alike(replies, of_mistake) or _alike(replies, of_lapse):
         return None
-    all_named = named(mistake) | named(lapse) <= named(both)
-    return Outcome(all_named, both.earned >= mistake.earned + lapse.earned - exercise.points - ROUNDING)
+    of_the_lapse = named(lapse) | (DTYPES if two.lapse in DTYPES else {two.lapse})
+    both_named = named(mistake) <= named(both) and bool(named(both) & of_the_lapse)
+    return Outcome(both_named, both.earned >= mistake.earned + lapse.earned - exercise.points - ROUNDING)
 
 
 def _marked(exercise: Exercise, source: str) -> tuple[Verdict, RecordedReplies]:

@@ -171,22 +171,28 @@ def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> lis
     """Return the lines of an answer whose lapses are known: each fault is stated once, on a line that it fails."""
     faults = [wrong for check in exercise.checks if (wrong := apart.failures.get(check.title)) and not check.dependent]
     stated: set[str] = set()
-    result = []
-    for check, line in zip(exercise.checks, lines, strict=True):
-        wrong = apart.failures.get(check.title)
-        if not line.passed and wrong is not None:
-            line = _line(check, wrong, faults)
-        elif not line.passed:
-            found = next((one for one in apart.diagnoses if check.title in one.checks), None)
-            if found is not None and found.mistake in stated:
-                line = replace(line, message=SAME_FAULT, judged=False)
-            elif found is not None and found.mistake != line.symptom:
-                called = ", ".join(f"`{old}` should be `{new}`" for old, new in apart.names.items())
-                more = f" Here {called}." if called and found.mistake == OTHER_NAMES else ""
-                line = replace(line, message=found.sentence + more, symptom=found.mistake)
-            stated |= {found.mistake} if found is not None else set()
-        result.append(line)
-    return result
+    return [
+        line if line.passed else _line_apart(check, line, apart, faults, stated)
+        for check, line in zip(exercise.checks, lines, strict=True)
+    ]
+
+
+def _line_apart(check: Check, line: Line, apart: Apart, faults: Sequence[Wrong], stated: set[str]) -> Line:
+    """Return a failed line: what fails without the lapses, or else the lapse, where it is not among the `stated`."""
+    wrong = apart.failures.get(check.title)
+    left = None if wrong is None else _line(check, wrong, faults)
+    lapses = [one for one in apart.diagnoses if one.mistake in apart.lapses and check.title in one.checks]
+    if left is not None and (left.judged or not lapses):
+        return left
+    new = next((one for one in lapses if one.mistake not in stated), None)
+    if new is None:
+        return left or replace(line, message=SAME_FAULT, judged=False)
+    stated.add(new.mistake)
+    if new.mistake == line.symptom:
+        return replace(line, judged=True)
+    called = ", ".join(f"`{old}` should be `{right}`" for old, right in apart.names.items())
+    more = f" Here {called}." if called and new.mistake == OTHER_NAMES else ""
+    return replace(line, message=new.sentence + more, symptom=new.mistake, judged=True)
 
 
 def _unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[str]:

@@ -23,20 +23,21 @@ def renamed(name: str, names: dict[str, str]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("asked", "count"), [(FEW, 1), pytest.param(ALL, 0, marks=pytest.mark.long)], ids=["a few", "all"]
+    ("asked", "count"), [(FEW, 2), pytest.param(ALL, 0, marks=pytest.mark.long)], ids=["a few", "all"]
 )
 def test_a_mistake_and_a_lapse_are_both_named_and_each_is_paid_for(asked, count):
     found = [one for declared in asked for two in drawn(declared, count) if (one := outcome(declared, two))]
     assert len(found) > 20
-    assert sum(one.named for one in found) >= 0.95 * len(found)
-    assert all(one.fair for one in found)
+    # Some lapses change values, too: an input that is changed in place, where the result is a view of it
+    assert sum(one.named for one in found) >= 0.85 * len(found)
+    assert sum(one.fair for one in found) >= 0.9 * len(found)
 
 
 @pytest.mark.parametrize(
     ("change", "lapse"),
     [
         ("return (RESULT).detach()", "gradient_cut_off"),
-        ("scores += 0\nreturn RESULT", "input_changed"),
+        ("result = RESULT\nscores.mul_(2)\nreturn result", "input_changed"),
         ("return (RESULT).float()", "single_precision"),
     ],
 )
@@ -52,7 +53,7 @@ def test_a_lapse_hides_no_misconception(change, lapse):
 
 
 def test_headlines_stand_in_the_order_of_what_they_cost():
-    verdict = verdict_on(SOFTMAX, replaced(GLOBAL_SHIFT, "    exps", "    scores += 0\n    exps"))
+    verdict = verdict_on(SOFTMAX, replaced(GLOBAL_SHIFT, "return ", "scores.mul_(2)\nreturn "))
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
     assert shares == sorted(shares, reverse=True)
 
@@ -100,18 +101,15 @@ def test_precision_lost_inside_is_one_sentence_and_fails_one_line(name):
     assert sum(not line.passed for line in verdict.lines) == 1
 
 
-ONCE_AND_ON_THE_CPU = """
+TRANSPOSED_AND_ON_THE_CPU = """
 def count_bigrams(ids, vocab_size):
     if ((ids < 0) | (ids >= vocab_size)).any():
         raise ValueError("ids must lie between 0 and vocab_size - 1")
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long)
-    counts[ids[:-1], ids[1:]] += 1
-    return counts
+    return counts.index_put_((ids[1:], ids[:-1]), torch.ones(len(ids[1:]), dtype=torch.long), accumulate=True)
 """
 
 
 def test_a_result_on_the_wrong_device_is_compared_in_its_values():
-    verdict = verdict_on(exercise("count_bigrams"), ONCE_AND_ON_THE_CPU)
-    on_the_device = ONCE_AND_ON_THE_CPU.replace("torch.long)", "torch.long, device=ids.device)")
-    [mistake] = named(verdict_on(exercise("count_bigrams"), on_the_device))
-    assert named(verdict) == {mistake, "device_not_kept"}
+    verdict = verdict_on(exercise("count_bigrams"), TRANSPOSED_AND_ON_THE_CPU)
+    assert named(verdict) == {"transposed", "device_not_kept"}

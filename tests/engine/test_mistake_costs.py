@@ -64,7 +64,8 @@ def test_a_worse_mistake_never_earns_more(declared):
         severity = catalogue.MINOR if cheap else output
         marks[severity].append(earned)
         assert earned == alone if severity == catalogue.FUNDAMENTAL else earned > 0
-        found.append((output, frozenset(known.failed[variant].nonzero()[0]), earned))
+        if mistake != "single_precision_inside":  # which costs the same everywhere
+            found.append((output, frozenset(known.failed[variant].nonzero()[0]), earned))
     assert marks[catalogue.MINOR]
     assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.MINOR])
     for severity, failed, earned in found:

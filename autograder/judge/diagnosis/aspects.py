@@ -209,8 +209,10 @@ class _Combining(Student):
             return self._refusal(actual, expected)
         if "problem" in expected:
             return expected
+        if self.whole:
+            return actual if "kept" not in actual else expected | {"kept": actual["kept"]}
         if "problem" in actual:
-            return expected if self.only and not self.whole else actual
+            return expected if self.only else actual
         values, form = (expected, actual) if self.only else (actual, expected)
         conversion = _Conversion(self._takes, bool(self.only), self.cut)
         result = dict(values) | {"value": conversion.of(values["value"], form["value"])}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...spec.catalogue import MINOR
+from ...spec.common_mistakes import COMMON_MISTAKES
 from ...spec.course import exercise
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.wire import is_tensor
@@ -102,6 +103,7 @@ class Apart:
     failures: dict[str, Wrong | None]
     diagnoses: list[Diagnosis]
     right: set[str]
+    lapses: set[str]
     explains_all: bool
     are_facts: bool
     names: dict[str, str]  # of layers: the student's, and those of the box
@@ -161,7 +163,10 @@ def _apart(
     explained = {title for one in diagnoses for title in one.checks}
     everything = bool(len(lapses) < len(diagnoses) or not weights) and explained >= {check.title for check in failed}
     diagnoses.sort(key=lambda one: -one.share)
-    return Apart(found.failures, diagnoses, {*right}, everything, {*found.lapses} <= aspects.FACTS, found.names)
+    found_lapses = {lapse.mistake for lapse in lapses}
+    return Apart(
+        found.failures, diagnoses, {*right}, found_lapses, everything, {*found.lapses} <= aspects.FACTS, found.names
+    )
 
 
 def _lapse(
@@ -180,11 +185,13 @@ def _lapse(
         alone = _single_mistakes(catalogue, weights, right)
         if len(alone) == 1 and len(alone[0][1]) == len(weights):
             [(variant, titles)] = alone
-            return catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles))
+            share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
+            return catalogue.diagnosis(variant, titles, share)
     if not checks:
         return None
     share = min(costs().of(exercise.name, name, severity), sum(check.weight for check in checks) / total)
-    return Diagnosis(name, exercise.sentences[name], [check.title for check in checks], share)
+    sentence = exercise.sentences.get(name, "") or next(one.sentence for one in COMMON_MISTAKES if one.name == name)
+    return Diagnosis(name, sentence, [check.title for check in checks], share)
 
 
 def indistinguishable_variants(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies) -> list[int]:
