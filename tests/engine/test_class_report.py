@@ -702,14 +702,14 @@ def test_answers_that_do_the_same_are_one_group_however_they_are_written(classro
 
 def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
     """A mistake that explains one of two failed lines leaves the other to be named."""
-    odd = verdict(SECOND)
-    [first, *others] = odd.behaviour
-    partly = dataclasses.replace(odd, behaviour={title: odd.behaviour[title] for title in others})
-    assert others
+    one, other = verdict(SECOND), exercise("causal_mask").checks[1].title
+    [(first, found)] = one.behaviour.items()
+    odd = dataclasses.replace(one, behaviour={first: found, other: found})
+    partly = dataclasses.replace(one, behaviour={other: found})
     students = {"ada": Student({"causal_mask": odd}), "ben": Student({"causal_mask": partly})}
-    found = groups(collected(make_class(classroom.parent / "partly", students)))
-    assert [group.students for group in found] == [("ada",), ("ben",)]
-    assert first not in dict(found[1].fails)
+    made = groups(collected(make_class(classroom.parent / "partly", students)))
+    assert [group.students for group in made] == [("ada",), ("ben",)]
+    assert first not in dict(made[1].fails)
 
 
 def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom, tmp_path, monkeypatch):

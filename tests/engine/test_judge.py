@@ -290,7 +290,7 @@ def stopping(error: BaseException | type[BaseException]) -> Check:
         student.call(NAME, [torch.ones(1, 2, 3)] * 3)
         raise error
 
-    return replace(CHECK, ask=ask)
+    return replace(CHECK, run=ask)
 
 
 def test_a_check_that_stopped_or_was_interrupted_is_run_again(counting, caplog):
@@ -358,7 +358,7 @@ def test_where_values_differ_it_is_known_what_else_was_found():
             with student.case():
                 raise wrong
 
-    cache, check = CheckCache(), replace(CHECK, ask=asks)
+    cache, check = CheckCache(), replace(CHECK, run=asks)
     for _ in range(2):  # asked, and looked up
         with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
             cache.run(RIGHT, check, Counted(RIGHT.source))
