@@ -160,7 +160,9 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
         right = sum(line.weight for line in lines if line.passed or line.title in apart.right)
         lost = sum(lapse.share for lapse in apart.diagnoses)
         earned = round(share_of(exercise, right) - exercise.points * lost, 2)
-        if earned <= verdict.earned or not gave_a_value(student.replies):
+        # A refusal that is taken off shows nothing right: something else has to be
+        something = verdict.earned > 0 or exercise.checks[0].title in apart.right
+        if earned <= verdict.earned or not something or not gave_a_value(student.replies):
             return
         verdict.earned = earned
         verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)

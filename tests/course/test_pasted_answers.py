@@ -24,6 +24,7 @@ from patience import patience
 from torch import nn
 
 from autograder.judge import mark as marking
+from autograder.judge.diagnosis import diagnose as diagnosis
 from autograder.judge.mark import Verdict, mark, zero
 from autograder.judge.source_rules import defined_in, global_names
 from autograder.judge.student import Student
@@ -193,7 +194,8 @@ def verdicts(exercise: Exercise, notebook: str, release: Given) -> Iterator[tupl
 
 @pytest.fixture(autouse=True)
 def quick_and_quiet(monkeypatch):
-    monkeypatch.setattr(marking, "diagnose", lambda *_: [])  # naming the mistakes of thousands would take hours
+    for module, search in ((diagnosis, "_single_mistakes"), (marking, "diagnose_pair")):
+        monkeypatch.setattr(module, search, lambda *_: [])  # naming the mistakes of thousands would take hours
     mpl.use("agg")
     importlib.import_module("transformers.models.gpt2.modeling_gpt2")  # not within an answer's time
     torch.optim.AdamW([nn.Parameter(torch.zeros(1))])  # imports now what an interrupted import would leave half-done

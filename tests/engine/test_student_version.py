@@ -17,7 +17,7 @@ from autograder.spec.course import exercises, home
 STOPPED = r"■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like\."
 SAID = {  # a cell, and what it shows: nothing of assertions, but the line in the answer or in the test
     "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
-    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?",
+    "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?.*",
     "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
     r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
     "test of nothing": "✗ .*returned nothing.*",

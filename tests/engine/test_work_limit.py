@@ -209,12 +209,12 @@ repair.load = endless
 """
 # Notes in a file which secret the inputs of an exercise are drawn from, in whatever process it is marked
 NOTED = """
-def noted(secret, *arguments, hand_in_of=notebook_marker.hand_in_of):
+def noted(secret, *arguments, key_of=notebook_marker.key_of):
     with open({path!r}, "a") as file:
         file.write(secret.hex() + "\\n")
-    return hand_in_of(secret, *arguments)
+    return key_of(secret, *arguments)
 
-notebook_marker.hand_in_of = noted
+notebook_marker.key_of = noted
 """
 
 

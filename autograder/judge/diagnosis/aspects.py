@@ -446,7 +446,8 @@ def names_of_the_box(own: Reply, box: Reply) -> dict[str, str]:
     """Return the box's name for each layer or parameter of a module whose name is not the box's.
 
     `own` and `box` are states of modules. A layer is the one of the same kind, or else of the same shapes; of several,
-    names decide, and then the order in which they are made. What is left is the last one, whatever it is.
+    names decide, and then the order in which they are made. What is left is the last one, whatever it is. If
+    one is not found, none is.
     """
     wanted, present = _parts(box), _parts(own)
     missing = [name for name in wanted if name not in present]
@@ -463,8 +464,8 @@ def names_of_the_box(own: Reply, box: Reply) -> dict[str, str]:
                 missing.remove(new)
                 extra.remove(old)
     if len(missing) == len(extra) == 1:
-        names[extra[0]] = missing[0]
-    return names
+        names[extra.pop()] = missing.pop()
+    return {} if missing else names
 
 
 def _parts(state: Reply) -> dict[str, tuple[str, tuple[tuple[int, ...], ...]]]:
