@@ -164,14 +164,6 @@ class classes_in_dimension_one(Misconception):
     ]
 
 
-class classes_in_dimension_one_and_a_tensor(Misconception):
-    """Questions and classes are mixed: flatten B and S, and leave the classes in the last dimension. And return a plain
-    float, `loss.item()`.
-    """
-
-    edits = {".flatten(0, 1), answers.flatten()": ", answers", "loss.item()": "loss"}
-
-
 class last_question_only(Misconception):
     """Only one question of each page, or one page, is learnt from: the loss is the mean over all of them."""
 

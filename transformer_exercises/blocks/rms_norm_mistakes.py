@@ -203,7 +203,7 @@ class not_a_parameter(Misconception):
     ]
 
 
-class other_name(Minor):
+class other_names(Minor):
     """The parameter has another name: `weight`, as in nn.RMSNorm, lets weights be loaded."""
 
     edits = {"weight": ["scale", "gamma", "g"]}

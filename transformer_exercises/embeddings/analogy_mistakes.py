@@ -102,12 +102,6 @@ class itself_allowed(Misconception):
     edits = {", exclude=(a, b, c)": ""}
 
 
-class itself_allowed_and_a_tensor(Misconception):
-    """a, b and c are not excluded: they are never the answer. And `.item()` makes a tensor a Python int."""
-
-    edits = {", exclude=(a, b, c)).item()": [")[0]", ")"]}
-
-
 class signs_and_itself_allowed(Fundamental):
     """It is b − a + c (take from b what a means, and add c), and a, b and c themselves are never the answer."""
 

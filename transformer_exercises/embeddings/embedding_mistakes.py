@@ -139,7 +139,7 @@ class layer_inside(Misconception):
     }
 
 
-class other_name(Misconception):
+class other_names(Minor):
     """The table has another name: it should be `self.weight`, as in nn.Embedding, so that weights can be loaded."""
 
     edits = {"weight": "table"}

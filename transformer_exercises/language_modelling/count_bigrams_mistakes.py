@@ -288,15 +288,6 @@ class python_loop(Misconception):
     }
 
 
-class python_loop_and_no_error(Misconception):
-    """Python takes token by token: torch counts all at once. And bad ids are a ValueError."""
-
-    variants = [
-        python_loop.edited({CHECK: "if False:"}),
-        rows_shared.edited({"vocab_size] * vocab_size": "vocab_size for _ in range(vocab_size)]"}),
-    ]
-
-
 class first_id_unchecked(Minor):
     """The first id is never looked at, so an unknown one is accepted: look at all of `ids`."""
 

@@ -152,7 +152,7 @@ class sizes_fixed(Misconception):
     ]
 
 
-class other_names(Misconception):
+class other_names(Minor):
     """The parts have other names: `embedding`, `hidden` and `output` are asked for."""
 
     variants = [
