@@ -2,9 +2,11 @@
 
 import ast
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from autograder.judge.diagnosis.aspects import separated
 from autograder.judge.diagnosis.reply_hash import compare, reply_hash
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import student_with_answer
@@ -22,7 +24,6 @@ MADE_BY_EDITS = (
     "bad_input_accepted",
     "error_of_another_type",
     "python_number",
-    "input_changed",
     "gradient_cut_off",
 )
 
@@ -43,7 +44,9 @@ def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
     mistakes = [one for one in exercise.mistakes if one.name not in COMMON]
     for lapse, make in LAPSES.items():
         alone = make(exercise, exercise.source)
-        if alone is None or alone == exercise.source or verdict_on(exercise, alone).full:
+        if alone in (None, exercise.source) or lapse in exercise.harmless:
+            continue
+        if not 0 < verdict_on(exercise, alone).earned < exercise.points:
             continue
         chosen = random.Random(f"{exercise.name} {lapse} {seed}").sample(mistakes, len(mistakes))
         found = 0
@@ -77,8 +80,13 @@ def outcome(exercise: Exercise, two: Two) -> Outcome | None:
     """Return how an answer with two faults is marked; None if only one of them shows in what it returns."""
     found = [_marked(exercise, source) for source in (two.source, two.with_mistake, two.with_lapse)]
     (both, replies), (mistake, of_mistake), (lapse, of_lapse) = found
-    if mistake.full or _alike(replies, of_mistake) or _alike(replies, of_lapse):
+    if both.full or mistake.full or _alike(replies, of_mistake) or _alike(replies, of_lapse):
         return None
+    new = _errors(replies) - _errors(of_mistake)
+    if new - _errors(of_lapse) or "AttributeError" in new:  # such as .item() of two numbers, .float() of a pair
+        return None
+    if not any(separated(exercise, exercise.checks, student_with_answer(exercise, two.with_mistake)).failures.values()):
+        return None  # it is a lapse itself
     of_the_lapse = named(lapse) | (DTYPES if two.lapse in DTYPES else {two.lapse})
     both_named = named(mistake) <= named(both) and bool(named(both) & of_the_lapse)
     return Outcome(both_named, both.earned >= mistake.earned + lapse.earned - exercise.points - ROUNDING)
@@ -94,11 +102,33 @@ def _alike(one: RecordedReplies, other: RecordedReplies) -> bool:
     return all(compare(a, b) is not False and a.error_hash == b.error_hash for a, b in hashes)
 
 
+def _errors(replies: RecordedReplies) -> set[str]:
+    return {
+        str(reply["problem"].get("type")) for recorded in replies.values() for reply in recorded if "problem" in reply
+    }
+
+
 def _edited(name: str) -> Callable[[Exercise, str], str | None]:
     def make(exercise: Exercise, source: str) -> str | None:
-        return next(iter(exercise.with_common_mistake(COMMON[name], source)), None)
+        changed = next(iter(exercise.with_common_mistake(COMMON[name], source)), None)
+        # Each part of a pair is edited; parts that are not names would be taken apart
+        return None if changed and changed.count("for part in") > 1 else changed
 
     return make
+
+
+# Some results are views of the input, which change with it: the values would be wrong, too
+COPIED = """
+def copied(result):
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(copied, result))
+    return result.clone() if torch.is_tensor(result) else result
+"""
+
+
+def _input_changed(exercise: Exercise, source: str) -> str | None:
+    changed = _edited("input_changed")(exercise, source)
+    return changed and COPIED + re.sub(r"made_before = (.+)", r"made_before = copied((\1))", changed)
 
 
 class _WithoutDevice(ast.NodeTransformer):
@@ -152,6 +182,7 @@ def _as_tensor(exercise: Exercise, source: str) -> str | None:
 
 LAPSES: dict[str, Callable[[Exercise, str], str | None]] = {
     **{name: _edited(name) for name in MADE_BY_EDITS},
+    "input_changed": _input_changed,
     "device_not_kept": _without_device,
     "default_missing": _without_defaults,
     "other_names": _other_names,

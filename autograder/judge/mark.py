@@ -132,20 +132,23 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.replies)
+        replies = student.replies
         if len(verdict.diagnoses) != 1 or any(one.mistake == OTHER_NAMES for one in verdict.diagnoses):
-            _take_lapses_off(exercise, verdict, student)
+            replies = _take_lapses_off(exercise, verdict, student)
         verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
         failed = [line for line in verdict.lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):
-            _apply_costs(exercise, verdict, student.replies)
+            _apply_costs(exercise, verdict, replies)
         # An error explains nothing
         named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
         verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
 
 
-def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> None:
+def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> RecordedReplies:
     """Name the lapses of an answer and what lies behind them; the lines then say what is left without the lapses.
+
+    Return the replies without them.
 
     Where that is no known mistake, the points are those of the lines that are right without the lapses, less what the
     lapses cost, if that is more.
@@ -154,7 +157,7 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     if apart is None or not apart.explains_all:
         verdict.diagnoses = diagnose_pair(exercise, verdict.lines, student.replies) or verdict.diagnoses
         if verdict.diagnoses or apart is None or not apart.are_facts:
-            return
+            return student.replies
     lines = _lines_apart(exercise, verdict.lines, apart)
     if not apart.explains_all:
         right = sum(line.weight for line in lines if line.passed or line.title in apart.right)
@@ -163,10 +166,11 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
         # A refusal that is taken off shows nothing right: something else has to be
         something = verdict.earned > 0 or exercise.checks[0].title in apart.right
         if earned <= verdict.earned or not something or not gave_a_value(student.replies):
-            return
+            return student.replies
         verdict.earned = earned
         verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)
     verdict.diagnoses, verdict.lines = apart.diagnoses, lines
+    return apart.replies
 
 
 def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> list[Line]:

@@ -28,9 +28,9 @@ def renamed(name: str, names: dict[str, str]) -> str:
 def test_a_mistake_and_a_lapse_are_both_named_and_each_is_paid_for(asked, count):
     found = [one for declared in asked for two in drawn(declared, count) if (one := outcome(declared, two))]
     assert len(found) > 20
-    # Some lapses change values, too: an input that is changed in place, where the result is a view of it
-    assert sum(one.named for one in found) >= 0.85 * len(found)
-    assert sum(one.fair for one in found) >= 0.9 * len(found)
+    # Some lapses change what a check sees next: with its input changed in place, a second call looks like dropout
+    assert sum(one.named for one in found) >= 0.95 * len(found)
+    assert sum(one.fair for one in found) >= 0.98 * len(found)
 
 
 @pytest.mark.parametrize(

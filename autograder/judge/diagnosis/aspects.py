@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.responder import Responder
 from ...untrusted.wire import Ref, is_tensor
-from ..run_check import namespace_with, run_check
-from ..student import RecordedReplies, Reply, Student, request_reply, type_of_error
+from ..run_check import namespace_with, run_check, student_with_answer
+from ..student import RecordedReplies, Reply, Student, agree, request_reply, type_of_error
 
 if TYPE_CHECKING:
     import torch
@@ -86,15 +86,27 @@ def separated(exercise: Exercise, checks: Sequence[Check], student: Student, lef
 
 
 def by_itself(
-    exercise: Exercise, checks: Sequence[Check], student: Student, lapse: str
+    exercise: Exercise, checks: Sequence[Check], student: Student, lapse: str, names: dict[str, str]
 ) -> tuple[dict[str, Wrong | None], RecordedReplies]:
-    """Run checks with the reference's values and this lapse of the student's; return failures and replies by title."""
+    """Run checks with the reference's values and this lapse of the student's; return failures and replies by title.
+
+    `names` are those of the student's layers, with those of the box.
+    """
     failures, replies = {}, {}
     for check in checks:
-        combining = _Combining(exercise, student, {}, only=lapse)
+        if lapse == OTHER_NAMES:
+            combining: Student = student_with_answer(exercise, _renamed(exercise, names))
+        else:
+            combining = _Combining(exercise, student, {}, only=lapse)
         failures[check.title] = _failure(exercise, check, combining)
         replies[check.title] = combining.replies[check.title]
     return failures, replies
+
+
+def _renamed(exercise: Exercise, names: dict[str, str]) -> str:
+    """Return the reference's source with the student's names of layers in place of the box's."""
+    own = {right: name for name, right in names.items()}
+    return re.sub(r"\bself\.(\w+)", lambda found: f"self.{own.get(found[1], found[1])}", exercise.source)
 
 
 def _failure(exercise: Exercise, check: Check, student: Student) -> Wrong | None:
@@ -142,7 +154,7 @@ class _Combining(Student):
             self.handles[actual["value"].key] = expected["value"]
             self._rename(actual["value"], expected["value"])
         if request["do"] != "call" or request.get("keep"):
-            return actual
+            return expected if self.only and not isinstance(expected.get("value"), Ref) else actual
         return self._combined(actual, expected)
 
     def _reference_reply(self, request: dict[str, Any]) -> Reply:
@@ -159,12 +171,14 @@ class _Combining(Student):
             if again.get("problem", {}).get("type") != "TypeError":
                 self.whole = self.only == lapse
                 actual = again if self._adapts(lapse) else actual
-        if any(request.get(option) for option in ELSEWHERE) and _strays(actual, expected):
-            if not self._takes("device_not_kept") or self.only:
+        if any(request.get(option) for option in ELSEWHERE):
+            here = request_reply(self.send, {key: value for key, value in request.items() if key not in ELSEWHERE})
+            # On the wrong device, some operations read whatever is in memory
+            if _strays(actual, expected) or (request.get("strict_device") and not agree(actual, here)):
+                if self._takes("device_not_kept") and not self.only:
+                    return here | {"kept": True} if "kept" in expected else here
                 self.whole = self.only == "device_not_kept"
                 return actual
-            here = request_reply(self.send, {key: value for key, value in request.items() if key not in ELSEWHERE})
-            return here | {"kept": True} if "kept" in expected else here
         if request.get("upstream") is not None and IN_PLACE in str(actual.get("problem", {}).get("text")):
             if not self._takes("input_changed") or self.only:
                 self.whole = self.only == "input_changed"
@@ -356,6 +370,8 @@ def _as_tensor(values: Any, form: torch.Tensor) -> torch.Tensor | None:
         result = torch.tensor(values, dtype=form.dtype)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
+    if result.numel() == form.numel() == 1:
+        result = result.reshape(form.shape)
     return _marked(result, form.was_differentiable) if result.shape == form.shape else None  # type: ignore[attr-defined]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,7 @@ class Apart:
     """
 
     failures: dict[str, Wrong | None]
+    replies: RecordedReplies
     diagnoses: list[Diagnosis]
     right: set[str]
     lapses: set[str]
@@ -108,25 +110,31 @@ class Apart:
     are_facts: bool
     names: dict[str, str]  # of layers: the student's, and those of the box
 
+    @property
+    def share(self) -> float:
+        return sum(diagnosis.share for diagnosis in self.diagnoses)
+
 
 def diagnose_apart(
     exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies, student: Student
 ) -> Apart | None:
-    """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake."""
+    """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake.
+
+    Some mistakes have a lapse of their own. So each lapse is left in the answer, too, and the least costly explanation
+    is returned.
+    """
     outcomes = list(zip(exercise.checks, lines, strict=True))
     failed = [check for check, line in outcomes if not line.passed and replies.get(check.title)]
     passed = [check.title for check, line in outcomes if line.passed]
-    best: Apart | None = None
+    explanations: list[Apart] = []
     left: list[tuple[str, ...]] = [()]
     for each in left:
         found = aspects.separated(exercise, failed, student, each)
         if not each and len(found.lapses) > 1:
             left += [(name,) for name in found.lapses]
-        apart = _apart(exercise, failed, passed, replies, found, student, each)
-        if apart is not None and apart.explains_all:
-            return apart
-        best = best or apart
-    return best
+        if (apart := _apart(exercise, failed, passed, replies, found, student, each)) is not None:
+            explanations.append(apart)
+    return min(explanations, key=lambda apart: apart.share if apart.explains_all else math.inf, default=None)
 
 
 def _apart(
@@ -164,9 +172,8 @@ def _apart(
     everything = bool(len(lapses) < len(diagnoses) or not weights) and explained >= {check.title for check in failed}
     diagnoses.sort(key=lambda one: -one.share)
     found_lapses = {lapse.mistake for lapse in lapses}
-    return Apart(
-        found.failures, diagnoses, {*right}, found_lapses, everything, {*found.lapses} <= aspects.FACTS, found.names
-    )
+    facts = {*found.lapses} <= aspects.FACTS
+    return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
 
 
 def _lapse(
@@ -176,17 +183,16 @@ def _lapse(
     checks = [check for check in failed if name not in found.lapses or check.title in found.lapses[name]]
     total = sum(check.weight for check in exercise.checks)
     severity = exercise.severities.get(name, MINOR)
-    if name != aspects.OTHER_NAMES:
-        failures, replies = aspects.by_itself(exercise, checks, student, name)
-        checks = [check for check in checks if failures[check.title] is not None]
-        weights = {check.title: check.weight for check in checks}
-        catalogue = _Catalogue(exercise, replies, False)
-        right = [check.title for check in exercise.checks if check.title not in weights]
-        alone = _single_mistakes(catalogue, weights, right)
-        if len(alone) == 1 and len(alone[0][1]) == len(weights):
-            [(variant, titles)] = alone
-            share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
-            return catalogue.diagnosis(variant, titles, share)
+    failures, replies = aspects.by_itself(exercise, checks, student, name, found.names)
+    checks = [check for check in checks if failures[check.title] is not None]
+    weights = {check.title: check.weight for check in checks}
+    catalogue = _Catalogue(exercise, replies, False)
+    right = [check.title for check in exercise.checks if check.title not in weights]
+    alone = _single_mistakes(catalogue, weights, right)
+    if name != aspects.OTHER_NAMES and len(alone) == 1 and len(alone[0][1]) == len(weights):
+        [(variant, titles)] = alone
+        share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
+        return catalogue.diagnosis(variant, titles, share)
     if not checks:
         return None
     share = min(costs().of(exercise.name, name, severity), sum(check.weight for check in checks) / total)
@@ -331,7 +337,7 @@ class _Catalogue:
             return True
         asked_for = set(errors(_answers(self.exercise.name, self.exercise.source, self.columns[title])))
         return len(actual) == len(expected) and all(
-            own == other or (own[0] == other[0] and other in asked_for)
+            own == other or (own[0] == other[0] and {own, other} & asked_for)
             for own, other in zip(actual, expected, strict=True)
         )
 
