@@ -1,7 +1,10 @@
 """Tests that each aspect of an answer is judged by itself: two faults get two sentences, and cost what each costs."""
 
+import contextlib
+
 import pytest
-from two_faults import drawn, named, outcome, verdict_on
+from patience import patience
+from two_faults import Outcome, drawn, named, outcome, verdict_on
 
 from autograder.judge.diagnosis.aspects import names_of_the_box
 from autograder.judge.mark import SAME_FAULT
@@ -26,7 +29,11 @@ def renamed(name: str, names: dict[str, str]) -> str:
     ("asked", "count"), [(FEW, 2), pytest.param(ALL, 0, marks=pytest.mark.long)], ids=["a few", "all"]
 )
 def test_a_mistake_and_a_lapse_are_both_named_and_each_is_paid_for(asked, count):
-    found = [one for declared in asked for two in drawn(declared, count) if (one := outcome(declared, two))]
+    found: list[Outcome] = []
+    for declared in asked:
+        for two in drawn(declared, count):
+            with contextlib.suppress(TimeoutError), patience(20):  # some loop over all numbers, or without an end
+                found += filter(None, [outcome(declared, two)])
     assert len(found) > 20
     # Some lapses change what a check sees next: with its input changed in place, a second call looks like dropout
     assert sum(one.named for one in found) >= 0.95 * len(found)
