@@ -150,6 +150,37 @@ def heat_map(ax, values, rows, columns, words, colours="cividis", **limits):
     return image
 
 
+def compare_guess(guess, truth, unit="", close=None):
+    """Print how near a guess comes to the answer. It costs no points, and no guess is a mistake.
+
+    A number is well guessed within the share `close` of the answer, by default a tenth; a text in any case of letters.
+    """
+    answer, share = f"{_spoken(truth)} {unit}".strip(), 0.1 if close is None else close
+    if guess is None or guess is ...:
+        print(f"No guess yet: the answer is {answer}.")
+        return
+    try:
+        exact = float(guess) == float(truth)
+        near = abs(float(guess) - float(truth)) <= share * abs(float(truth))
+    except (TypeError, ValueError):  # not both are numbers
+        exact = near = str(guess).strip().casefold() == str(truth).strip().casefold()
+    if exact:
+        print(f"Well guessed: it is {answer}.")
+    elif near:
+        print(f"Well guessed: you said {_spoken(guess)}, and it is {answer}.")
+    else:
+        print(f"You guessed {_spoken(guess)}; it is {answer}.")
+
+
+def _spoken(value):
+    """Return a number with at most three digits after the point and with commas; anything else as text."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:.3g}"
+
+
 def text_bars():
     """Make `tqdm.auto` print its bars as text: a widget is not there when the notebook is opened again."""
     import sys

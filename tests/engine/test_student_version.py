@@ -143,3 +143,24 @@ def test_what_a_notebook_lacks_is_said_by_its_first_cell(tmp_path, monkeypatch, 
     with pytest.raises(Exception, match=r"^Not") as error:
         cell["look_beside"](files, libraries)
     assert error.value._render_traceback_()[0].startswith(output)
+
+
+@pytest.mark.parametrize(
+    ("guess", "truth", "options", "output"),
+    [
+        (None, 3.2404, {"unit": "bits"}, "No guess yet: the answer is 3.24 bits."),
+        (..., "sad", {}, "No guess yet: the answer is sad."),
+        (6, 6, {}, "Well guessed: it is 6."),
+        (3, 3.2404, {"unit": "bits"}, "Well guessed: you said 3, and it is 3.24 bits."),
+        (3, 3.2404, {"unit": "bits", "close": 0.05}, "You guessed 3; it is 3.24 bits."),
+        (1, 300_108, {"unit": "characters"}, "You guessed 1; it is 300,108 characters."),
+        (-2, 2, {}, "You guessed -2; it is 2."),
+        (" Sad", "sad", {}, "Well guessed: it is sad."),
+        ("happy", "sad", {}, "You guessed happy; it is sad."),
+        ("many", 40, {}, "You guessed many; it is 40."),
+        ([1, 2], 40, {}, "You guessed [1, 2]; it is 40."),
+    ],
+)
+def test_a_guess_is_compared_in_a_kind_sentence(tools, capsys, guess, truth, options, output):
+    tools.compare_guess(guess, truth, **options)
+    assert capsys.readouterr().out == f"{output}\n"
