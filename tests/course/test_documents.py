@@ -1,6 +1,7 @@
 """Tests that documents count right and use the field's words, and that folders have READMEs, for readers only."""
 
 import re
+from pathlib import Path
 
 import pytest
 from conftest import PAGES, ROOT, TOP_FOLDERS
@@ -30,6 +31,10 @@ WORDS = [
     "fifteen",
     "sixteen",
 ]
+CARDS = {  # of the models beside the notebooks
+    "01-language-modelling/first-gpt/README.md",
+    "10-hugging-face-gpt2/gpt2-stories/README.md",
+}
 COUNT = re.compile(
     rf"\b(\d+|{'|'.join(WORDS)}) (?:multiple-choice )?(optional notebook|notebook|exercise|question)s\b",
     re.IGNORECASE,
@@ -82,19 +87,19 @@ def test_no_wheel_contains_the_readme_of_a_folder(tmp_path):
     dist.stage_engine(ROOT, tmp_path / "engine")
     dist.stage_course(ROOT, tmp_path / "course")
     staged = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("README.md")}
-    card = "10-hugging-face-gpt2/gpt2-stories/README.md"  # belongs to a model
-    assert staged == {"engine/README.md", f"course/solutions/{card}", f"course/course/{card}"}
+    cards = {f"course/{folder}/{card}" for folder in ("solutions", "course") for card in CARDS}
+    assert staged == {"engine/README.md"} | cards
 
 
 def test_init_writes_no_readme_of_a_folder(tmp_path):
     lay_out(tmp_path / "term")
     written = {path.parent.name for path in (tmp_path / "term").rglob("README.md")}
-    assert written == {"gpt2-stories"}
+    assert written == {Path(card).parent.name for card in CARDS}
     assert (tmp_path / "term" / "course" / "START.md").is_file()
 
 
 def test_students_and_website_get_no_readme_of_a_folder():
     assert {name for name in handout.contents(ROOT) if name.endswith("README.md")} == {
-        "course/10-hugging-face-gpt2/gpt2-stories/README.md"
+        f"course/{card}" for card in CARDS
     }
     assert "docs/README.md" not in menu.pages(ROOT)

@@ -15,7 +15,7 @@ from autograder.spec.course import reference
 from tools.training.inspected_models import SOLUTIONS, given
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
 
-SHIPPED = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
+SHIPPED = {"10-hugging-face-gpt2/gpt2-stories": (128, 8_000_000), "01-language-modelling/first-gpt": (96, 3_000_000)}
 
 
 def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
@@ -47,22 +47,25 @@ def test_the_heads_kept_for_07_fit_its_model_and_are_near_its_floor():
     assert 0 < loss - notebook["LINES"]["true floor"] < 0.06
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    """Model and tokenizer, loaded while every connection fails."""
+@pytest.fixture(scope="module", params=SHIPPED)
+def shipped(request):
+    """Return model, tokenizer and folder, loaded while every connection fails."""
+    folder = ROOT / "solutions" / request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", lambda *_: pytest.fail("it must load without a network"))
-        return AutoModelForCausalLM.from_pretrained(SHIPPED).eval(), AutoTokenizer.from_pretrained(SHIPPED)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        return model.eval(), AutoTokenizer.from_pretrained(folder), folder
 
 
-def test_the_shipped_model_is_a_small_gpt2_with_a_context_of_128(shipped):
-    model, tokenizer = shipped
+def test_the_shipped_model_is_a_small_gpt2_with_the_context_it_needs(shipped):
+    model, tokenizer, folder = shipped
+    context, size = SHIPPED[f"{folder.parent.name}/{folder.name}"]
     assert isinstance(model, GPT2LMHeadModel)
-    assert model.config.n_positions >= 128
+    assert model.config.n_positions >= context
     assert len(tokenizer) == model.config.vocab_size
     assert tokenizer.eos_token_id == model.config.eos_token_id == model.generation_config.eos_token_id
-    assert sum(file.stat().st_size for file in SHIPPED.rglob("*")) <= 8_000_000
-    assert not [file.name for file in SHIPPED.iterdir() if file.suffix in (".bin", ".pt", ".pkl")]  # no pickles
+    assert sum(file.stat().st_size for file in folder.rglob("*")) <= size
+    assert not [file.name for file in folder.iterdir() if file.suffix in (".bin", ".pt", ".pkl")]  # no pickles
 
 
 TEXTS = [
@@ -80,8 +83,8 @@ def test_any_text_comes_back_from_the_shipped_tokenizer(shipped):
 
 
 def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
-    model, tokenizer = shipped
-    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    model, tokenizer, folder = shipped
+    card = (folder / "README.md").read_text(encoding="utf-8")
     output, floor = map(float, re.findall(r"^\| (?:loss on validation stories|floor) \| ([\d.]+)", card, re.MULTILINE))
     text = sample("english", characters=30_000, seed=2)
     total = count = 0
@@ -96,7 +99,7 @@ def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
 
 
 def test_the_shipped_model_ends_its_stories(shipped):
-    model, tokenizer = shipped
+    model, tokenizer, _ = shipped
     start = torch.tensor([[tokenizer.eos_token_id]])
     story = model.generate(start, attention_mask=torch.ones_like(start), do_sample=False, max_new_tokens=100)[0, 1:]
     assert story[-1] == tokenizer.eos_token_id

@@ -21,14 +21,15 @@ ROWS = [(english, igbo) for english, igbo, _ in parallel(60)]
 
 @pytest.fixture
 def small(monkeypatch):
-    """Make `stories_gpt2` train a tiny model for three steps."""
-    for name, few in {"STEPS": 3, "LAYERS": 1, "HEADS": 2, "WIDTH": 16, "BATCH": 2, "CHARACTERS": 20_000}.items():
-        monkeypatch.setattr(stories_gpt2, name, few)
+    """Make `stories_gpt2` train tiny models for three steps."""
+    few = {"steps": 3, "layers": 1, "heads": 2, "width": 16, "batch": 2, "characters": 20_000}
+    for name, plan in stories_gpt2.PLANS.items():
+        monkeypatch.setitem(stories_gpt2.PLANS, name, dataclasses.replace(plan, **few))
 
 
-def trained_on_stories(folder: Path) -> str:
+def trained_on_stories(folder: Path, *name: str) -> str:
     """Train a model into this folder; return what the command printed."""
-    result = CliRunner().invoke(stories_gpt2.app, ["--out", str(folder)])
+    result = CliRunner().invoke(stories_gpt2.app, [*name, "--out", str(folder)])
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -43,8 +44,9 @@ def test_the_same_command_trains_the_same_model(small, tmp_path):
 
 
 @pytest.mark.long
-def test_a_trained_model_can_be_loaded(small, tmp_path):
-    trained_on_stories(tmp_path / "model")
+@pytest.mark.parametrize("name", stories_gpt2.PLANS)
+def test_a_trained_model_can_be_loaded(name, small, tmp_path):
+    trained_on_stories(tmp_path / "model", name)
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
     ids = tokenizer("The dog drank the water.", return_tensors="pt").input_ids
@@ -52,9 +54,10 @@ def test_a_trained_model_can_be_loaded(small, tmp_path):
 
 
 @pytest.mark.long
-def test_the_models_card_states_its_loss(small, tmp_path):
+@pytest.mark.parametrize("name", stories_gpt2.PLANS)
+def test_the_models_card_states_its_loss(name, small, tmp_path):
     folder = tmp_path / "model"
-    printed = trained_on_stories(folder)
+    printed = trained_on_stories(folder, name)
     card = (folder / "README.md").read_text(encoding="utf-8")
     loss, floor = re.findall(r"validation ([\d.]+), floor ([\d.]+)", printed)[-1]  # those before are the bar's
     assert f"| loss on validation stories | {loss} nats" in card

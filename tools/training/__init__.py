@@ -1,6 +1,6 @@
 """Scripts for trainings that take too long for a notebook.
 
-    python -m tools.training.stories_gpt2    the small GPT-2 of notebook 10, trained on the course's stories
+    python -m tools.training.stories_gpt2    the small GPT-2s of notebooks 01 and 10, trained on the course's stories
     python -m tools.training.translate       the translator of notebook 11, on any file of sentence pairs
     python -m tools.training.inspected_models   the models that notebook 07 inspects
     python -m tools.training.grow            a GPT on any text, of any size (sizes, texts)
