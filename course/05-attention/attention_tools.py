@@ -1,24 +1,25 @@
-"""Draw the figures of notebook 05, and measure times."""
+"""Draw the figures of notebook 05, and measure time and memory."""
 
 from notebook_tools import BLUE, GREEN, GREY, ORANGE, RED, heat_map, show, subplots
 
 LOOKS = ((BLUE, "-"), (GREEN, "-"), (ORANGE, "--"), (RED, ":"))
 
 
-def milliseconds(f, repeats=5):
-    """Return the best time of a few runs on one thread, after one to warm up."""
-    import time
+def milliseconds(f):
+    """Return the best time of a few runs, after one to warm up."""
+    import timeit
 
-    import torch
+    return 1e3 * min(timeit.repeat(f, number=1, repeat=6)[1:])
 
-    threads, times = torch.get_num_threads(), []
-    torch.set_num_threads(1)  # other programs disturb one thread less than many
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
+
+def mebibytes(f):
+    """Return how much memory f keeps for the backward pass."""
+    from torch.autograd.graph import saved_tensors_hooks
+
+    kept = {}  # by address: views of one tensor count once
+    with saved_tensors_hooks(lambda tensor: kept.setdefault(tensor.data_ptr(), tensor), lambda tensor: tensor):
         f()
-        times.append(1e3 * (time.perf_counter() - start))
-    torch.set_num_threads(threads)
-    return min(times[1:])
+    return sum(tensor.nbytes for tensor in kept.values()) / 2**20
 
 
 def draw_paths(words):
@@ -38,27 +39,26 @@ def draw_paths(words):
             axes[0].annotate("", (i + 0.75, 1), (i + 0.25, 1), arrowprops=arrow | {"lw": 2})
         axes[1].annotate("", (it, 1.28), (i, 0.22), arrowprops=arrow | {"lw": 5 if word == "dog" else 1})
     axes[1].text(it, 1.5, "new vector for “it”", ha="center", va="center", bbox={"boxstyle": "round"} | yellow)
-    show(fig, "Two diagrams over the words of the sentence. Left: each word feeds a hidden state, and the states form "
-              "a chain, so dog reaches it only through the states in between. Right: every word has its own arrow to "
-              "the new vector for it; the arrow from dog is the thickest.")  # fmt: skip
+    show(fig, "Two diagrams over the words. Left: each word feeds a hidden state, and the states form a chain. Right: "
+              "every word has its own arrow to the new vector for it; the thickest comes from dog.")  # fmt: skip
 
 
 def draw_curves(curves, title, x, y, levels=None, **limits):
     """Draw curves that are given by name over 1, 2, 3 …, and named levels. x and y are labels."""
     fig, ax = subplots(figsize=(9, 4), layout="constrained")
     for (name, curve), (colour, style) in zip(curves.items(), LOOKS, strict=False):
-        ax.plot(range(1, len(curve) + 1), curve, style, color=colour, lw=2.2, label=name)
+        ax.plot(range(1, len(curve) + 1), curve, style, color=colour, lw=1.8, label=name)
     for name, level in (levels or {}).items():
         ax.axhline(level, color=GREY, lw=1, ls=":")
-        ax.text(len(curve), level, name, ha="right", va="bottom", color=GREY)
+        ax.text(1.01, level, name, transform=ax.get_yaxis_transform(), va="center", color=GREY)
     ax.set(title=title, xlabel=x, ylabel=y, **limits)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    ax.legend(loc="center left", frameon=False)
     said = "; ".join(f"{name}: from {curve[0]:.2g} to {curve[-1]:.2g}" for name, curve in curves.items())
     show(fig, f"Line chart. {title}: {y} against {x}, from the first to the last. {said}.")
 
 
 def draw_shares(words, scores):
-    """Draw the scores of one word, their exponentials, and its shares."""
+    """Draw the scores of a word that looks, their exponentials, and its shares."""
     panels = {"score": scores, "exp(score)": scores.exp(), "share": scores.softmax(0)}
     fig, axes = subplots(1, 3, figsize=(12, 3.3), sharey=True, layout="constrained")
     about = []
@@ -69,7 +69,7 @@ def draw_shares(words, scores):
         about.append(f"{name}: " + ", ".join(map(" ".join, zip(words, said, strict=True))))
     axes[0].set_ylabel("word")
     axes[0].invert_yaxis()
-    show(fig, f"Three bar charts over the words, for the query it. {'. '.join(about)}.")
+    show(fig, f"Three bar charts over the words. {'. '.join(about)}.")
 
 
 def draw_weights(*maps, size=5.6, numbers="{:.2f}"):
@@ -87,42 +87,43 @@ def draw_weights(*maps, size=5.6, numbers="{:.2f}"):
     show(fig, f"Heat map of {len(looking)} rows by {len(looked)} columns. {'. '.join(about)}.")
 
 
-def draw_steps(words, Q, K, V, row):
-    """Draw all matrices of the five steps to scale, and frame what one word gets."""
+def draw_steps(words, Q, K, V, row, features, parts):
+    """Draw the matrices of the five steps, and frame what one word gets. Features name Q's columns, parts V's."""
     scaled = Q @ K.T / Q.shape[1] ** 0.5
-    panels = [("1 roles\nQ (T, $d_k$)", Q, "·"), ("1 roles\n$K^T$ ($d_k$, S)", K.T, "="),
-              ("2 score, 3 scale\n(T, S)", scaled, "→"), ("4 softmax\n(T, S)", scaled.softmax(-1), "·"),
-              ("1 roles\nV (S, $d_v$)", V, "="), ("5 blend\n(T, $d_v$)", scaled.softmax(-1) @ V, "")]  # fmt: skip
+    shares = scaled.softmax(-1)
+    panels = [("1 roles\nQ (T, $d_k$)", Q, "·", features), ("1 roles\n$K^T$ ($d_k$, S)", K.T, "=", words),
+              ("2 score, 3 scale\n(T, S)", scaled, "→", words), ("4 softmax\n(T, S)", shares, "·", words),
+              ("1 roles\nV (S, $d_v$)", V, "=", parts), ("5 blend\n(T, $d_v$)", shares @ V, "", parts)]  # fmt: skip
     fig, ax = subplots(figsize=(13, 4.5))
     left = 0.0
-    for place, (name, values, sign) in enumerate(panels):
+    for place, (name, values, sign, columns) in enumerate(panels):
         tall, wide = values.shape
-        ax.imshow(values, cmap="cividis", extent=(left, left + wide, tall, 0), vmin=0)
+        image = ax.imshow(values, cmap="cividis", extent=(left, left + wide, tall, 0), vmin=0)
         if place in (0, 2, 3, 5):
             ax.add_patch(_frame(left, row, wide, 1))
         ax.text(left + wide / 2, -0.5, name, ha="center", va="bottom")
-        for column, word in enumerate(words if place in (1, 2, 3) else []):
+        for column, word in enumerate(columns):
             ax.text(left + column + 0.5, tall + 0.3, word, rotation=90, ha="center", va="top", fontsize=9)
+            for line, value in enumerate(values[:, column].tolist()):
+                said, colour = f"{value:.1f}".strip("0").rstrip("."), "white" if image.norm(value) < 0.5 else "black"
+                ax.text(left + column + 0.5, line + 0.5, said, ha="center", va="center", color=colour, fontsize=7.5)
         ax.text(left + wide + 1.2, 4, sign, ha="center", va="center", fontsize=20)
         left += wide + 2.4
     ax.set(xlim=(-0.2, left - 2), ylim=(10.6, -2.6), xticks=[], aspect="equal")
     ax.set_yticks([i + 0.5 for i in range(len(words))], words)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"The five steps on the sentence: brighter is larger, the frame follows “{words[row]}”", pad=12)
-    show(fig, "Six heat maps in a row. Q times K transposed gives scaled scores; a softmax makes weights of the same "
-              "shape; times V, that is the output. One row is framed in Q, in the scores, in the weights, where "
-              f"{words[scaled[row].argmax()]} is brightest, and in the output. Words name the columns.")  # fmt: skip
+    ax.set_title(f"The five steps on the sentence. Blanks are below 0.05, the frame follows “{words[row]}”", pad=12)
+    show(fig, f"Six heat maps with numbers: Q times K transposed gives scores, a softmax weights, times V the output. "
+              f"The row of {words[row]} is framed; its largest weight: {words[shares[row].argmax()]}.")  # fmt: skip
 
 
 def draw_bands(widths, signals):
     """Draw, for each recipe of scaling, how large the gradients of the queries are: median, mean, 8 of 10."""
-    import torch
-
     fig, axes = subplots(1, len(signals), figsize=(13, 3.8), sharey=True, layout="constrained")
     about = []
     for ax, (name, sizes), colour in zip(axes, signals.items(), (RED, BLUE, GREEN), strict=True):
-        low, middle, high = torch.quantile(torch.stack(sizes), torch.tensor([0.1, 0.5, 0.9]), dim=-1)
+        low, middle, high = ([size.quantile(share) for size in sizes] for share in (0.1, 0.5, 0.9))
         ax.fill_between(widths, low, high, color=colour, alpha=0.25, label="8 of 10 queries")
         ax.plot(widths, middle, color=colour, lw=2.5, label="median")
         ax.plot(widths, [size.mean() for size in sizes], "k--", lw=1.5, label="mean")
