@@ -1,5 +1,6 @@
 """Tests facts that the notebooks state: what the grammar leaves open, the shipped model, and sacrebleu's BLEU."""
 
+import json
 import random
 import re
 import socket
@@ -12,6 +13,7 @@ from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel
 
 from autograder.spec.course import reference
+from tools.training.attention_maps import KEPT, STORY, Heads
 from tools.training.inspected_models import SOLUTIONS, given
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
 
@@ -131,3 +133,11 @@ def random_corpus(source: random.Random) -> tuple[list[list[str]], list[list[str
         made = [new for word in tokens for new in (source.choice(ways)(word) if source.random() < wrong else [word])]
         hypotheses.append(made if source.random() < 0.7 else source.choices(words, k=source.choice([0, 1, 3, 8])))
     return hypotheses, references
+
+
+def test_the_trained_heads_shown_in_05_are_those_of_the_model_of_01():
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    tokens, weights, next_token = Heads().read(STORY)
+    assert kept["tokens"][1:] == tokens[1:]
+    assert torch.allclose(torch.tensor(kept["weights"]), weights, atol=0.01)
+    assert kept["probability"] == pytest.approx(next_token.max().item(), abs=0.01)

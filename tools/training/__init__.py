@@ -5,6 +5,7 @@
     python -m tools.training.inspected_models   the models that notebook 07 inspects
     python -m tools.training.grow            a GPT on any text, of any size (sizes, texts)
     python -m tools.training.scaling         09-gpt-further's experiment on sizes and amounts of data
+    python -m tools.training.attention_maps  what the heads of 01's small GPT look at, for notebook 05
     python -m tools.training.broken_models   packs the broken models of notebook 12
 
 gpt2, checkpoints and device hold what these share. Their results are stored next to the notebooks.
