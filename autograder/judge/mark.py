@@ -1,6 +1,7 @@
 """Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
 import random
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -24,6 +25,7 @@ VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
 MAX_RUN_AGAIN = 5  # checks of an exercise, where a failure is only a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
+NUMBERS = re.compile(r"\d+(?:, \d+)*")
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
 
@@ -313,7 +315,9 @@ def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
 
 def _same_fault(one: Wrong, other: Wrong) -> bool:
     if isinstance(one, Problem) and isinstance(other, Problem):
-        return (one.symptom, one.error, one.text) == (other.symptom, other.error, other.text)
+        # PyTorch's errors name the sizes that do not fit together, which differ from case to case
+        texts = {NUMBERS.sub("", problem.text) for problem in (one, other)}
+        return (one.symptom, one.error) == (other.symptom, other.error) and len(texts) == 1
     return bool(one.symptom) and one.symptom == other.symptom
 
 

@@ -150,6 +150,14 @@ def test_values_that_differ_excuse_no_line_that_is_wrong_by_itself():
     assert all(line.judged for line in verdict.lines)
 
 
+def test_an_error_that_names_other_sizes_is_the_same_fault():
+    declared = exercise("padding_mask")
+    [mistake] = [one for one in declared.mistakes if one.name == "no_broadcast_dimension"]
+    verdict = verdict_on(declared, mistake.source)
+    assert "The size of tensor a (5) must match" in verdict.lines[0].message
+    assert [line.judged for line in verdict.lines] == [True] + [False] * (len(verdict.lines) - 1)
+
+
 def test_two_named_mistakes_cost_both_and_never_less_than_one():
     """Ids in another order, and an error of another type: each fails lines of its own."""
     declared = exercise("encode")
