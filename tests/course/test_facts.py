@@ -38,6 +38,22 @@ def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
     assert found == 61
 
 
+def test_a_text_of_the_readers_own_takes_the_stories_place_in_01(tmp_path, monkeypatch, capsys):
+    own = "".join(f"Ụgbọ {number} na-agba.\n" for number in range(2_000))
+    (tmp_path / "mine.txt").write_text(own, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    source = {cell.id: cell.source for cell in read("solutions", "01-language-modelling").cells}
+    defined: dict = {"draw_pairs": lambda *_: None, "compare_guess": lambda *_, **__: None, "guess": None}
+    exec(source["setup"][source["setup"].index("import json") :], defined)  # without the modules beside it
+    exec(source["corpus"].replace('"stories.txt"  #', '"mine.txt"  #'), defined)
+    for name in ("story-counts", "bigram-table", "evaluate-tables"):
+        exec(source[name], defined)
+    assert own.startswith(defined["text"] + defined["valid_text"])
+    assert len(defined["valid_text"]) >= len(own) // 10
+    assert set(defined["LINES"]) == {"ln V", "unigram", "bigram"}
+    assert "floor of your text is unknown" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_the_heads_kept_for_07_fit_its_model_and_are_near_its_floor():
     notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways")
