@@ -2,6 +2,11 @@
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, show, subplots
 
+import cmath
+import math
+
+TWO = ((BLUE, "-"), (RED, "--"))
+MARKED = ((GREY, "d:"), (ORANGE, "s--"), (BLUE, "^-."), (GREEN, "o-"))
 SHARED = (ORANGE, SKY, "#8FD1BC", PURPLE, "#F0E442", "#8FB8D8", "#EFA77F", "#BBBBBB")
 
 
@@ -80,7 +85,53 @@ def draw_cache(sizes, words):
     ax.set(xlim=(0, 1.15 * max(map(max, sizes.values()))), yticks=range(len(sizes)), yticklabels=list(sizes))
     ax.invert_yaxis()
     ax.legend()
-    show(
-        fig,
-        "Bars of memory. " + "; ".join(f"{name}: {kept:g} of {whole:g} GiB" for name, (kept, whole) in sizes.items()),
-    )
+    about = (f"{name}: {kept:g} of {whole:g} GiB" for name, (kept, whole) in sizes.items())
+    show(fig, f"Bars of memory. {'; '.join(about)}.")
+
+
+def draw_turn(query, key, speed, places):
+    """Draw a query and a key, turned by their positions, and their score, for some pairs of positions."""
+    fig, axes = subplots(1, len(places), figsize=(13, 4.4), layout="constrained")
+    scores = []
+    for ax, (m, n) in zip(axes, places, strict=True):
+        tips = [complex(*vector) * cmath.rect(1, speed * t) for vector, t in ((query, m), (key, n))]
+        for tip, t, name, (colour, style) in zip(tips, (m, n), "qk", TWO, strict=True):
+            arrow = {"arrowstyle": "-|>", "color": colour, "lw": 2.5, "ls": style, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", (tip.real, tip.imag), (0, 0), arrowprops=arrow)
+            ax.text(1.32 * tip.real, 1.32 * tip.imag, f"{name} at {t}", color=colour, ha="center", va="center")
+        scores.append(f"m = {m}, n = {n}: score {(tips[0] * tips[1].conjugate()).real:.2f}")
+        ax.set(title=scores[-1], xlabel="feature 0", ylabel="feature 1", xlim=(-1.5, 1.5), ylim=(-0.9, 1.4), aspect=1)
+    show(fig, f"A query arrow and a key arrow, turned by their positions. {'; '.join(scores)}.")
+
+
+def draw_maps(maps, distance):
+    """Draw scores at all pairs of positions, and those at one distance as curves. maps: {title: numbers}."""
+    fig, axes = subplots(1, 3, figsize=(13, 4), layout="constrained", width_ratios=(1, 1, 0.9))
+    for ax, (title, scores), (colour, style) in zip(axes, maps.items(), TWO, strict=False):
+        image, last, along = ax.imshow(scores, cmap="cividis"), len(scores) - 1, scores.diagonal(-distance)
+        ax.plot((0, last - distance), (distance, last), style, color=colour, lw=2)
+        ax.set(title=title, xlabel="position n of the key", ylabel="position m of the query")
+        fig.colorbar(image, ax=ax, label="score", shrink=0.85)
+        axes[2].plot(range(distance, last + 1), along - along.mean(), style, color=colour, lw=2, label=title)
+    axes[2].set(title=f"{distance} places back", xlabel="position m of the query", ylabel="score − mean", ylim=(-6, 9))
+    axes[2].legend(loc="upper center", frameon=False)
+    show(fig, "Two heat maps of the scores of one query and one key. With added positions the diagonals are blotched; "
+              "with turned vectors each has one colour, and the scores at one distance are level.")  # fmt: skip
+
+
+def draw_reach(accuracy, lengths, chances, trained):
+    """Draw accuracy against text length. accuracy: {task: {scheme: numbers}}; chances: what guessing brings."""
+    fig, axes = subplots(1, 2, figsize=(13.5, 4.6), sharey=True, layout="constrained")
+    for ax, (task, curves), chance in zip(axes, accuracy.items(), chances, strict=True):
+        for (scheme, values), (colour, style) in zip(curves.items(), MARKED, strict=True):
+            ax.plot(lengths, values, style, color=colour, lw=2, label=scheme)
+        ax.axvspan(*trained, color=GREY, alpha=0.15)
+        ax.text(math.sqrt(trained[0] * trained[1]), 1.07, "trained", ha="center")
+        ax.axhline(chance, color=BLACK, lw=1)
+        ax.text(1.01, chance, "guessing", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.set(title=f"Task: {task}", xlabel="length (symbols)", ylabel="accuracy", xscale="log", ylim=(0, 1.14))
+        ax.set_xticks((), minor=True)
+        ax.set_xticks(ticks := (8, 16, 32, 64, 128), ticks)
+    axes[1].legend(loc="lower left", title="positions")
+    ends = (f"{task}, {name} {found[-1]:.2f}" for task, curves in accuracy.items() for name, found in curves.items())
+    show(fig, f"Accuracy against text length, with a band at those trained. At {lengths[-1]}: {'; '.join(ends)}.")

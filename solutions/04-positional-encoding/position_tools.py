@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 RING = np.linspace(0, 2 * np.pi, 200)
-THREE = ((BLUE, "-"), (RED, "--"), (BLACK, ":"))
 MARKED = ((GREY, "d:"), (ORANGE, "s--"), (BLUE, "^-."), (GREEN, "o-"))
+THREE = ((BLUE, "-"), (RED, "--"), (BLACK, ":"))
 
 
 def draw_blend(vectors, shares, blend):
@@ -24,7 +24,7 @@ def draw_blend(vectors, shares, blend):
         ax.text(j, 0, f"{word} ({vector[0]:g}, {vector[1]:g})", ha="center", va="center", bbox=box)
     box |= {"fc": "#F0E442", "ec": BLACK}
     ax.text(1, 0.92, f"blend of “{looking}” {new}", ha="center", va="center", bbox=box)
-    ax.set(title=f"“{looking}” looks round: a blend of three vectors", xlim=(-0.6, 2.6), ylim=(-0.18, 1.1))
+    ax.set(title=f"“{looking}” takes a blend of three vectors", xlim=(-0.6, 2.6), ylim=(-0.18, 1.1))
     ax.axis("off")
     show(fig, f"Boxes with the words {', '.join(vectors)} and their vectors. Arrows lead from them to the blend of "
               f"{looking}, {new}. Their widths are the shares: {', '.join(said)}.")  # fmt: skip
@@ -88,53 +88,16 @@ def draw_tables(tables, across, down, words=None, **limits):
     show(fig, f"Heat maps of {down} against {across}. The column of each row's largest number: {'; '.join(bright)}.")
 
 
-def draw_turn(query, key, speed, places):
-    """Draw a query and a key, turned by their positions, and their score, for some pairs of positions."""
-    fig, axes = subplots(1, len(places), figsize=(13, 4.4), layout="constrained")
-    scores = []
-    for ax, (m, n) in zip(axes, places, strict=True):
-        tips = [complex(*vector) * np.exp(1j * speed * t) for vector, t in ((query, m), (key, n))]
-        for tip, t, name, (colour, style) in zip(tips, (m, n), "qk", THREE, strict=False):
-            arrow = {"arrowstyle": "-|>", "color": colour, "lw": 2.5, "ls": style, "shrinkA": 0, "shrinkB": 0}
-            ax.annotate("", (tip.real, tip.imag), (0, 0), arrowprops=arrow)
-            ax.text(1.32 * tip.real, 1.32 * tip.imag, f"{name} at {t}", color=colour, ha="center", va="center")
-        scores.append(f"m = {m}, n = {n}: score {(tips[0] * tips[1].conjugate()).real:.2f}")
-        ax.axhline(0, color=GREY, lw=0.5, zorder=0)
-        ax.axvline(0, color=GREY, lw=0.5, zorder=0)
-        ax.set(title=scores[-1], xlabel="feature 0", ylabel="feature 1", aspect="equal")
-        ax.set(xlim=(-1.5, 1.5), ylim=(-0.9, 1.4))
-    show(fig, f"A query arrow and a key arrow, turned by their positions. {'; '.join(scores)}.")
-
-
-def draw_maps(maps, distance):
-    """Draw scores at all pairs of positions, and those at one distance as curves. maps: {title: numbers}."""
-    fig, axes = subplots(1, 3, figsize=(13, 4), layout="constrained", width_ratios=(1, 1, 0.9))
-    for ax, (title, scores), (colour, style) in zip(axes, maps.items(), THREE, strict=False):
-        image, last, along = ax.imshow(scores, cmap="cividis"), len(scores) - 1, scores.diagonal(-distance)
-        ax.plot((0, last - distance), (distance, last), style, color=colour, lw=2)
-        ax.set(title=title, xlabel="position n of the key", ylabel="position m of the query")
-        fig.colorbar(image, ax=ax, label="score", shrink=0.85)
-        axes[2].plot(range(distance, last + 1), along - along.mean(), style, color=colour, lw=2, label=title)
-    axes[2].set(title=f"Along the line: {distance} places back", ylabel="score, less its mean", ylim=(-6, 9))
-    axes[2].set_xlabel("position m of the query")
-    axes[2].legend(loc="upper center", frameon=False)
-    show(fig, "Two heat maps of the scores of one query and one key. With added positions the diagonals are blotched; "
-              "with turned vectors each has one colour, and the scores at one distance are level.")  # fmt: skip
-
-
-def draw_reach(accuracy, lengths, chances, trained):
-    """Draw accuracy against text length. accuracy: {task: {scheme: numbers}}; chances: what guessing brings."""
-    fig, axes = subplots(1, 2, figsize=(13.5, 4.6), sharey=True, layout="constrained")
-    for ax, (task, curves), chance in zip(axes, accuracy.items(), chances, strict=True):
-        for (scheme, values), (colour, style) in zip(curves.items(), MARKED, strict=True):
-            ax.plot(lengths, values, style, color=colour, lw=2, label=scheme)
-        ax.axvspan(*trained, color=GREY, alpha=0.15)
-        ax.text(math.sqrt(trained[0] * trained[1]), 1.07, "trained", ha="center")
-        ax.axhline(chance, color=BLACK, lw=1)
-        ax.text(1.01, chance, "guessing", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-        ax.set(title=f"Task: {task}", xlabel="length (symbols)", ylabel="accuracy", xscale="log", ylim=(0, 1.14))
-        ax.set_xticks((8, 16, 32, 64, 128), (8, 16, 32, 64, 128))
-        ax.minorticks_off()
-    axes[1].legend(loc="lower left", title="positions")
-    ends = (f"{task}, {name}: {found[-1]:.2f}" for task, curves in accuracy.items() for name, found in curves.items())
-    show(fig, f"Accuracy against text length, with a band at those trained. At {lengths[-1]}: {'; '.join(ends)}.")
+def draw_readers(curves, every, guessing):
+    """Draw accuracy against training steps. curves: {positions: accuracies}; guessing: what a coin brings."""
+    fig, ax = subplots(figsize=(8.5, 4), layout="constrained")
+    steps = [every * i for i in range(len(next(iter(curves.values()))))]
+    for (name, values), (colour, style) in zip(curves.items(), MARKED, strict=True):
+        ax.plot(steps, values, style, color=colour, lw=2, label=name)
+    ax.axhline(guessing, color=BLACK, lw=1)
+    ax.text(steps[-1], guessing - 0.045, "a coin for one of the two animals", ha="right", va="top", fontsize=9)
+    ax.set(title="Who chased whom? Readers with four kinds of positions", xlabel="training step", ylabel="accuracy")
+    ax.set_ylim(0, 1.05)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, title="positions")
+    ends = ", ".join(f"{name} {values[-1]:.2f}" for name, values in curves.items())
+    show(fig, f"Accuracy against training step. At the end: {ends}. Without positions it stays at {guessing:g}.")

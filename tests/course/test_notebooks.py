@@ -35,7 +35,7 @@ CONTRACT = """
 02 q2_1 q2_2 q2_3
 03 one_hot_lookup Embedding embedding_cost cosine_similarity nearest_neighbours analogy skipgram_pairs sgns_loss
 03 q3_1 q3_2 q3_3
-04 sinusoidal_encoding LearnedPositionalEmbedding shift_matrix apply_rope q4_1 q4_2 q4_3
+04 sinusoidal_encoding LearnedPositionalEmbedding shift_matrix q4_1 q4_2
 05 softmax simple_attention scaled_dot_product_attention SelfAttention q5_1 q5_2 q5_4 q5_5 q5_6 written_scaling
 06 causal_mask padding_mask attention_mask masked_softmax shift_targets sees_the_future q6_1 q6_2 q6_3 written_no_mask
 07 split_heads merge_heads MultiHeadAttention copy_from_torch attention_parameters q7_1 q7_2 q7_3 written_heads

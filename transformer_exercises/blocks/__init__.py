@@ -1,3 +1,3 @@
-"""Notebook 08: norms, feed-forward networks and grouped queries, the transformer block, and what it costs."""
+"""Notebook 08: norms, feed-forward networks, grouped queries, rotary positions, the block, and what it costs."""
 
 PROVIDED = ("Attention",)  # what locked cells define for the answers and for the checks

@@ -1,1 +1,1 @@
-"""Notebook 04: sinusoids, learned positions, the linear map that shifts them, and rotary embeddings."""
+"""Notebook 04: sinusoids, learned positions, and the linear map that shifts them."""

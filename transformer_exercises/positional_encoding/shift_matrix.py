@@ -18,7 +18,7 @@ from autograder.spec import (
     other_sizes,
 )
 
-from .sinusoids import refuses_odd_widths, sinusoids
+from ..sinusoids import refuses_odd_widths, sinusoids
 
 
 def _moves(got: Any, args: tuple[int, int], what: str, where: str) -> None:

@@ -4,7 +4,7 @@ import torch
 
 from autograder.spec import Cases, Check, CheckFunction, Exercise, behaves, cases_of, other_sizes
 
-from .sinusoids import near, refuses_odd_widths, sinusoids
+from ..sinusoids import near, refuses_odd_widths, sinusoids
 
 
 def _table(max_len: int, d_model: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -22,7 +22,7 @@ from autograder.spec import (
     same_tensor,
 )
 
-from .sinusoids import near
+from ..sinusoids import near
 
 apply_rope = reference("apply_rope")
 cases = cases_of("apply_rope")

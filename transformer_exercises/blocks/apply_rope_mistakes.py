@@ -1,4 +1,4 @@
-"""Wrong and right answers to `apply_rope`. The reference (04-positional-encoding):
+"""Wrong and right answers to `apply_rope`. The reference (08-blocks-further):
 
 def apply_rope(x, positions, base=10000.0):
     d_k = x.shape[-1]
