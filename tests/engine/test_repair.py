@@ -124,6 +124,19 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
             assert cell.metadata.nbgrader.points < 10
 
 
+def test_an_exercise_of_an_earlier_release_is_told_its_new_notebook(submitted, answered):
+    elsewhere = [
+        cell for cell in read("course", "06-masking").cells if grade_id(cell) in ("causal_mask", "test_causal_mask")
+    ]
+    answered.cells[-1:-1] = copy.deepcopy(elsewhere)
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    [note] = repaired.metadata[KEY]["notes"]
+    assert note["text"].startswith("“causal_mask” is now an exercise of 06-masking")
+    answered.cells.remove(cell_of(answered, "test_causal_mask"))  # a part that was plugged in
+    assert not submitted(answered).metadata[KEY]["notes"]
+
+
 def test_an_undamaged_notebook_stays_as_it_is(submitted, answered):
     repaired = submitted(answered)
     assert_whole(repaired)

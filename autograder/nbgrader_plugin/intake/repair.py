@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import contextlib
 import copy
 import itertools
 import json
@@ -21,6 +22,7 @@ from nbformat import NotebookNode
 from ...files import listed
 from ...judge.parsing import MAX_SOURCE, cached_by_source, parse_cell
 from ...judge.source_rules import defined_by, defined_in, needed_by
+from ...spec.course import question_or_exercise
 from ..release.released_notebook import without_space
 from . import student_folder
 from .merge_marks import unresolved_merge
@@ -41,7 +43,8 @@ UNFINISHED = re.compile(r"raise NotImplementedError|= *(None|\.\.\.)(?!\w)")  # 
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 # Subjects of notes. CLAIMED: settings or tags that the release does not have. CUT: the submission exceeded a limit.
-Kind = StrEnum("Kind", "RENAMED CLAIMED COPIED MISSING CUT")
+# MOVED: an exercise that an earlier release had here.
+Kind = StrEnum("Kind", "RENAMED CLAIMED COPIED MISSING CUT MOVED")
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     cells = submitted.cells
     _cut(cells, wanted, notes)
     claimed = {cell.grade_id for cell in cells}  # texts alone prove nothing: “YOUR ANSWER HERE” stands in all notebooks
+    _note_moved(cells, wanted, notes)
     _restore_grade_ids(cells, release, wanted, names)
     about = {name: cell.metadata.nbgrader for name, cell in wanted.items()}
     decisive = {name for name, own in about.items() if own.get("grade") or own.get("solution") or own.get("task")}
@@ -233,6 +237,21 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
+
+
+def _note_moved(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+    """Add notes on exercises of an earlier release that are in another notebook now. Their cells claim nothing."""
+    there = {cell.grade_id for cell in cells}
+    for cell in cells:
+        name = (cell.grade_id or "").removeprefix("test_")
+        if name in wanted or not {name, f"test_{name}"} <= there:  # an answer alone was pasted: its test was not
+            continue
+        with contextlib.suppress(ValueError):  # the course has no such exercise
+            home = question_or_exercise(name).notebook
+            cell.claims, cell.tags = {}, []
+            if cell.grade_id == name:
+                text = f"“{name}” is now an exercise of {home}: hand it in there. Here it gets no points."
+                notes.append(Note(Kind.MOVED, text))
 
 
 def _names_of_answers(release: NotebookNode) -> dict[str, set[str]]:
