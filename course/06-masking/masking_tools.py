@@ -13,18 +13,16 @@ def draw_shifted(words):
             ax.text(t, y, word, ha="center", va="center", bbox=box)
         ax.annotate("", (t, 0.25), (t, 0.75), arrowprops={"arrowstyle": "->", "color": GREY})
         ax.text(t, -0.5, str(t), ha="center", va="center", color=GREY)
-    linked = words.index("water")
+    linked = 3
     arrow = {"arrowstyle": "->", "color": RED, "lw": 2.5, "mutation_scale": 18}
     ax.annotate("", (linked + 0.72, 0.8), (linked + 0.28, 0.2), arrowprops=arrow)
     for height, label in ((1, "inputs"), (0, "targets"), (-0.5, "position t")):
         ax.text(-0.8, height, label, ha="right", va="center", weight="bold")
-    ax.set(
-        xlim=(-1.6, 8.6), ylim=(-0.7, 1.4), title="Teacher forcing: under each input stands the word that comes next"
-    )
+    ax.set(xlim=(-1.6, 8.6), ylim=(-0.7, 1.4), title="Teacher forcing: below each input is the word that comes next")
     ax.axis("off")
     show(fig, f"Two rows of words. Inputs: start sign, {', '.join(words[:-1])}. Targets below them, one step on: "
               f"{', '.join(words[:-1])}, full stop. An arrow leads from each input to its target. A red one links the "
-              f"target water, at position {linked}, to the input water, at {linked + 1}.")  # fmt: skip
+              f"target {words[linked]}, at position {linked}, to the same input, at {linked + 1}.")  # fmt: skip
 
 
 def draw_floor(losses, floor):
@@ -37,7 +35,7 @@ def draw_floor(losses, floor):
         ax.annotate(said[t], (t, loss), (0, -3 if loss > 0.3 else 2), textcoords="offset points", ha="center", **style)
     ax.axhline(floor, color=BLACK, ls="--", zorder=0)
     ax.text(len(losses) - 0.3, floor, f"mean = floor\n{floor:.3f}", va="center")
-    ax.set(title="What the best reader of all words so far must pay", xlabel="position t", ylabel="loss (nats)",
+    ax.set(title="The lowest expected loss of a reader of all words so far", xlabel="position t", ylabel="loss (nats)",
            xticks=range(len(losses)), xlim=(-0.6, len(losses) - 0.4), ylim=(0, 1.7))  # fmt: skip
     show(fig, f"Bar chart of the best reader's loss at positions 0 to 8: {', '.join(said)} nats. A dashed line marks "
               f"their mean, the floor, {floor:.3f} nats per token.")  # fmt: skip
