@@ -107,7 +107,7 @@ def test_the_plan_sums_up_what_is_optional_apart(one_is_optional):
     assert [row[0] for row in rows[2:]] == [
         "`04-positional-encoding`",
         f"`{OPTIONAL}`, optional",
-        "together, about 3 hours",
+        "together, about 2 hours",
         "optional, together, about 3 hours",
     ]
     assert [row[1:4] for row in rows[2:4]] == [row[1:4] for row in rows[4:]]
