@@ -11,7 +11,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-engine test-course test-journeys check bench fuzz learn teach hub hub-clean dist \
-    students mistakes notebooks corpus model translate say grow release site format lint clean empty-classroom
+    students mistakes notebooks corpus model offline translate say grow release site format lint clean empty-classroom
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -103,6 +103,9 @@ corpus: $(READY) ## write the stories into the assignments' folders
 
 model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
 	$(BIN)/python -m tools.training.stories_gpt2
+
+offline: $(READY) ## fetch a published model and word vectors for notebooks 01 and 03 into offline/, once; optional (1 GB free)
+	@$(BIN)/python -m tools.offline
 
 translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; save it in OUT
 	$(BIN)/python -m tools.training.translate $(PAIRS) --source $(SOURCE) --target $(TARGET) --minutes $(MINUTES) --out $(OUT)
