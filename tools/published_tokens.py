@@ -1,7 +1,7 @@
 """Write what three published vocabularies make of our sentences, for notebook 02: python -m tools.published_tokens
 
 GPT-2's, GPT-4's and GPT-4o's vocabularies are read out of pinned wheels and are not kept: the table holds ids and
-pieces of a few of the course's sentences, counts for its stories in three languages, and the hashes of what was read.
+pieces of a few of the course's sentences, counts for its parallel sentences, and the hashes of what was read.
 """
 
 import gzip
@@ -131,8 +131,8 @@ def table(wheels: Mapping[str, Path]) -> dict:
             for one in PUBLISHED
         ],
         "languages": {language: samples[language] for language in LANGUAGES},
-        "stories": len(rows),
-        "tokens per story": {},
+        "sentences": len(rows),
+        "tokens per sentence": {},
         "entries": {},
         "texts": {text: {} for text in texts},
     }
@@ -146,7 +146,7 @@ def table(wheels: Mapping[str, Path]) -> dict:
                 "ids": [ranks[piece] for piece in pieces],
                 "pieces": [piece.decode("utf-8", errors="replace") for piece in pieces],
             }
-        found["tokens per story"][one.name] = {
+        found["tokens per sentence"][one.name] = {
             language: round(sum(len(cut(row[at])) for row in rows) / len(rows), 2)
             for at, language in enumerate(LANGUAGES)
         }

@@ -32,7 +32,7 @@ def test_the_tables_ids_of_gpt2_are_those_of_its_vocabulary(gpt2):
 def test_the_tables_counts_for_gpt2_are_those_of_the_stories(gpt2):
     _, cut = gpt2
     rows = [line.split("\t") for line in (ROOT / published_tokens.PARALLEL).read_text("utf-8").splitlines()[1:]]
-    for at, (language, count) in enumerate(TABLE["tokens per story"]["GPT-2"].items()):
+    for at, (language, count) in enumerate(TABLE["tokens per sentence"]["GPT-2"].items()):
         assert count == round(sum(len(cut(row[at])) for row in rows) / len(rows), 2), language
 
 
