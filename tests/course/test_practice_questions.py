@@ -111,7 +111,6 @@ CALCULATED = {
     "practice-smoothing": {"0.995": 10_001 / 10_050, "0.18": 11 / 60},
     "practice-multiply": {"0.01": 0.5 * 0.2 * 0.1, "0.8": 0.5 + 0.2 + 0.1},
     "practice-finnish": {"7": 100 * (150 / 140 - 1), "1.07": 150 / 140, "1.79": 2.5 / 1.4, "1.4": 140 / 100},
-    "practice-twice-as-wide": {"18": 100 * 60 / (60 + 280), "46": 100 * 120 / (120 + 140)},
     "practice-twenty-negatives": {"14.56": 21 * math.log(2), "4.16": 6 * math.log(2)},
     "practice-fraction": {"0.5": 2 / 4, "0.4": 2 / 5},
     "practice-slow-clocks": {
