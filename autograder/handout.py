@@ -13,13 +13,14 @@ from pathlib import Path
 import jinja2
 import nbformat
 
-from . import files, workload
+from . import files, glossary, workload
 from .spec.course import MARKERS, course, home, is_optional, notebooks, root
 from .workload import TIME, sitting_lengths
 
 SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
 FOLDER = "course"  # in the zip
+START = "START.md"  # the page that JupyterLab opens
 WHEN = (2026, 1, 1, 0, 0, 0)  # a fixed time, so that the same files make the same zip
 NEEDS = re.compile(r"\*\*You need\*\*:? (.*?)\s*(?=\*\*Time|\n\n)", re.DOTALL)
 LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
@@ -34,6 +35,7 @@ class Chapter:
     picture: bytes
     alt: str
     optional: bool
+    terms: list[tuple[str, str, str]]  # its glossary: term, meaning, sections
 
     @property
     def minutes(self) -> int:
@@ -67,7 +69,8 @@ def _chapter(path: Path, figure: str) -> Chapter:
             clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
             needed, described = clause[0].upper() + clause[1:], escape(_beginning(alt))
             lengths, optional = sitting_lengths(notebook), is_optional(path.stem)
-            return Chapter(path.stem, title[1], lengths, needed, data, described, optional)
+            terms = list(glossary.rows(notebook))
+            return Chapter(path.stem, title[1], lengths, needed, data, described, optional, terms)
     if not shown:
         raise NotReady(
             f"{path.name} has no cell with the id {figure!r}, whose figure the start page shows: give the cell its id "
@@ -89,17 +92,28 @@ def _beginning(alt: str) -> str:
     return beginning
 
 
-def start_page(found: list[Chapter], done: Mapping[str, str] | None = None) -> str:
-    """Return the start page. For a learner alone, `done` says what is done in each notebook."""
+def page_names() -> list[str]:
+    """Return the names of the pages around the notebooks, START.md first."""
+    return sorted((path.stem for path in (home() / "handout").glob("*.md.j2")), key=lambda name: (name != START, name))
+
+
+def pages(found: list[Chapter], done: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the pages around the notebooks. For a learner alone, `done` says what is done in each notebook."""
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
-    page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
     main, optional = ([one for one in found if one.optional == which] for which in (False, True))
     minutes = {(one.name, task.name): task.minutes for one in main for task in workload.notebook(one.name).tasks}
-    return page.render(title=course().title, main=main, optional=optional, done=done, minutes=minutes)
+    entries = glossary.merged((chapter.name, chapter.terms) for chapter in found)
+    about = {"title": course().title, "main": main, "optional": optional, "done": done, "minutes": minutes}
+    return {
+        name: environment.from_string((home() / "handout" / f"{name}.j2").read_text("utf-8")).render(
+            **about, entries=entries
+        )
+        for name in page_names()
+    }
 
 
 def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Callable[[], None]:
-    """Return a function that writes start page, pictures and settings at `root`. `sources` contains solutions/.
+    """Return a function that writes the pages, their pictures and settings at `root`. `sources` contains solutions/.
 
     It does nothing for a course without a folder `handout`, from which they are made. Raise WouldOverwrite if somebody
     edited them, or have the function first copy them to `replaced`.
@@ -109,10 +123,11 @@ def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Ca
     released, found = root / "course", chapters(sources)
     fresh = {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = files.contents(home() / "handout" / SETTINGS)
-    fresh |= {"START.md": start_page(found).encode()} | {f"{SETTINGS}/{name}": text for name, text in settings.items()}
+    fresh |= {name: text.encode() for name, text in pages(found).items()}
+    fresh |= {f"{SETTINGS}/{name}": text for name, text in settings.items()}
     about = released / files.MANIFESTS / "START.json"
     new = files.manifest_of(fresh)
-    there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(released / name)]
+    there = [path for name in (*page_names(), "start", SETTINGS) for path in files.files(released / name)]
     if (lost := files.edited_by_user(released, there, files.read_manifest(about) or {}, new)) and replaced is None:
         raise files.WouldOverwrite(
             f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
@@ -135,7 +150,7 @@ def prepare_start(root: Path, sources: Path, replaced: Path | None = None) -> Ca
 def contents(root: Path) -> dict[str, Path]:
     """Return the path of each file, by its name in the zip. Raise NotReady if one is missing or contains an answer."""
     released = root / "course"
-    wanted = ["START.md", "start", SETTINGS, *notebooks()]
+    wanted = [*page_names(), "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
     found |= {path.relative_to(released).as_posix(): path for name in wanted for path in files.files(released / name)}
     if lacking := [name for name in ENVIRONMENT if not found[name].is_file()]:
@@ -172,7 +187,7 @@ def _is_ours(path: Path) -> bool:
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
-        return f"{FOLDER}/START.md" in archive.namelist() and all(one.date_time == WHEN for one in archive.infolist())
+        return f"{FOLDER}/{START}" in archive.namelist() and all(one.date_time == WHEN for one in archive.infolist())
 
 
 def leaks(path: Path) -> Iterator[str]:

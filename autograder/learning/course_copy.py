@@ -14,7 +14,7 @@ from ipykernel.kernelspec import KERNEL_NAME, RESOURCES, get_kernel_dict
 from nbformat.v4 import new_code_cell
 
 from .. import files
-from ..handout import SETTINGS, chapters, start_page
+from ..handout import SETTINGS, START, chapters, pages
 from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
 from ..spec.course import in_notebook, names_in, sources
@@ -57,8 +57,10 @@ def _lay_out(folder: Path) -> list[Path]:
         about[name] = {"title": chapter.title, "answers": answers_in(home / name)}
     for file, content in _settings(home / SETTINGS).items():
         files.write_with_folders(folder / SETTINGS / file, content)
-    text = start_page(found, {name: f"[[{name}]]" for name in about})
-    written = {"laid": laid, "start": text, "notebooks": about}
+    texts = pages(found, {name: f"[[{name}]]" for name in about})
+    written = {"laid": laid, "start": texts.pop(START), "notebooks": about}
+    for page, text in texts.items():
+        files.write_with_folders(folder / page, text.encode())
     files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
     Copy(folder).write_start()
     return offered

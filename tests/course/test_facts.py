@@ -1,5 +1,6 @@
 """Tests facts that the notebooks state: what the grammar leaves open, the shipped model, and sacrebleu's BLEU."""
 
+import importlib.util
 import json
 import random
 import re
@@ -84,6 +85,19 @@ def test_the_shipped_model_is_a_small_gpt2_with_the_context_it_needs(shipped):
     assert tokenizer.eos_token_id == model.config.eos_token_id == model.generation_config.eos_token_id
     assert sum(file.stat().st_size for file in folder.rglob("*")) <= size
     assert not [file.name for file in folder.iterdir() if file.suffix in (".bin", ".pt", ".pkl")]  # no pickles
+
+
+def test_the_numbers_that_end_the_course_are_those_of_its_notebooks(tmp_path):
+    """The regular expressions find them in the stored outputs; nothing is found where no notebook is."""
+    spec = importlib.util.spec_from_file_location("course_numbers", SOLUTIONS / "12-it-trains-anyway/course_numbers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = module.my_numbers(SOLUTIONS)
+    assert [(what, mine) for _, what, mine, _ in rows] == [(what, ours) for _, what, _, ours in rows]
+    damaged = tmp_path / "09-gpt" / "09-gpt.ipynb"
+    damaged.parent.mkdir()
+    damaged.write_text("<<<<<<< HEAD")
+    assert {mine for _, _, mine, _ in module.my_numbers(tmp_path)} == {"–"}
 
 
 TEXTS = [

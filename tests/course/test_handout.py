@@ -14,10 +14,10 @@ import yaml
 from conftest import NOTEBOOKS, ROOT, read
 from nbformat.v4 import new_markdown_cell
 
-from autograder import workload
+from autograder import glossary, workload
 from autograder.files import MANIFESTS
-from autograder.handout import FOLDER, SETTINGS, NotReady, chapters, leaks, prepare_start, write_zip
-from autograder.spec.course import MARKERS, questions
+from autograder.handout import FOLDER, SETTINGS, NotReady, chapters, leaks, page_names, prepare_start, write_zip
+from autograder.spec.course import MARKERS, is_optional, questions
 from autograder.workload import TIME, opening, rounded, sitting_lengths
 
 REGION = re.compile(rf"{MARKERS[0]}\n(.*?){MARKERS[1]}", re.DOTALL)
@@ -90,6 +90,8 @@ def test_nothing_is_in_the_zip_but_what_students_need(unpacked):
     assert {path.name for path in unpacked.iterdir()} == {
         *NOTEBOOKS,
         "START.md",
+        "GLOSSARY.md",
+        "END.md",
         "start",
         ".jupyter",
         "environment.yml",
@@ -160,7 +162,7 @@ def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
         assert len(chapter.alt) > 20
         assert f"| {chapter.minutes} |" in text or f"| {chapter.minutes}: " in text
     paths = re.findall(r'(?:\]\(|src=")([^)"]+)', text)
-    assert len(set(paths)) == 2 * len(found)
+    assert len(set(paths)) == 2 * len(found) + len({"GLOSSARY.md", "END.md"} & set(paths)) == 2 * len(found) + 2
     assert all((ROOT / "course" / location).is_file() for location in paths)
 
 
@@ -196,6 +198,53 @@ def test_what_the_start_page_needs_is_named_where_it_is_missing(course):
     with pytest.raises(NotReady, match=r"06-masking\.ipynb must have"):
         prepare_start(course, course)()
     assert not TIME.search("**Time:** two sittings of about 120 minutes each")  # refused: which is meant?
+
+
+# --- the glossary and the last page -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_glossary_finds_each_term_of_a_notebook_in_its_sections(name):
+    page = (ROOT / "course" / "GLOSSARY.md").read_text("utf-8")
+    entries = re.findall(r"^\| (.+?) \| .+ \| (\[\d\d.+) \|$", page, re.MULTILINE)
+    [own] = [cell.source for cell in read("solutions", name).cells if "## Glossary" in cell.source]
+    rows = re.findall(r"^\| (.+?) \| .+ \| ([\d, ]+) \|$", own.partition("## Glossary")[2], re.MULTILINE)
+    assert len(rows) > 8
+    places = {term.casefold(): place for term, place in entries}
+    for term, sections in rows:
+        link = rf"{re.escape(f'({name}/{name}.ipynb)')} sections? {re.escape(sections)}(?=;|$)"
+        assert re.search(link, places[term.casefold()]), term
+
+
+def test_a_term_of_two_notebooks_is_one_entry_after_the_alphabet():
+    tables = {
+        "01-a": [("`Softmax`", "shares that add up to 1", "2"), ("key", "what is compared", "1, 5")],
+        "02-b": [("softmax", "again", "3")],
+    }
+    first, second = glossary.merged(tables.items())
+    assert (first.term, first.letter, first.places) == ("key", "K", [glossary.Place("01-a", "1, 5")])
+    assert (second.term, second.meaning, second.letter) == ("`Softmax`", "shares that add up to 1", "S")
+    assert second.places == [glossary.Place("01-a", "2"), glossary.Place("02-b", "3")]
+
+
+def test_links_of_all_pages_lead_to_files():
+    for page in page_names():
+        for target in re.findall(r"\]\(([^)]+)\)", (ROOT / "course" / page).read_text("utf-8")):
+            assert (ROOT / "course" / target).is_file(), f"{page}: {target}"
+
+
+def test_the_last_page_has_numbers_that_the_solutions_print():
+    page = (ROOT / "course" / "END.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[\d\d\]\(.+?/(.+?)\.ipynb\) \| .+ \| (.+) \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == [name for name in NOTEBOOKS if not is_optional(name)]
+    checked = 0
+    for name, result in rows:
+        outputs = [output for cell in read("solutions", name).cells for output in cell.get("outputs", [])]
+        printed = " ".join(output.get("text", "") for output in outputs)
+        for number in re.findall(r"\d[\d.,]*(?:e-\d+)?(?<![.,])", result):
+            assert number in printed, f"{name}: {number}"
+            checked += 1
+    assert checked >= 10
 
 
 def test_jupyter_finds_the_start_page_where_the_environment_says():

@@ -188,6 +188,11 @@ def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(locati
     assert "Python ended" not in again
 
 
+def test_the_copy_has_the_glossary_and_the_last_page(location):
+    for page in ("GLOSSARY.md", "END.md"):
+        assert (location / page).read_bytes() == (ROOT / "course" / page).read_bytes()
+
+
 def test_an_edited_notebook_is_kept_and_the_new_one_put_beside_it(location, tmp_path, monkeypatch):
     actual = notebook_in(location)
     notebook = json.loads(actual.read_text("utf-8"))

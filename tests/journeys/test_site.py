@@ -133,7 +133,9 @@ def test_an_unpublished_site_links_to_neither_colab_nor_binder(written):
 
 
 def test_every_guide_is_a_page_whose_links_lead_to_pages(written):
-    assert {f"{name}.md" for name in [*GUIDES, "index"]} == {path.name for path in written.glob("*.md")}
+    around = [*menu.around_notebooks().values()]
+    assert sorted(around) == ["end", "glossary"]
+    assert {f"{name}.md" for name in [*GUIDES, *around, "index"]} == {path.name for path in written.glob("*.md")}
     assert {"learning-alone", "students", "instructors", "canvas-and-moodle", "contributing", "security"} <= set(GUIDES)
     for source in written.glob("*.md"):
         text = source.read_text("utf-8")
@@ -150,6 +152,8 @@ def test_the_front_page_says_where_to_start(written):
         "(students.md#install)",
         "make learn",
         "(instructors.md)",
+        "(glossary.md)",
+        "(end.md)",
     ):
         assert words in start
     shown = re.findall(r'<img src="_static/pictures/(\S+)" alt="(.{40,}?)">', start)

@@ -29,6 +29,7 @@ import filelock
 import psutil
 
 from autograder import files
+from autograder.handout import START, page_names
 from autograder.sandbox.private import private_folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,9 +219,10 @@ def hand_out(hub: Path) -> list[str]:
     for person in STUDENTS:
         home = hub / "homes" / person.account
         pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
-        start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
+        start = {name: (ROOT / "course" / name).read_bytes() for name in page_names()}
+        start[START] = WELCOME.encode() + start[START]
         message += update_files(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
-        for path in (home / "START.md", home / "start", home / "updates"):
+        for path in (*(home / name for name in start), home / "start", home / "updates"):
             if path.exists():
                 chown_tree(path, person.account)
     return message

@@ -15,15 +15,15 @@ PICTURE = re.compile(rf"^!\[(.+)\]\({PICTURES}/(.+)\)$", re.MULTILINE)
 
 
 def write(root: Path, target: Path, address: colab_binder.Address | None) -> None:
-    """Write the guides' sources into the folder `target`."""
-    for path, page in menu.pages(root).items():
+    """Write the sources of the guides, and of the pages around the notebooks, into the folder `target`."""
+    for path, page in (menu.pages(root) | menu.around_notebooks()).items():
         text = (root / path).read_text("utf-8")
         (target / f"{page}.md").write_text(relinked(text, root, posixpath.dirname(path), address), "utf-8")
 
 
 def relinked(text: str, root: Path, folder: str, address: colab_binder.Address | None) -> str:
     """Return Markdown of a file in `folder` of the repository, with links to pages instead of files."""
-    known = menu.pages(root) | {"README.md": "index", "course/START.md": "index"}
+    known = menu.pages(root) | menu.around_notebooks() | {"README.md": "index", "course/START.md": "index"}
 
     def target(found: re.Match[str]) -> str:
         words, path, anchor = found[1], found[2], found[3] or ""

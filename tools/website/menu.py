@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from autograder.handout import START, page_names
+
 FIRST = ("docs/learning-alone.md", "docs/students.md", "docs/instructors.md")  # the others follow by name
 LIST = "docs/README.md"  # a list of the guides, for the repository: the website's menu is one
 AT_THE_TOP = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
@@ -15,8 +17,13 @@ def pages(root: Path) -> dict[str, str]:
     return {path: file.stem.lower() for path, file in named.items()}
 
 
+def around_notebooks() -> dict[str, str]:
+    """Return the page of each file that students get beside the notebooks. The website has its own start page."""
+    return {f"course/{name}": Path(name).stem.lower() for name in page_names() if name != START}
+
+
 def entries(chapters: list[str], root: Path) -> str:
     """Return the menu as Sphinx reads it: the notebooks, then the guides."""
-    parts = {"Notebooks": chapters, "Guides": [*pages(root).values()]}
+    parts = {"Notebooks": [*chapters, *around_notebooks().values()], "Guides": [*pages(root).values()]}
     lines = (("```{toctree}", ":hidden:", f":caption: {title}", *names, "```\n") for title, names in parts.items())
     return "\n".join("\n".join(tree) for tree in lines)

@@ -150,7 +150,8 @@ begin.
 {cards}
 </ul>
 
-Each notebook needs its own folder and nothing else: none needs your answers to another.
+Each notebook needs its own folder and nothing else: none needs your answers to another. The [glossary](glossary.md)
+has every term, with the notebooks that explain it; [the last page](end.md) says what you can do at the end.
 
 {menu.entries([chapter.name for chapter in chapters], root)}"""
 
