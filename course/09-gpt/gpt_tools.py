@@ -2,6 +2,8 @@
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, show, subplots
 
+import torch
+
 MINE = {"07-multi-head": "split_heads merge_heads MultiHeadAttention",
         "08-blocks": "LayerNorm FeedForward TransformerBlock"}  # fmt: skip
 LOOKS = {"√(1 + additions)": {"color": BLACK, "ls": ":"}, "full size": {"color": RED}, "scaled": {"ls": "--"}}
@@ -78,6 +80,15 @@ def draw_dials(table, spelled):
               for prompt, dials in table.items() for name, p in dials.items()))  # fmt: skip
 
 
+def story_now(model, ids, decode):
+    """Continue ids [1, T] by 60 tokens, with the same dice at each call, and return the first line of what is new."""
+    dice, given = torch.Generator().manual_seed(4), ids.shape[1]
+    for _ in range(60):  # the largest ratio of p to exponential noise is a draw from p
+        p = (model(ids)[0][0, -1].detach().cpu() / 0.7).softmax(-1)
+        ids = torch.cat([ids, (p / p.clone().exponential_(generator=dice)).argmax().to(ids).view(1, 1)], 1)
+    return decode(ids[0, given:].tolist()).split("\n")[0]
+
+
 def ready(name, works):
     """Return whether your answer is there and works() holds, and say so."""
     try:
@@ -92,8 +103,6 @@ def own_block(theirs, config):
     """Return a block made of your answers to 07 and 08, if it runs and sees no future; else PyTorch's. Say which."""
     import json
     from pathlib import Path
-
-    import torch
 
     found: dict = {}
 
@@ -122,7 +131,6 @@ def own_block(theirs, config):
 
 def library_gpt(config):
     """Return GPT-2 of the transformers library, untrained, to be called as the GPT of the notebook is."""
-    from torch.nn.functional import cross_entropy
     from transformers import GPT2Config, GPT2LMHeadModel
 
     sizes: dict = {"n_embd": config.n_embd, "n_layer": config.n_layer, "n_head": config.n_head, "bos_token_id": 0}
@@ -132,7 +140,7 @@ def library_gpt(config):
 
     def forward(ids, targets=None):
         logits = called(ids).logits
-        return logits, None if targets is None else cross_entropy(logits.transpose(1, 2), targets)
+        return logits, None if targets is None else torch.nn.functional.cross_entropy(logits.transpose(1, 2), targets)
 
     model.forward = forward
     return model
