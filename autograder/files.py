@@ -15,7 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # left by programs that opened the files
+MODELS = "my-models"  # the folder beside a notebook in which it keeps what its reader trained
+# Left by programs that opened the files, or that ran them
+LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store", MODELS})
 MANIFESTS = ".released"  # the folder in a release with the manifests of its parts
 MAX_NAMED = 5  # files that one sentence names
 

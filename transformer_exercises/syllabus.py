@@ -1,9 +1,10 @@
 """Declare the course: its notebooks and topics in order, and the other facts that the engine needs."""
 
-# With these variables solutions run where outputs are saved or compared: offline, and notebook 10 with the small model
 from autograder.spec import Course
 
-ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
+# With these variables solutions run where outputs are saved or compared: offline, notebook 10 with the small model, and
+# trained models are not kept beside their notebooks
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories", "COURSE_MODELS": "temporary"}
 COURSE = Course(
     title="From “what is a language model?” to your own GPT",
     package="transformer_exercises",

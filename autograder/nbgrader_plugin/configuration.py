@@ -9,6 +9,7 @@ from typing import Any
 
 from nbgrader.preprocessors import Execute
 
+from ..files import MODELS
 from ..plain_output import escape_logs
 from . import preprocessors, privacy
 from .gradebook import manual_grades
@@ -26,6 +27,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     (root / classroom).mkdir(parents=True, exist_ok=True)  # SQLite creates files but no folders
 
     c.CourseDirectory.root = str(root)
+    c.CourseDirectory.ignore.append(MODELS)  # a reader's trained models are no part of a release or a submission
     c.CourseDirectory.source_directory = source
     c.CourseDirectory.release_directory = os.environ.get("COURSE_RELEASE", release)  # another folder for `make demo`
     for step in ("submitted", "autograded", "feedback", "solution", "source_with_tests"):

@@ -211,6 +211,7 @@ def hand_out(hub: Path) -> list[str]:
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
     (settings / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.course_id = {COURSE!r}\nc.Exchange.root = {str(hub / 'exchange')!r}\n"
+        f"c.CourseDirectory.ignore.append({files.MODELS!r})\n"
         "# Validate runs every cell: trainings take longer than 30 seconds, and a busy machine more than 4.\n"
         "c.Execute.timeout = 1800\nc.Execute.iopub_timeout = 60\n"
     )
