@@ -98,7 +98,7 @@ def test_git_ignores_kept_models(name, top):
 def test_the_students_zip_has_no_kept_model(tmp_path):
     for name in handout.ENVIRONMENT:
         (tmp_path / name).touch()
-    for name in ("START.md", "start", handout.SETTINGS, *notebooks()):
+    for name in (*handout.page_names(), "start", handout.SETTINGS, *notebooks()):
         (tmp_path / "course" / name / MODELS).mkdir(parents=True)
         (tmp_path / "course" / name / MODELS / "gpt-1.pt").touch()
         (tmp_path / "course" / name / "released.txt").touch()
