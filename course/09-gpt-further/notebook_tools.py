@@ -169,7 +169,7 @@ def compare_guess(guess, truth, unit="", close=None):
     elif near:
         print(f"Well guessed: you said {_spoken(guess)}, and it is {answer}.")
     else:
-        print(f"You guessed {_spoken(guess)}; it is {answer}.")
+        print(f"You guessed {_spoken(guess)}; the answer is {answer}.")
 
 
 def _spoken(value):

@@ -186,7 +186,7 @@ def test_every_answer_of_the_course_has_a_title_and_a_linked_section(name):
 
 def test_provided_text_is_folded_and_answers_are_open(mistaken):
     assert mistaken.find(id="answer-softmax").find_parent("details") is None
-    for folded in ("torch.manual_seed", "you watch it being learnt"):
+    for folded in ("torch.manual_seed", "only the rest of the sentence says"):
         paths = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
         assert paths
         assert all(path.find_parent("details") for path in paths)

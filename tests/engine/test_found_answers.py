@@ -59,7 +59,7 @@ MERGED = {
     "two answers": ("softmax", "simple_attention"),
     "all answers": tuple(CODE),
     "an answer and a question": ("softmax", "q5_2"),
-    "an answer behind its test": ("test_q5_1", "softmax"),
+    "an answer behind a test": ("test_q5_1", "simple_attention"),
     "answers and the tests between them": ("softmax", "test_softmax", "simple_attention", "test_simple_attention"),
     "everything in the set-up": ("setup", *CODE),
 }

@@ -15,7 +15,7 @@ from ...spec.course import notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
-LOOK = """# @title Run this cell first: it looks whether what this notebook needs is here
+LOOK = """# @title Run this cell first: it checks that everything this notebook needs is here
 def look_beside(files, libraries):
     import importlib.util
     import os
@@ -25,7 +25,7 @@ def look_beside(files, libraries):
             return [f"✗ {self}"]  # one sentence, and no steps that led here
 
     if absent := [name for name in files if not os.path.exists(name)]:
-        advice = "Open it in its own folder; on Colab, upload them, too (the folder icon at the left)."
+        advice = "Open it in its own folder; on Colab, upload them too (the folder icon at the left)."
         raise Missing(f"Not beside this notebook: {', '.join(absent)}. {advice}")
     if absent := " ".join(name for name in libraries if importlib.util.find_spec(name) is None):
         raise Missing(f"Not installed here: {absent}. Run %pip install {absent} in a cell, then restart the kernel.")
