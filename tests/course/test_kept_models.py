@@ -78,7 +78,7 @@ def test_a_full_disk_leaves_no_half_of_a_model(keep, folder, monkeypatch):
     assert kept(folder) == []
 
 
-def test_where_outputs_are_compared_the_model_goes_to_a_folder_that_vanishes(folder):
+def test_where_outputs_are_compared_a_temporary_folder_has_the_model(folder):
     program = "import my_models; path = my_models.keep('gpt', steps=1); print(path, path.is_absolute(), path.exists())"
     environment = authoring.environment() | {"PYTHONPATH": str(home() / "shared_modules")}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
