@@ -22,7 +22,7 @@ $(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e transformer_exercises
 	touch $@
 
-demo: $(READY) ## release the course, mark a made-up class, write feedback, print the marks, all in classroom/demo (two minutes)
+demo: $(READY) ## release the course, mark a made-up class, write feedback, print the marks, all in classroom/demo (five minutes)
 	$(BIN)/autograder demo
 
 WORKERS ?= 2
