@@ -199,7 +199,7 @@ def _line_apart(check: Check, line: Line, apart: Apart, faults: Sequence[Wrong],
     if new.mistake == line.symptom:
         return replace(line, judged=True)
     called = ", ".join(f"`{old}` should be `{right}`" for old, right in apart.names.items())
-    more = f" Here {called}." if called and new.mistake == OTHER_NAMES else ""
+    more = f" Here {shortened(called)}." if called and new.mistake == OTHER_NAMES else ""
     return replace(line, message=new.sentence + more, symptom=new.mistake, judged=True)
 
 

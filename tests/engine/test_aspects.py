@@ -6,8 +6,10 @@ import pytest
 from patience import patience
 from two_faults import Outcome, drawn, named, outcome, verdict_on
 
+from autograder.judge.diagnosis import aspects
 from autograder.judge.diagnosis.aspects import names_of_the_box
 from autograder.judge.mark import SAME_FAULT
+from autograder.judge.run_check import student_with_answer
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, notebooks
 
@@ -90,6 +92,26 @@ def test_each_fault_is_told_once_and_other_lines_are_not_judged():
 def test_other_names_of_layers_cost_a_quarter_whatever_they_are(name, names):
     verdict = verdict_on(exercise(name), renamed(name, names))
     assert named(verdict) == {"other_names"}
+    assert verdict.earned == 0.75 * verdict.points
+
+
+def test_the_judge_runs_no_source_that_holds_a_name_of_a_student(monkeypatch):
+    name = "q = print(1) #"
+    ran = []
+    monkeypatch.setattr(
+        aspects, "student_with_answer", lambda *given: ran.append(given[1]) or student_with_answer(*given)
+    )
+    source = renamed(
+        "SelfAttention",
+        {
+            "self.q_proj(": f"getattr(self, {name!r})(",
+            "self.q_proj = nn.Linear(embed_dim, head_dim)": f"self._modules[{name!r}] = nn.Linear(embed_dim, head_dim)",
+        },
+    )
+    verdict = verdict_on(ATTENTION, source)
+    assert ran
+    assert not any("print" in text for text in ran)
+    assert f"`{name}` should be `q_proj`" in verdict.lines[0].message
     assert verdict.earned == 0.75 * verdict.points
 
 

@@ -90,12 +90,12 @@ def by_itself(
 ) -> tuple[dict[str, Wrong | None], RecordedReplies]:
     """Run checks with the reference's values and this lapse of the student's; return failures and replies by title.
 
-    `names` are those of the student's layers, with those of the box.
+    `names` has the box's name for each of the student's layers under another one.
     """
     failures, replies = {}, {}
     for check in checks:
         if lapse == OTHER_NAMES:
-            combining: Student = student_with_answer(exercise, _renamed(exercise, names))
+            combining: Student = student_with_answer(exercise, _renamed(exercise, {*names.values()}))
         else:
             combining = _Combining(exercise, student, {}, only=lapse)
         failures[check.title] = _failure(exercise, check, combining)
@@ -103,10 +103,14 @@ def by_itself(
     return failures, replies
 
 
-def _renamed(exercise: Exercise, names: dict[str, str]) -> str:
-    """Return the reference's source with the student's names of layers in place of the box's."""
-    own = {right: name for name, right in names.items()}
-    return re.sub(r"\bself\.(\w+)", lambda found: f"self.{own.get(found[1], found[1])}", exercise.source)
+def _renamed(exercise: Exercise, names: set[str]) -> str:
+    """Return the reference's source with other names in place of these names of layers.
+
+    It runs in the judge's process, so it holds nothing that a student wrote: it does not matter what the names are.
+    """
+    return re.sub(
+        r"\bself\.(\w+)", lambda found: f"self.other_{found[1]}" if found[1] in names else found[0], exercise.source
+    )
 
 
 def _failure(exercise: Exercise, check: Check, student: Student) -> Wrong | None:
