@@ -38,7 +38,8 @@ MORE: dict[str, float] = {
     "lines of provided code in view": 450,
     "minutes to read and try": 90,
 }
-WIDER = {"01-language-modelling": MORE, "09-gpt": MORE}  # the first notebook and the one that it leads to
+# The first notebook, the one that it leads to, and the one that compares its result with published models
+WIDER = {"01-language-modelling": MORE, "09-gpt": MORE, "10-hugging-face-gpt2": MORE}
 # In optional notebooks
 UNBOUNDED = {"cells", "words in view, outside boxes and questions", "words folded", "minutes to read and try"}
 IN_VIEW, PROVIDED_LINES, WITH_DOCSTRING, HINTS = 180, 25, 160, 2  # of one cell

@@ -1,4 +1,4 @@
-"""Load the models of notebook 10, and draw its figures."""
+"""Find the models of notebook 10, and draw its figures."""
 
 from notebook_tools import GREY, RED, SKY, heat_map, show, subplots
 
@@ -6,49 +6,45 @@ import contextlib
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenizer*.json", "vocab.json", "merges.txt")
 SMALL = "gpt2-stories"
-BLOCK = """
-import math, torch, torch.nn.functional as F
-from functools import partial
-from torch import nn
-class Block(nn.TransformerEncoderLayer):  # around which notebook 09 asks for a GPT
-    def __init__(self, config):
-        gelu, sizes = partial(F.gelu, approximate="tanh"), (config.n_embd, config.n_head, 4 * config.n_embd)
-        super().__init__(*sizes, config.dropout, gelu, batch_first=True, norm_first=True, bias=config.bias)
-    def forward(self, x, mask=None):
-        return super().forward(x, src_mask=mask)
-"""
 _loaded = SMALL  # the name of the model at hand
 
 
-def load_gpt2(wanted="gpt2"):
-    """Return (model, tokenizer, name): from a folder, the cache or the hub, or else the small model's."""
+def find_gpt2(wanted="gpt2"):
+    """Return (folder, name) of a model: a folder that is named, the cache's, the hub's, or else the small model's."""
     global _loaded
     import torch
     from huggingface_hub import snapshot_download
+    from transformers import logging
 
-    wanted, found = os.environ.get("COURSE_GPT2", wanted) if wanted == "gpt2" else wanted, None
-    if Path(wanted).is_dir():
-        found, _loaded = _from_folder(wanted), Path(wanted).name
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()  # loading takes a second; the download keeps its bar
+    wanted = os.environ.get("COURSE_GPT2", wanted) if wanted == "gpt2" else wanted
+    folder, _loaded = (wanted, Path(wanted).name) if Path(wanted).is_dir() else (None, wanted)
     for cached in (True, False):
-        if not found and not cached and not _hub_has(wanted):
+        if not folder and not cached and not _hub_has(wanted):
             print(f"{wanted} is not in the cache, and the hub does not answer, so here is the small model.")
-        elif not found:
+        elif not folder:
             try:
-                found = _from_folder(snapshot_download(wanted, allow_patterns=list(FILES), local_files_only=cached))
-                _loaded = wanted
+                found = snapshot_download(wanted, allow_patterns=list(FILES), local_files_only=cached)
+                folder = found if _whole(found) else None
             except Exception as error:  # not in the cache; or cut off, which must not stop the notebook
                 if not cached:
                     print(f"{wanted} cannot be loaded ({type(error).__name__}: {error}), so here is the small model.")
-    if not found:
-        found, _loaded = _from_folder(SMALL), SMALL
+    if not folder:
+        folder, _loaded = SMALL, SMALL
     if _loaded == SMALL:
         torch.set_num_threads(1)  # a second thread gains a model this small little, and can cost minutes
     print("This notebook runs with", _loaded)
-    return *found, _loaded
+    return folder, _loaded
+
+
+def _whole(folder):
+    """Return whether a folder holds a model and its tokenizer: another program may have fetched a part of them."""
+    names = {file.name for file in Path(folder).iterdir()}
+    return names >= {"config.json", "model.safetensors"} and bool(names & {"tokenizer.json", "vocab.json"})
 
 
 def _hub_has(name, seconds=8):
@@ -67,52 +63,11 @@ def _hub_has(name, seconds=8):
     return bool(answers)
 
 
-def _from_folder(folder):
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()  # loading takes a second; the download keeps its bar
-    model: Any = AutoModelForCausalLM.from_pretrained(folder)  # transformers says nothing of what `to` takes
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), AutoTokenizer.from_pretrained(folder)
-
-
 def tell(small, published):
     """Show the paragraph that is true of the model at hand."""
     from IPython.display import Markdown, display
 
     display(Markdown(small if _loaded == SMALL else published))
-
-
-def own_gpt(config, file="../09-gpt/09-gpt.ipynb"):
-    """Return a new GPT of your notebook 09, in the folder beside this one, of the sizes in a GPT2Config."""
-    import json
-    from types import SimpleNamespace
-
-    found: dict = {"GPTConfig": SimpleNamespace}
-    exec(BLOCK, found)
-    for cell in json.loads(Path(file).read_text("utf-8"))["cells"]:
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "GPT":
-            exec("".join(cell["source"]), found)
-    more = {"block_size": config.n_positions, "dropout": 0.0, "bias": True, "tie_weights": True}
-    return found["GPT"](SimpleNamespace(**config.to_dict(), **more))
-
-
-def filled(given, load, model):
-    """Return (a GPT with the numbers of `model`, whose it is): yours if it is there, else a `given` one; or None."""
-    for make, whose in ((own_gpt, "your own GPT, from notebook 09"), (given, "the given GPT")):
-        try:
-            gpt = make(model.config).to(model.device).eval()
-            load(gpt, model)
-            return gpt, whose
-        except (FileNotFoundError, NotImplementedError):  # no notebook 09 here, or not answered yet
-            continue
-        except Exception as error:
-            if make is given:
-                raise
-            print(f"Your own GPT could not be filled ({type(error).__name__}: {error}), so the given one is.")
-    print("load_gpt2_weights is not answered yet: answer it, then run this cell again.")
-    return None, "nobody's GPT"
 
 
 def draw_bars(title, labels, groups, unit, lines=(), digits=3, what=""):
