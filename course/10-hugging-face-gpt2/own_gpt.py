@@ -2,12 +2,14 @@
 
 import copy
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
 
 NINE = Path("../09-gpt")
+OURS = "gpt2-stories"
 AROUND = """
 import math, torch, torch.nn.functional as F
 from functools import partial
@@ -87,3 +89,75 @@ def _generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=Non
         noise = torch.empty_like(p).exponential_(generator=generator) if temperature else 1.0
         ids = torch.cat([ids, (p / noise).argmax(-1, keepdim=True)], 1)
     return ids
+
+
+def kept_gpt(make, folder=NINE / "my-models"):
+    """Return the model that notebook 09 kept last, or ours: gpt, tokenizer, the start of a text, name.
+
+    make: the class of a GPT with 09's attribute names, to be built from a GPT2Config.
+    """
+    temporary = os.environ.get("COURSE_MODELS") == "temporary"  # outputs that are compared depend on nobody's files
+    files = [] if temporary else sorted(folder.glob("gpt-*.pt"), key=lambda file: file.stat().st_mtime)
+    if not files:
+        print(f"Notebook 09 has kept no model in {folder.as_posix()}, so here is ours, {OURS}.")
+        return _ours()
+    try:
+        return _opened(make, files[-1])
+    except Exception as error:  # somebody's file may hold anything, and the notebook goes on
+        print(f"{files[-1].as_posix()} cannot be opened ({type(error).__name__}: {error}), so here is ours, {OURS}.")
+        return _ours()
+
+
+def _opened(make, file):
+    from tokenizers import Tokenizer
+    from transformers import GPT2Config
+
+    kept = torch.load(file, map_location="cpu", weights_only=True)  # no code from it is run
+    sizes = kept["config"]
+    names = {"n_positions": "block_size", "tie_word_embeddings": "tie_weights"}
+    shared = ("vocab_size", "n_embd", "n_layer", "n_head")
+    config = GPT2Config(**{name: sizes[names.get(name, name)] for name in (*shared, *names)})
+    config.block_size = sizes["block_size"]
+    gpt = make(config).eval()
+    biases = {name: torch.zeros_like(t) for name, t in gpt.state_dict().items() if name.endswith("bias")}
+    gpt.load_state_dict(biases | _for_torch_blocks(kept["state"]))  # a model without biases has zeros there
+    tokenizer = Tokenizer.from_str(kept["vocabulary"])
+    return SimpleNamespace(gpt=gpt, tokenizer=tokenizer, start="\n", name=f"yours, {file.name}")
+
+
+def _for_torch_blocks(state):
+    """Return the weights with the names of PyTorch's block, where the blocks were answers to 07 and 08."""
+    renamed, fused = {}, {}
+    for name, t in state.items():
+        block, _, part = name.rpartition(".attn.")
+        kind = name.rsplit(".", 1)[-1]
+        if block and part.startswith(("q_proj", "k_proj", "v_proj")):
+            fused.setdefault(f"{block}.self_attn.in_proj_{kind}", {})[part[0]] = t
+        elif block:
+            renamed[f"{block}.self_attn.{part}"] = t
+        elif ".ff." in name:  # its names are free: the wide layer has a bias of 4C numbers and a matrix [4C, C]
+            wide = t.shape[0] == 4 * state["final_norm.weight"].shape[0]
+            renamed[f"{name.split('.ff.')[0]}.linear{1 if wide else 2}.{kind}"] = t
+        else:
+            renamed[name] = t
+    return renamed | {name: torch.cat([parts[letter] for letter in "qkv"]) for name, parts in fused.items()}
+
+
+class _Library(torch.nn.Module):
+    """A model of the library's, called as the GPT of notebook 09 is."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.config = model, model.config
+        self.config.block_size = model.config.n_positions
+
+    def forward(self, ids):
+        return self.model(ids).logits, None
+
+
+def _ours():
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(OURS), AutoModelForCausalLM.from_pretrained(OURS)
+    start = tokenizer.eos_token
+    return SimpleNamespace(gpt=_Library(model.eval()), tokenizer=tokenizer.backend_tokenizer, start=start, name=OURS)

@@ -1,4 +1,7 @@
-"""Tests that notebook 09 keeps a trained model beside itself, over no other file, and that only its reader has it."""
+"""Tests that notebook 09 keeps a trained model beside itself, over no other file, and that only its reader has it.
+
+Notebook 10 opens it.
+"""
 
 import re
 import subprocess
@@ -17,7 +20,7 @@ from traitlets.config import Config
 from autograder import authoring, handout
 from autograder.files import MODELS
 from autograder.nbgrader_plugin.configuration import configure
-from autograder.spec.course import home, notebooks
+from autograder.spec.course import home, notebooks, reference
 
 NINE = {
     cell.metadata.get("nbgrader", {}).get("grade_id", cell.id): cell.source
@@ -149,3 +152,91 @@ def test_the_notebooks_lines_bring_a_kept_model_back(folder):
     ids = torch.arange(5)[None]
     assert torch.equal(found.gpt(ids)[0], found.trained(ids)[0])
     assert Tokenizer.from_str(found.kept["vocabulary"]).encode("aab").ids == [0, 2]
+
+
+# --- notebook 10 opens it -------------------------------------------------------------------------------------------
+
+TEN = {cell.id: cell.source for cell in read("solutions", "10-hugging-face-gpt2").cells}
+
+
+@pytest.fixture
+def ten(folder, monkeypatch):
+    """The module of notebook 10, whose folder is beside an empty one of notebook 09."""
+    monkeypatch.syspath_prepend(ROOT / "solutions" / "10-hugging-face-gpt2")
+    monkeypatch.delitem(sys.modules, "own_gpt", raising=False)
+    (folder / "09-gpt").mkdir()
+    (folder / "10").mkdir()
+    (folder / "10" / "gpt2-stories").symlink_to(ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories")
+    monkeypatch.chdir(folder / "10")
+    import own_gpt
+
+    return own_gpt
+
+
+@pytest.fixture
+def given():
+    """The GPT that notebook 10 shows."""
+    names: dict = {}
+    exec("import torch\nimport torch.nn.functional as F\nfrom torch import nn", names)
+    exec(TEN["gpt"], names)
+    return names["GPT"]
+
+
+def own_block(config):
+    """A block made of the answers to 07 and 08."""
+    block = reference("TransformerBlock")(config.n_embd, config.n_head, 4 * config.n_embd, 0.0, norm_first=True)
+    block.attn = reference("MultiHeadAttention")(config.n_embd, config.n_head)
+    block.ff = reference("FeedForward")(config.n_embd, 4 * config.n_embd, 0.0, torch.nn.GELU("tanh"))
+    return block
+
+
+@pytest.mark.parametrize(("bias", "block"), [(True, None), (False, None), (True, own_block)])
+def test_notebook_10_opens_what_09_kept(keep, ten, given, folder, monkeypatch, bias, block):
+    names: dict = {}
+    exec("import math, torch\nimport torch.nn.functional as F\nfrom dataclasses import dataclass\n"
+         "from functools import partial\nfrom torch import nn", names)  # fmt: skip
+    for part in ("gpt-config", "block", "GPT"):
+        exec(NINE[part], names)
+    names["Block"] = block or names["Block"]
+    gpt = names["GPT"](names["GPTConfig"](7, 5, 2, 2, 8, bias=bias)).eval()
+    with torch.no_grad():
+        for p in gpt.parameters():
+            p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)))
+    vocabulary = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])).to_str()
+    monkeypatch.chdir(folder / "09-gpt")
+    keep("gpt-english", config=vars(gpt.config), state=gpt.state_dict(), vocabulary=vocabulary, language="english")
+    monkeypatch.chdir(folder / "10")
+    found = ten.kept_gpt(given)
+    ids = torch.arange(5)[None]
+    assert torch.allclose(found.gpt(ids)[0], gpt(ids)[0], atol=1e-5)
+    assert found.name == "yours, gpt-english-1.pt"
+    assert found.tokenizer.encode("aab").ids == [0, 2]
+
+
+def test_without_a_kept_model_notebook_10_opens_ours_and_says_so(ten, given, folder, monkeypatch, capsys):
+    assert ten.kept_gpt(given).name == "gpt2-stories"
+    assert capsys.readouterr().out.count("\n") == 1
+    (folder / "09-gpt" / MODELS).mkdir()
+    (folder / "09-gpt" / MODELS / "gpt-english-1.pt").write_bytes(b"somebody's")
+    assert ten.kept_gpt(given).name == "gpt2-stories"
+    assert "gpt-english-1.pt cannot be opened" in capsys.readouterr().out
+    monkeypatch.setenv("COURSE_MODELS", "temporary")
+    assert ten.kept_gpt(given).name == "gpt2-stories"
+    assert "has kept no model" in capsys.readouterr().out, "outputs that are compared depend on no file"
+
+
+@pytest.mark.parametrize(
+    ("nine", "whose"), [("solutions", "your own generate"), ("course", "a given generate"), (None, "a given generate")]
+)
+def test_notebook_10_writes_with_the_generate_of_09_if_it_is_answered(ten, folder, nine, whose):
+    if nine:
+        (folder / "09-gpt" / "09-gpt.ipynb").symlink_to(ROOT / nine / "09-gpt" / "09-gpt.ipynb")
+    generate, by_whom = ten.own_generate()
+    assert by_whom.startswith(whose)
+    ours = ten.kept_gpt(None).gpt
+    ids = torch.tensor([[12, 5]])
+    greedy = {"max_new_tokens": 6, "do_sample": False, "eos_token_id": None, "attention_mask": torch.ones_like(ids)}
+    assert torch.equal(generate(ours, ids, 6, temperature=0), ours.model.generate(ids, **greedy))
+    drawn = [generate(ours, ids, 6, generator=torch.Generator().manual_seed(4)) for _ in range(2)]
+    assert torch.equal(*drawn)
+    assert drawn[0].shape == (1, 8)
