@@ -24,7 +24,7 @@ class Place:
 class Entry:
     term: str
     meaning: str  # as the first of its notebooks has it
-    places: list[Place] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)  # the first of them explains it first
 
     @property
     def letter(self) -> str:
@@ -42,13 +42,25 @@ def rows(notebook: NotebookNode) -> Iterator[tuple[str, str, str]]:
                 yield term, meaning, sections
 
 
+def split(term: str, meaning: str) -> Iterator[tuple[str, str]]:
+    """Yield each term of a row with its meaning: "bit, nat" are two terms, "one-, few-shot" is one.
+
+    As many meanings, separated by semicolons, belong to the terms in their order. Terms that mean the same share one.
+    """
+    terms, meanings = term.split(", "), meaning.split("; ")
+    if any(part.endswith("-") for part in terms):
+        terms = [term]
+    yield from zip(terms, meanings if len(meanings) == len(terms) else [meaning] * len(terms), strict=True)
+
+
 def merged(found: Iterable[tuple[str, Iterable[tuple[str, str, str]]]]) -> list[Entry]:
     """Return one entry for each term of (notebook, rows), in alphabetical order; the case of letters is ignored."""
     entries: dict[str, Entry] = {}
     for notebook, table in found:
-        for term, meaning, sections in table:
-            entry = entries.setdefault(_key(term), Entry(term, meaning))
-            entry.places.append(Place(notebook, sections))
+        for together, meanings, sections in table:
+            for term, meaning in split(together, meanings):
+                entry = entries.setdefault(_key(term), Entry(term, meaning))
+                entry.places.append(Place(notebook, sections))
     return [entries[key] for key in sorted(entries)]
 
 

@@ -102,7 +102,7 @@ def pages(found: list[Chapter], done: Mapping[str, str] | None = None) -> dict[s
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     main, optional = ([one for one in found if one.optional == which] for which in (False, True))
     minutes = {(one.name, task.name): task.minutes for one in main for task in workload.notebook(one.name).tasks}
-    entries = glossary.merged((chapter.name, chapter.terms) for chapter in found)
+    entries = glossary.merged((chapter.name, chapter.terms) for chapter in (*main, *optional))
     about = {"title": course().title, "main": main, "optional": optional, "done": done, "minutes": minutes}
     return {
         name: environment.from_string((home() / "handout" / f"{name}.j2").read_text("utf-8")).render(

@@ -203,17 +203,44 @@ def test_what_the_start_page_needs_is_named_where_it_is_missing(course):
 # --- the glossary and the last page -----------------------------------------------------------------------------------
 
 
+def index_of_terms():
+    """Return term -> (meaning, places) of the generated glossary."""
+    page = (ROOT / "course" / "GLOSSARY.md").read_text("utf-8")
+    entries = re.findall(r"^\| (.+?) \| (.+) \| (\[\d\d[^|]+) \|(.*) \|$", page, re.MULTILINE)
+    return {term.casefold(): (meaning, f"{first};{again}") for term, meaning, first, again in entries}
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_glossary_finds_each_term_of_a_notebook_in_its_sections(name):
-    page = (ROOT / "course" / "GLOSSARY.md").read_text("utf-8")
-    entries = re.findall(r"^\| (.+?) \| .+ \| (\[\d\d.+) \|$", page, re.MULTILINE)
     [own] = [cell.source for cell in read("solutions", name).cells if "## Glossary" in cell.source]
-    rows = re.findall(r"^\| (.+?) \| .+ \| ([\d, ]+) \|$", own.partition("## Glossary")[2], re.MULTILINE)
+    rows = re.findall(r"^\| (.+?) \| (.+) \| ([\d, ]+) \|$", own.partition("## Glossary")[2], re.MULTILINE)
     assert len(rows) > 8
-    places = {term.casefold(): place for term, place in entries}
-    for term, sections in rows:
-        link = rf"{re.escape(f'({name}/{name}.ipynb)')} sections? {re.escape(sections)}(?=;|$)"
-        assert re.search(link, places[term.casefold()]), term
+    index = index_of_terms()
+    for together, meaning, sections in rows:
+        for term, _ in glossary.split(together, meaning):
+            link = rf"{re.escape(f'({name}/{name}.ipynb)')} sections? {re.escape(sections)}(?=;|$)"
+            assert re.search(link, index[term.casefold()][1]), term
+
+
+CORE = {
+    *("token", "id", "vocabulary", "language model", "n-gram model", "loss", "cross-entropy", "perplexity", "gradient"),
+    *("learning rate", "batch", "parameter", "logit", "softmax", "tokeniser", "embedding", "positional encoding"),
+    *("attention", "query", "key", "value", "mask", "causal mask", "head", "layer norm", "residual stream", "dropout"),
+    *("feed-forward network", "transformer block", "encoder", "decoder", "cross-attention", "GPT", "temperature"),
+    *("KV cache", "beam search", "BLEU", "fine-tuning"),
+}
+
+
+@pytest.mark.parametrize("term", sorted(CORE))
+def test_the_glossary_has_each_core_term(term):
+    meaning, places = index_of_terms()[term.casefold()]
+    assert len(meaning.split()) > 2
+    assert " further" not in places.partition(";")[0], "first explained in a main notebook"
+
+
+def test_terms_that_differ_in_their_ending_only_are_one_entry():
+    stems = [re.sub(r"(?:(?<=t)ting|s)$", "", term) for term in index_of_terms()]
+    assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
 
 
 def test_a_term_of_two_notebooks_is_one_entry_after_the_alphabet():
@@ -225,6 +252,18 @@ def test_a_term_of_two_notebooks_is_one_entry_after_the_alphabet():
     assert (first.term, first.letter, first.places) == ("key", "K", [glossary.Place("01-a", "1, 5")])
     assert (second.term, second.meaning, second.letter) == ("`Softmax`", "shares that add up to 1", "S")
     assert second.places == [glossary.Place("01-a", "2"), glossary.Place("02-b", "3")]
+
+
+@pytest.mark.parametrize(
+    ("term", "meaning", "entries"),
+    [
+        ("id, token", "its number; a piece of text", [("id", "its number"), ("token", "a piece of text")]),
+        ("SiLU, swish", "a smooth ReLU", [("SiLU", "a smooth ReLU"), ("swish", "a smooth ReLU")]),
+        ("zero-, one-shot", "with no, with one example", [("zero-, one-shot", "with no, with one example")]),
+    ],
+)
+def test_each_term_of_a_row_is_an_entry_with_its_own_meaning(term, meaning, entries):
+    assert list(glossary.split(term, meaning)) == entries
 
 
 def test_links_of_all_pages_lead_to_files():
