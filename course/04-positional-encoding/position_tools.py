@@ -101,3 +101,18 @@ def draw_readers(curves, every, guessing):
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, title="positions")
     ends = ", ".join(f"{name} {values[-1]:.2f}" for name, values in curves.items())
     show(fig, f"Accuracy against training step. At the end: {ends}. Without positions it stays at {guessing:g}.")
+
+
+def draw_longer(shares, lengths, trained, guessing):
+    """Draw accuracy against the length of sentences. shares: {positions: accuracies}; trained: that of training."""
+    fig, ax = subplots(figsize=(8.5, 4), layout="constrained")
+    for (name, values), (colour, style) in zip(shares.items(), MARKED, strict=True):
+        ax.plot(lengths, values, style, color=colour, lw=2, label=name)
+    ax.axhline(guessing, color=BLACK, lw=1)
+    ax.axvline(trained, color=BLACK, lw=1, ls="--")
+    ax.text(trained + 0.2, 0.03, "the length in training", fontsize=9)
+    ax.set(title="The same readers, with other lengths", xlabel="words in a sentence", ylabel="accuracy")
+    ax.set(xticks=lengths, ylim=(0, 1.05))
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, title="positions")
+    about = "; ".join(f"{name} {', '.join(f'{value:.2f}' for value in values)}" for name, values in shares.items())
+    show(fig, f"Accuracy in sentences of {', '.join(map(str, lengths))} words: {about}.")
