@@ -233,7 +233,7 @@ def test_a_second_course_names_a_mistake_and_plain_nbgrader_marks_it_too(tmp_pat
 def test_formgrader_shows_the_sample_answer_where_there_is_no_course(monkeypatch):
     monkeypatch.setattr(written_answers, "notebooks", tuple)
     monkeypatch.setattr(written_answers, "home", lambda: pytest.fail("there is no course"))
-    panel = written_answers.panel_for(SECOND / "source" / "ps1" / "ps1.ipynb", "why")
+    panel = written_answers.panel_for(SECOND / "source" / "ps1" / "ps1.ipynb", "why", "/written")
     assert "Because case says where a word stands" in panel
 
 

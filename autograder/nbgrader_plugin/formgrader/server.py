@@ -15,9 +15,11 @@ from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, pass_context
 from markupsafe import Markup
+from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
 from nbgrader.server_extensions.formgrader.handlers import BaseHandler, FormgraderHandler, static_path, template_path
@@ -30,7 +32,7 @@ from ..feedback import rendering
 from ..feedback.budget import Budget
 from ..feedback.lexer import NotebookLexer
 from ..intake.resubmission import handed_in_at
-from . import written_answers
+from . import rubric_page, written_answers
 from .marking_queue import MarkingQueue
 
 QUEUE = "autograder_marking_queue"  # key in the server's settings
@@ -47,7 +49,10 @@ HOST = re.compile(r"[\w.\[\]:-]+")
 ANSWER = (
     "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
 )
-ANSWER_AND_PANEL = ANSWER.replace("</div>", "</div>{{ autograder_panel(resources.assignment_id, cell) }}", 1)
+ANSWER_AND_PANEL = ANSWER.replace("</div>", "</div>{{ autograder_panel(resources, cell) }}", 1)
+# Above nbgrader's list of a notebook's submissions: links to pages that mark its written answers by rubric.
+LIST = '<button id="toggle_names"'
+LINKS_AND_LIST = "{{ autograder_links(assignment_id, notebook_id) }}" + LIST
 # nbgrader's lists show a student without a name as "None, None". Here they show the id.
 SHOWN_NAME = 'var name = last_name + ", " + first_name;'
 NAME_OR_ID = (
@@ -132,15 +137,26 @@ class NonceLoader(BaseLoader):
         source, filename, fresh = self.inner.get_source(environment, template)
         if filename is not None and Path(filename).resolve().is_relative_to(self.folder):
             source = source.replace(ANSWER, ANSWER_AND_PANEL).replace(MATHJAX, NO_MATHJAX)
+            source = source.replace(LIST, LINKS_AND_LIST)
             source = OWN_SCRIPT.sub('<script nonce="{{ autograder_nonce() }}"', source)
         return source, filename, fresh
 
 
-def _panel_for(formgrader: Any, assignment: str, cell: Any) -> Markup:
+def _panel_for(formgrader: Any, resources: Any, cell: Any) -> Markup:
     """Return the panel with rubric and sample answers; empty unless the cell is a written answer of the course."""
     course = formgrader.coursedir
-    folder = Path(course.format_path(course.source_directory, ".", assignment))
-    return written_answers.panel_for(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
+    folder = Path(course.format_path(course.source_directory, ".", resources["assignment_id"]))
+    solution, name = folder / f"{resources['notebook_id']}.ipynb", cell.metadata.nbgrader.grade_id
+    here = "/".join(quote(part, safe="") for part in (resources["assignment_id"], resources["notebook_id"], name))
+    return written_answers.panel_for(solution, name, f"{resources['base_url']}/formgrader/written/{here}")
+
+
+def _links(settings: dict[str, Any], assignment: str, notebook: str) -> Markup:
+    if settings["nbgrader_gradebook"] is None:  # as nbgrader's handlers do
+        course = settings["nbgrader_formgrader"].coursedir
+        settings["nbgrader_gradebook"] = Gradebook(course.db_url, course.course_id)
+    formgrader = settings["base_url"].rstrip("/") + "/formgrader"
+    return rubric_page.links(settings["nbgrader_gradebook"].engine, formgrader, assignment, notebook)
 
 
 def _extend_templates(settings: dict[str, Any]) -> None:
@@ -151,6 +167,7 @@ def _extend_templates(settings: dict[str, Any]) -> None:
             environment.loader = NonceLoader(environment.loader, Path(template_path).resolve())
             environment.globals["autograder_nonce"] = _nonce.get
             environment.globals["autograder_panel"] = functools.partial(_panel_for, settings["nbgrader_formgrader"])
+            environment.globals["autograder_links"] = functools.partial(_links, settings)
             if environment.cache is not None:
                 environment.cache.clear()
 
@@ -220,5 +237,7 @@ def guard_server() -> None:
         (rf"{formgrader}/static/js/({'|'.join(['manage_students', *ADDED])})\.js", Scripts),
         (f"{formgrader}/api/submission/([^/]+)/([^/]+)/autograde", Mark),
         (f"{formgrader}/api/marking/([^/]+)", Progress),
+        (f"{formgrader}/written/([^/]+)/([^/]+)/([^/]+)/?", rubric_page.RubricPage, {"nonce": _nonce.get}),
+        (f"{formgrader}/api/written/([^/]+)/([^/]+)/([^/]+)", rubric_page.SaveMarks),
     ]
     application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]

@@ -57,13 +57,15 @@ def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
     return found
 
 
-def panel_for(solution: Path, name: str) -> Markup:
-    """Return the panel next to the written answer of this name; empty for other cells."""
+def panel_for(solution: Path, name: str, page: str) -> Markup:
+    """Return the panel next to the written answer of this name; empty for other cells. `page` marks it by rubric."""
     if (rubric := rubrics(solution).get(name)) is None:
         return Markup()
     style = Path(__file__).with_suffix(".css").read_text("utf-8")
     panel = Markup(f'<style>\n{style}</style><aside class="beside" aria-label="Rubric and sample answers">')
-    panel += rendering.markdown(rubric.text) + Markup("<h5>Answers for comparison</h5>")
+    panel += rendering.markdown(rubric.text)
+    panel += Markup('<p><a href="{}">Mark all answers by this rubric</a></p>').format(page)
+    panel += Markup("<h5>Answers for comparison</h5>")
     for sample in rubric.samples:
         panel += Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, rubric.points)
         panel += rendering.markdown(sample.answer)
