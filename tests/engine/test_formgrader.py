@@ -23,6 +23,7 @@ from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
 from submissions import ANSWERS
 
+from autograder.nbgrader_plugin.formgrader.rubric_items import items_of
 from autograder.nbgrader_plugin.formgrader.server import FILES_POLICY, HEADER, ON_CLICK
 from autograder.nbgrader_plugin.formgrader.written_answers import rubrics
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -307,7 +308,7 @@ def test_every_written_answer_has_a_rubric_and_three_sample_answers(name):
     released = (ROOT / "course" / name / f"{name}.ipynb").read_text("utf-8")
     assert set(found) == {grade_id(cell) for cell in read("course", name).cells if "written_" in (grade_id(cell) or "")}
     for question, rubric in found.items():
-        worth = [float(points) for points in re.findall(r"^- (\d+) point", rubric.text, re.MULTILINE)]
+        worth = [item.points for item in items_of(rubric.text, rubric.points)]
         assert sum(worth) == rubric.points, question
         assert [sample.points for sample in rubric.samples] == [3, 2, 1], question
         assert rubric.samples[0].answer, question

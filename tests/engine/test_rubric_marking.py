@@ -4,26 +4,15 @@ import dataclasses
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat.v4 import new_markdown_cell, new_notebook
+from essay_class import FULL, HALF, RELEASED, RUBRIC, class_in, write_rubric
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from own_assignments import graded
 
 from autograder.nbgrader_plugin.formgrader import answer_marks, rubric_page
 from autograder.nbgrader_plugin.formgrader.answer_marks import Mark
 from autograder.nbgrader_plugin.formgrader.rubric_items import Item, comment_of, items_of, read, total
 
-RUBRIC = """Why are scores divided by $\\sqrt{d_k}$?
-
-**Rubric**
-
-- 1 point: names the *variance*.
-- 2 points: says what happens to gradients
-  of the softmax. (Half for "they vanish" alone.)
-"""
-RELEASED = "YOUR ANSWER HERE"
 ANSWERS = {
     "ada": "The variance is $d_k$.",
     "ben": "The  variance is\n$d_k$.",
@@ -31,41 +20,6 @@ ANSWERS = {
     "dan": RELEASED,
     "eve": "<script>hacked = 1</script><img src=x onerror='hacked = 1'> </script> No idea.",
 }
-FULL = "1. 1 of 1 point: names the *variance*.\n2. 2 of 2 points: says what happens to gradients of the softmax."
-HALF = (
-    "1. 1 of 1 point: names the *variance*.\n"
-    '2. 1 of 2 points: says what happens to gradients of the softmax. (Half for "they vanish" alone.)'
-)
-
-
-def class_in(folder: Path, answers: dict[str, str] = ANSWERS) -> None:
-    """Make a class with a marked assignment `essay`, as `autograder grade` leaves it, in an empty folder."""
-    solution = graded("why", "### BEGIN SOLUTION\nVariance.\n### END SOLUTION", 3, answer=True, by_hand=True, text=True)
-    write_rubric(folder, RUBRIC, solution)
-    with Gradebook(f"sqlite:///{folder}/gradebook.db", "essays") as book:
-        book.add_assignment("essay", course_id="essays")
-        book.add_notebook("essay", "essay")
-        book.add_grade_cell("why", "essay", "essay", max_score=3, cell_type="markdown")
-        book.add_solution_cell("why", "essay", "essay")
-        book.add_source_cell("why", "essay", "essay", cell_type="markdown", source=RELEASED)
-        for student, answer in answers.items():
-            book.add_student(student)
-            book.add_submission("essay", student)
-            cell = graded("why", answer, 3, answer=True, by_hand=True, text=True)
-            path = folder / "autograded" / student / "essay"
-            path.mkdir(parents=True)
-            nbformat.write(new_notebook(cells=[cell]), path / "essay.ipynb")
-            if answer == RELEASED:  # nbgrader's points for an answer that came back as it was
-                grade = book.find_grade("why", "essay", "essay", student)
-                grade.auto_score, grade.needs_manual_grade = 0.0, False
-        book.db.commit()
-
-
-def write_rubric(folder: Path, rubric: str, solution=None) -> None:
-    path = folder / "source" / "essay" / "essay.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    solution = solution or nbformat.read(path, as_version=4).cells[1]
-    nbformat.write(new_notebook(cells=[new_markdown_cell(rubric, id="above"), solution]), path)
 
 
 class Class:
@@ -110,7 +64,7 @@ class Class:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
-    class_in(folder)
+    class_in(folder, ANSWERS)
     return folder
 
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 from browsing import NEEDS_BROWSER, browser, kept, page, press, served, without_findings  # noqa: F401 (fixtures)
+from essay_class import FULL, HALF, RUBRIC, class_in, write_rubric
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
-from test_rubric_marking import FULL, HALF, RUBRIC, class_in, write_rubric
 
 pytestmark = [*NEEDS_BROWSER, pytest.mark.long]
 CONFIGURATION = """

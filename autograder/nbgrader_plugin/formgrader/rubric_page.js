@@ -68,9 +68,12 @@
     const markOf = (row) => given(row) === null ? "no points" : `${points(given(row))} of ${points(data.points)}`;
 
     const stateOf = (group) => {
-        const [row] = group.answers;
-        if (new Set(group.answers.map(markOf)).size > 1) {
-            return `Equal answers, different marks: ${group.answers.map((one) => `${one.student} ${markOf(one)}`).join(", ")}.`;
+        const [row] = group.answers, done = group.answers.filter((one) => !one.waits);
+        if (new Set(done.map(markOf)).size > 1) {
+            return `Equal answers, different marks: ${done.map((one) => `${one.student} ${markOf(one)}`).join(", ")}.`;
+        }
+        if (done.length && done.length < group.answers.length) {
+            return `${group.answers.length - done.length} of them wait for a mark; the others have ${markOf(done[0])}.`;
         }
         const mark = row.seen.points === null && !row.waits ? `${markOf(row)}, as nothing was written` : markOf(row);
         const typed = row.byHand ? ", typed in Formgrader" : "";

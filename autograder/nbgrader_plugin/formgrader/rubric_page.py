@@ -226,6 +226,7 @@ def page(sheet: Sheet, base_url: str, nonce: str) -> str:
         asked=asked,
         items=sheet.items,
         worth=round(sum(item.points for item in sheet.items), 2),
+        question=sheet.rubric.question.strip() if sheet.rubric else "",
         samples=sheet.rubric.samples if sheet.rubric else (),
         texts=texts,
         notices=budget.sentences,

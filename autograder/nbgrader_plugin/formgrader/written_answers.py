@@ -28,6 +28,7 @@ class Rubric:
     points: float
     text: str  # Markdown
     samples: tuple[Sample, ...]  # the best first
+    question: str = ""  # Markdown: what stands above the rubric
 
 
 def rubrics(solution: Path) -> dict[str, Rubric]:
@@ -51,7 +52,8 @@ def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
             samples = [Sample(points, "\n".join(lines).strip())]
             for row in partly.get(name, []):
                 samples.append(Sample(row["points"], row["answer"].strip(), row["why"].strip()))
-            found[name] = Rubric(points, rubric[0] if rubric else "", tuple(samples))
+            asked = above[: rubric.start()] if rubric else above
+            found[name] = Rubric(points, rubric[0] if rubric else "", tuple(samples), asked)
         elif cell.cell_type == "markdown":
             above = cell.source
     return found
