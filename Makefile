@@ -65,7 +65,7 @@ learn: $(READY) ## learn alone: open a copy of the course that is yours, learn/,
 	$(BIN)/autograder learn
 
 teach: $(READY) ## open JupyterLab with Formgrader at the instructor's guide
-	JUPYTER_CONFIG_PATH=$(CURDIR)/tools/teaching:$(CURDIR) $(BIN)/jupyter lab
+	$(BIN)/autograder teach
 
 HUB_READY := $(VENV)/hub-ready
 HUB ?= classroom/hub
@@ -86,7 +86,7 @@ dist: $(READY) ## build two wheels into dist/: the engine and the course
 	$(BIN)/python -m tools.dist
 
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
-	$(BIN)/python -m autograder.handout students.zip
+	$(BIN)/autograder students
 
 # Exercises or notebooks, if not all are meant: make mistakes NAMES="softmax 06-masking"
 NAMES ?=

@@ -1,6 +1,7 @@
 """Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
 import contextlib
+import enum
 import os
 import sys
 import tempfile
@@ -39,6 +40,14 @@ class PlainConsole(Console):
 
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = PlainConsole(width=None if sys.stdout.isatty() else 150)
+
+
+class TableKind(enum.StrEnum):
+    canvas = enum.auto()
+    moodle = enum.auto()
+    csv = enum.auto()
+    parquet = enum.auto()
+
 
 Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All if none is named")]
 Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
@@ -100,13 +109,10 @@ def report(
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="A page that names no student, to show in class")
     ] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write all verdicts as a table: a row for each check")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
-    """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
+    """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write a page."""
     from .files import WouldOverwrite, refuse_another, write_atomically, write_private
     from .nbgrader_plugin.export.lms import refuse_published
-    from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
     from .nbgrader_plugin.gradebook.roster import Unusable
     from .nbgrader_plugin.privacy import groupshared
     from .nbgrader_plugin.report.data import collect_class
@@ -116,26 +122,82 @@ def report(
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
-    with _refusing(NoClass, WouldOverwrite, NoParquet, Unusable):
-        for path in (None if anonymous else html, csv, parquet):
-            if path is not None:
-                refuse_published(path)
-        for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
-            if path is not None:
-                refuse_another(path, mark, "report of ours")
+    with _refusing(NoClass, WouldOverwrite, Unusable):
+        if html is not None:
+            if not anonymous:
+                refuse_published(html)
+            refuse_another(html, REPORT, "report of ours")
         data = collect_class(classroom, wanted or [], db_url)
         show(data, console)
-        try:
-            if html is not None:
-                text = page(data, anonymous).encode()
+        if html is not None:
+            text = page(data, anonymous).encode()
+            try:
                 write_atomically(html, text) if anonymous else write_private(html, text, groupshared())
-                _print(f"the report is in {html}")
-            for path, write in ((csv, write_csv), (parquet, write_parquet)):
-                if path is not None:
-                    count = write(data, path)
-                    _print(f"{count} rows are in {path}")
-        except OSError as error:
-            raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
+            except OSError as error:
+                raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
+            _print(f"the report is in {html}")
+
+
+@app.command()
+def export(
+    kind: Annotated[TableKind, typer.Argument(metavar="KIND", help="canvas, moodle, csv or parquet")],
+    wanted: Marked = None,
+    to: Annotated[Path | None, typer.Option(help="The file to write, if not grades-… among the term's data")] = None,
+    roster: Annotated[Path | None, typer.Option(help="Canvas's or Moodle's own table, to be filled in")] = None,
+    checks: Annotated[bool, typer.Option("--checks", help="csv, parquet: a row for each check of an answer")] = False,
+    scale: Annotated[bool, typer.Option("--scale", help="Scale marks to the maximum in the roster")] = False,
+    missing_as_zero: Annotated[
+        bool, typer.Option("--missing-as-zero", help="Canvas, Moodle: 0 for students who handed in nothing")
+    ] = False,
+    leave_out_unfinished: Annotated[
+        bool, typer.Option("--leave-out-unfinished", help="Leave out submissions that a person must still mark")
+    ] = False,
+    classroom: ClassroomFolder = None,
+    db_url: Database = None,
+) -> None:
+    """Write marks as a table: for Canvas or Moodle, filled into their own, or as CSV or Parquet for other programs."""
+    from .nbgrader_plugin.export.parquet import NoParquet
+    from .nbgrader_plugin.export.tables import export_checks, export_marks
+    from .nbgrader_plugin.gradebook.roster import Unusable
+    from .nbgrader_plugin.report.marks import NoClass
+
+    lms = kind in (TableKind.canvas, TableKind.moodle)
+    if checks and lms:
+        raise typer.BadParameter("--checks is about csv and parquet")
+    if not lms and (roster or scale or missing_as_zero):
+        raise typer.BadParameter("--roster, --scale and --missing-as-zero are about canvas and moodle")
+    given = {"to": to and str(to), "roster": roster and str(roster), "scale": scale}
+    given |= {"missing_as_zero": missing_as_zero, "leave_out_unfinished": leave_out_unfinished}
+    options = {name: value for name, value in given.items() if value}  # the others are as configured
+    with _printing_errors(), _stopping(NoClass, NoParquet, Unusable):
+        if checks:
+            lines = export_checks(kind.value, wanted or [], to, classroom, db_url)
+        else:
+            lines = export_marks(kind.value, wanted or [], options, classroom, db_url)
+        for line, remark in lines:
+            _print(line, style="yellow" if remark else None)
+
+
+@app.command()
+def class_list(
+    file: Annotated[Path | None, typer.Argument(help="The table, if not students.csv among the term's data")] = None,
+) -> None:
+    """Read a class list into the gradebook: ids, names, addresses and numbers, as spreadsheets save them.
+
+    What the gradebook says already stays. Marking reads students.csv, too.
+    """
+    from .nbgrader_plugin.converters import folder_of, refuse_elsewhere, settings
+    from .nbgrader_plugin.export.tables import Lines
+    from .nbgrader_plugin.gradebook.roster import NAMES, Unusable, enter
+
+    refuse_elsewhere()
+    nbgrader, lines = settings(os.environ.get("COURSE_CLASSROOM", "classroom")), Lines()
+    path = file or folder_of(nbgrader) / NAMES
+    with _printing_errors(), _stopping(Unusable):
+        count = enter(nbgrader.coursedir.db_url, nbgrader.coursedir.course_id, path, lines.log)
+    for line, _ in lines.heard:
+        _print(line, style="yellow")
+    _print(f"{count} {'student is' if count == 1 else 'students are'} in {path} and in the gradebook")
 
 
 @app.command("unknown")
@@ -583,13 +645,40 @@ def _writing(folder: Path) -> Iterator[None]:
 
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
-    """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
+    """Create a folder to teach from: notebooks, configuration, an example of a class list, and the guides."""
     from .files import WouldOverwrite
-    from .new_folder import lay_out
+    from .new_folder import GUIDE, lay_out
 
     with _stopping(WouldOverwrite), _writing(folder):
         lay_out(folder)
-    console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
+    _print(f"{folder} is ready: run nbgrader's and autograder's commands there")
+    if (folder / GUIDE).is_file():
+        _print(f"a term in twelve steps: {folder / GUIDE}, which `autograder teach` opens there")
+
+
+@app.command()
+def students(file: Annotated[Path, typer.Argument(help="The file to write")] = Path("students.zip")) -> None:
+    """Write the students' zip: all released notebooks, the start page and the environment, no solutions."""
+    from .handout import NotReady, write_zip
+    from .nbgrader_plugin.converters import refuse_elsewhere
+
+    refuse_elsewhere()
+    with _stopping(NotReady):
+        try:
+            count = write_zip(ROOT, file)
+        except OSError as error:
+            raise NotReady(f"{file} cannot be written: {error.strerror}.") from None
+    _print(f"{file}: {count} files, {file.stat().st_size / 2**20:.1f} MiB")
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def teach(others: typer.Context) -> None:
+    """Open JupyterLab with Formgrader at the instructor's guide. Options are JupyterLab's (--no-browser)."""
+    from .nbgrader_plugin.converters import refuse_elsewhere
+    from .nbgrader_plugin.formgrader.lab import open_lab
+
+    refuse_elsewhere()
+    open_lab(ROOT, others.args)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

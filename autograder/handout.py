@@ -1,9 +1,8 @@
-"""Write the students' zip: `python -m autograder.handout students.zip`. It holds the release and the environment."""
+"""Write the students' zip, which holds the release and the environment (`autograder students`)."""
 
 import base64
 import json
 import re
-import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +13,11 @@ import jinja2
 import nbformat
 
 from . import files, glossary, workload
-from .spec.course import MARKERS, course, home, is_optional, notebooks, root
+from .spec.course import MARKERS, course, home, is_optional, notebooks
 from .workload import TIME, sitting_lengths
 
 SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
+TEACHING = "teaching"  # the folder of an installed course with what a checkout has beside the notebooks
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
 FOLDER = "course"  # in the zip
 START = "START.md"  # the page that JupyterLab opens
@@ -44,6 +44,12 @@ class Chapter:
 
 class NotReady(Exception):
     """Raised when the files cannot be given to students yet. The message says what to do."""
+
+
+def teaching_file(name: str) -> Path:
+    """Return the path of a file that a teacher needs beside the notebooks: in the installed course or the checkout."""
+    installed = home() / TEACHING / name
+    return installed if installed.is_file() else home().parent / name
 
 
 def chapters(root: Path) -> list[Chapter]:
@@ -154,10 +160,12 @@ def contents(root: Path) -> dict[str, Path]:
     found = {name: root / name for name in ENVIRONMENT}
     found |= {path.relative_to(released).as_posix(): path for name in wanted for path in files.files(released / name)}
     if lacking := [name for name in ENVIRONMENT if not found[name].is_file()]:
-        raise NotReady(f"{', '.join(lacking)} is not in {root}: write the zip in a clone of the course's repository.")
+        raise NotReady(
+            f"{files.listed(lacking)} is not in {root}: copy it from a folder that `autograder init` made, or a clone."
+        )
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
-        raise NotReady(f"{', '.join(missing)} is not in {released}: run `make release` first.")
+        raise NotReady(f"{', '.join(missing)} is not in {released}: run `autograder release` first.")
     if wrong := [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]:
         raise NotReady("This is not for students, so nothing was written:\n  " + "\n  ".join(wrong))
     return {f"{FOLDER}/{name}": path for name, path in found.items()}
@@ -204,18 +212,3 @@ def leaks(path: Path) -> Iterator[str]:
             source = "".join(cell["source"])
             if "# YOUR CODE HERE" not in source and not re.search(rf"^{name} = None\b", source, re.MULTILINE):
                 yield f"The cell {name} holds an answer."
-
-
-def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("Name the file to write: python -m autograder.handout students.zip")
-    target = Path(sys.argv[1])
-    try:
-        count = write_zip(root(), target)
-    except NotReady as reason:
-        sys.exit(str(reason))
-    print(f"{target}: {count} files, {target.stat().st_size / 2**20:.1f} MiB")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,7 @@
 """Builds the two wheels, the engine and the course, into dist/: python -m tools.dist
 
-Each is built from a copy of the files that belong to it. The course's has the notebooks inside the package.
+Each is built from a copy of the files that belong to it. The course's has the notebooks inside the package, and what
+a term needs besides them.
 """
 
 import shutil
@@ -8,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from autograder.handout import TEACHING
+from autograder.new_folder import BESIDE
 
 ROOT = Path(__file__).resolve().parents[1]
 LICENCES = ("LICENSE", "LICENSE-CONTENT")
@@ -33,10 +37,13 @@ def stage_engine(root: Path, folder: Path) -> None:
 
 
 def stage_course(root: Path, folder: Path) -> None:
-    """Copy the files of the course's wheel to `folder`: the package, with its notebooks inside."""
+    """Copy the files of the course's wheel to `folder`: the package, with notebooks and a teacher's files inside."""
     copy_folder(root / "transformer_exercises", folder)
     for name in ("solutions", "course"):
         copy_folder(root / name, folder / name)
+    for name in BESIDE:
+        (folder / TEACHING / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, folder / TEACHING / name)
     for name in LICENCES:
         shutil.copy(root / name, folder)
 

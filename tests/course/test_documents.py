@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import PAGES, ROOT, TOP_FOLDERS
 
-from autograder import handout
+from autograder import handout, new_folder
 from autograder.new_folder import lay_out
 from autograder.spec.course import exercises, is_optional, notebooks, questions
 from tools import dist
@@ -96,6 +96,15 @@ def test_init_writes_no_readme_of_a_folder(tmp_path):
     written = {path.parent.name for path in (tmp_path / "term").rglob("README.md")}
     assert written == {Path(card).parent.name for card in CARDS}
     assert (tmp_path / "term" / "course" / "START.md").is_file()
+
+
+def test_every_link_in_a_folder_to_teach_from_leads_somewhere(tmp_path):
+    lay_out(tmp_path)
+    pages = [tmp_path / name for name in new_folder.PAGES]
+    links = {(page, link) for page in pages for _, link in new_folder.LINK.findall(page.read_text("utf-8"))}
+    assert len(links) >= 5
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+    assert {path.name for path in tmp_path.iterdir()} >= {*handout.ENVIRONMENT, new_folder.CLASS_LIST}
 
 
 def test_students_and_website_get_no_readme_of_a_folder():

@@ -135,8 +135,8 @@ def test_a_notebook_that_somebody_has_worked_in_is_not_handed_out(course, change
     assert not list(leaks(ROOT / "course" / "05-attention" / "05-attention.ipynb"))
 
 
-def test_without_environment_files_the_zip_says_where_to_write_it(tmp_path):
-    with pytest.raises(NotReady, match=r"environment\.yml, .* is not in .*: write the zip in a clone"):
+def test_without_environment_files_the_zip_says_where_they_are(tmp_path):
+    with pytest.raises(NotReady, match=r"environment\.yml, .* is not in .*: copy it from a folder"):
         write_zip(tmp_path, tmp_path / "students.zip")
     assert not list(tmp_path.iterdir())
 

@@ -208,6 +208,11 @@ def report(folder, *arguments):
     return done.exit_code, " ".join(done.output.replace("│", " ").split())
 
 
+def exported(folder, *arguments):
+    done = CliRunner().invoke(app, ["export", *map(str, arguments), "--classroom", str(folder)])
+    return done.exit_code, " ".join(done.output.replace("│", " ").split())
+
+
 def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
     before = (small / "gradebook.db").read_bytes()
     sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
@@ -530,11 +535,12 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
     assert (dan["kind"], dan["passed"], dan["needs_person"]) == ("written", "", "true")
 
 
-def test_without_pyarrow_the_report_says_what_to_install(small, tmp_path, monkeypatch):
+def test_without_pyarrow_an_export_says_what_to_install(small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    status, text_shown = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
-    assert status == 2
-    assert "pip install pyarrow" in text_shown
+    for checks in ((), ("--checks",)):
+        status, text_shown = exported(small, "parquet", *checks, "--to", tmp_path / "all.parquet")
+        assert (status, "pip install pyarrow" in text_shown) == (1, True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_parquet_has_the_same_rows_and_types(small, tmp_path):
@@ -625,7 +631,7 @@ def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path)
 
 def test_the_command_prints_and_writes(term, tmp_path):
     write_history(term, marking("ben", 3), marking("ben", 9))
-    status, words = report(term, "--html", tmp_path / "report.html", "--csv", tmp_path / "all.csv")
+    status, words = report(term, "--html", tmp_path / "report.html")
     assert status == 0, words
     assert not missing(
         words,
@@ -639,7 +645,35 @@ def test_the_command_prints_and_writes(term, tmp_path):
         "median 82 %",
     )
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert (tmp_path / "all.csv").is_file()
+
+
+def test_the_marks_and_the_checks_of_all_are_exported(small, tmp_path):
+    status, text_shown = exported(small, "csv", "--to", tmp_path / "marks.csv")
+    assert (status, text_shown.endswith(f"(1): dan Grades are in {tmp_path}/marks.csv")) == (0, True), text_shown
+    with (tmp_path / "marks.csv").open(encoding="utf-8", newline="") as file:
+        marks = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert {sheet.student: sheet.total for sheet in the_only(small).sheets}.items() <= marks.items()
+    status, text_shown = exported(small, "csv", NAME, "--checks", "--to", tmp_path / "checks.csv")
+    assert (status, text_shown) == (0, f"{len(list(rows(collected(small))))} rows are in {tmp_path}/checks.csv")
+    before = (tmp_path / "marks.csv").read_bytes()
+    for kind, name, sentence in (
+        ("csv", "05-attention", "nothing has been marked for 05-attention"),
+        ("canvas", "05-attention", "nothing has been marked for 05-attention"),
+        ("csv", "05-atention", "Did you mean 05-attention?"),
+    ):
+        status, text_shown = exported(small, kind, name, "--to", tmp_path / "marks.csv")
+        assert (status, sentence in text_shown) == (1, True), text_shown
+    assert (tmp_path / "marks.csv").read_bytes() == before
+
+
+def test_what_is_about_other_tables_is_refused(small):
+    for arguments, sentence in (
+        (("moodle", "--checks"), "--checks is about csv and parquet"),
+        (("csv", "--scale"), "are about canvas and moodle"),
+        (("csv", "--to", ROOT / "table-of-a-test"), "would be published"),  # by git
+    ):
+        status, text_shown = exported(small, *arguments)
+        assert (status > 0, sentence in text_shown) == (True, True), text_shown
 
 
 @pytest.mark.parametrize(
@@ -648,7 +682,6 @@ def test_the_command_prints_and_writes(term, tmp_path):
         (("--html", "/no/such/folder/report.html"), "cannot be written"),
         (("--anonymous",), "--html"),
         (("--html", ROOT / "report-of-a-test"), "would be published"),  # by git
-        (("--csv", ROOT / "report-of-a-test"), "would be published"),
     ],
 )
 def test_what_the_command_cannot_do_is_refused_with_a_sentence(small, arguments, sentence):

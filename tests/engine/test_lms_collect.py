@@ -436,12 +436,15 @@ def test_a_number_that_stands_twice_is_nobodys_and_the_others_come_in(course, ca
     assert f"given to nobody (1): s/{name} ({output})" in caplog.text
 
 
-def test_a_class_list_with_a_number_twice_is_named(course, caplog):
-    table = course / "students.csv"
-    table.write_text("id,lms_user_id\nada,1\nbob,1\ncleo,2\ncleo,3\n")
-    take_names(f"sqlite:///{course}/classroom/gradebook.db", "transformers", table, logging.getLogger())
-    assert "more than once, so nobody can tell whose they are (1): id cleo" in caplog.text
-    assert "more than once, so nobody can tell whose they are (1): lms_user_id 1" in caplog.text
+def test_a_class_list_with_a_student_or_a_number_twice_is_named(course, caplog):
+    table, database = course / "students.csv", f"sqlite:///{course}/classroom/gradebook.db"
+    table.write_text("id,first_name,lms_user_id\nada,Ada,1\nbob,Bob,1\ncleo,Cleo,2\ncleo,Cleo,3\n")
+    take_names(database, "transformers", table, logging.getLogger())
+    assert "more than once; only that is taken in which their rows agree (1): cleo" in caplog.text
+    assert "are those of several students, so exports pass over them (1): 1" in caplog.text
+    with Gradebook(database, "transformers") as gradebook:
+        cleo = gradebook.find_student("cleo")
+        assert (cleo.first_name, cleo.lms_user_id) == ("Cleo", None)
 
 
 def test_a_name_that_is_cut_loses_no_number_that_may_be_its_owners(course, caplog):

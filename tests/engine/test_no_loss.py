@@ -214,10 +214,12 @@ def test_start_page_and_settings_are_replaced_only_where_nobody_wrote(tmp_path):
 
 
 def test_a_report_is_not_written_over_another_file(tmp_path, expected):
-    for option in ("--html", "--csv", "--parquet"):
-        done = CliRunner().invoke(app, ["report", option, str(expected(tmp_path / "thesis.html"))])
-        assert done.exit_code == 2
-        assert "no report of ours" in plain(done.output)
+    another = str(expected(tmp_path / "thesis.html"))
+    done = CliRunner().invoke(app, ["report", "--html", another])
+    assert (done.exit_code, "no report of ours" in plain(done.output)) == (2, True)
+    for kind in ("csv", "parquet"):
+        done = CliRunner().invoke(app, ["export", kind, "--checks", "--to", another])
+        assert (done.exit_code, "no table of checks" in plain(done.output)) == (1, True)
 
 
 def test_students_zip_is_not_written_over_another_file(tmp_path):

@@ -149,8 +149,9 @@ def test_commands_write_for_the_owner_and_students_read_in_the_exchange(umask, t
     run("nbgrader", "export", f"--to={course / 'grades.csv'}")
     assert closed("gradebook.db", "submitted", "autograded", "feedback", "grades.csv") == {}
     run("autograder.cli", "grade", "ps1", "--force", "--workers=1")
-    run("autograder.cli", "report", "--html=report.html", "--csv=report.csv")
-    assert closed("gradebook.db", "autograded", "feedback", "marked", "report.html", "report.csv") == {}
+    run("autograder.cli", "report", "--html=report.html")
+    run("autograder.cli", "export", "csv", "--checks", "--to=checks.csv")
+    assert closed("gradebook.db", "autograded", "feedback", "marked", "report.html", "checks.csv") == {}
     run("nbgrader", "release_feedback", "ps1")
     [page] = (course / "exchange" / "Counting words" / "feedback").glob("*.html")
     released = course / "exchange" / "Counting words" / "outbound" / "ps1"

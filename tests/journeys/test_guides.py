@@ -1,94 +1,41 @@
 """Tests of the guides: their cheap commands run, and the links have targets."""
 
-import csv
+import functools
 import re
-import shlex
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from class_copies import BEST, FULL, NAME, copy_of_the_course, put, run
-from class_copies import notebook as handed_in
+from class_copies import NAME, copy_of_the_course, run
 from conftest import NOTEBOOKS, PAGES, ROOT, read
-from nbgrader.api import Gradebook
+from guided_term import FENCE, INSTRUCTORS, came_out_right, fenced, follow, late_plugin, write_late_days
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.spec.course import exercise, exercises, notebooks
+from autograder.new_folder import CLASS_LIST
+from autograder.spec.course import exercises, notebooks
 from autograder.workload import Unannounced, answers_table, notebook, notebooks_table
 
 sys.path.insert(0, str(ROOT))  # tools are no part of the package
 from tools import fill_guides
 
-INSTRUCTORS = ROOT / "docs" / "instructors.md"
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # commands stand in those without a language
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def fenced(page: Path, language: str) -> list[str]:
-    return [text for named, text in FENCE.findall(page.read_text("utf-8")) if named == language]
-
-
-def commands(page: Path) -> list[list[str]]:
-    """The words of each command in the fences of a page, without comments and variables set for it."""
-    lines = "".join(fenced(page, "")).splitlines()
-    words = [shlex.split(line, comments=True) for line in lines]
-    return [[word for word in one if not re.match(r"[A-Z_]+=", word)] for one in words if one]
-
-
 @pytest.mark.long
 def test_a_term_goes_by_the_guide(tmp_path):
-    """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
-    term = copy_of_the_course(tmp_path / "course", f"c.AssignLatePenalties.plugin_class = '{late_plugin()}'\n")
-    [code] = fenced(INSTRUCTORS, "python")
-    (term / "late.py").write_text(code)
+    term = copy_of_the_course(tmp_path / "course")
+    write_late_days(term)
+    shutil.copy(ROOT / CLASS_LIST, term)
     (term / "course").mkdir()
     for name in set(NOTEBOOKS) - {NAME}:
         for folder in ("course", "solutions"):
             (term / folder / name).symlink_to(ROOT / folder / name)
-    book, output = term / "classroom", {}
-    for words in commands(INSTRUCTORS):
-        if words[0] == "cp":
-            shutil.copy(ROOT / words[1], term / words[2])
-        if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
-            output[" ".join(words)] = run(term, book, *words)
-        if words[:2] == ["nbgrader", "collect"]:
-            put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
-            no_shift = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source
-            put(book, "ngozi", handed_in(BEST | {"softmax": no_shift}), when="2027-02-05 12:00:00 UTC")
-        if " ".join(words) == f"autograder grade {NAME}":
-            with Gradebook(f"sqlite:///{book}/gradebook.db", "transformers") as gradebook:
-                for student in ("amina", "ngozi"):  # points for what they wrote, as Formgrader gives them
-                    grade = gradebook.find_grade("written_scaling", NAME, NAME, student)
-                    grade.manual_score, grade.needs_manual_grade = 2.5, False
-                gradebook.db.commit()
-    assert [f"{NAME} (due: 2027-02-01 23:59:00)" in one for one in output.values()].count(True) == 1
-    assert "There are 0 students" in output["nbgrader db student list"]
-    assert all(
-        len(text.splitlines()) > 10 for words, text in output.items() if words.split()[1] in ("plan", "mistakes")
-    )
-    assert "2 marked" in output[f"autograder grade {NAME}"]
-    assert "2 marked" in output[f"autograder grade {NAME} --force"]
-    assert "1 marked" in output[f"autograder grade {NAME} --student amina --force"]
-    tried = [text.splitlines()[0] for words, text in output.items() if words.startswith("autograder try")]
-    assert tried == ["softmax: 4 of 4 points", "q5_1: 1 of 1 points"]
-    with (book / "grades.csv").open() as file:
-        marks = {row["student_id"]: row for row in csv.DictReader(file)}
-    assert float(marks["amina"]["score"]) == FULL + 2.5  # she has more free days
-    raw = FULL + 2.5 - exercise("softmax").points + 2.25  # what the guide's table says of this mistake
-    assert float(marks["ngozi"]["raw_score"]) == raw
-    assert float(marks["ngozi"]["late_submission_penalty"]) == pytest.approx(0.2 * raw)  # the person's points, too
-    assert "ngozi" not in (book / "class.html").read_text("utf-8")
-    assert "ngozi" in (book / "report.html").read_text("utf-8")
-    assert len((book / "verdicts.csv").read_text("utf-8").splitlines()) > 50
-
-
-def late_plugin() -> str:
-    """What the guide puts into nbgrader's configuration."""
-    [line] = re.findall(r"`c\.AssignLatePenalties\.plugin_class = \"([^\"]+)\"`", INSTRUCTORS.read_text("utf-8"))
-    return line
+    book = term / "classroom"
+    left_out = ("init", "demo", "watch", "teach", "students")
+    came_out_right(book, follow(term, functools.partial(run, term, book), left_out))
 
 
 def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):

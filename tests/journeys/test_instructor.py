@@ -102,12 +102,14 @@ def test_the_example_table_gives_students_their_names(url, tmp_path):
 
 
 @pytest.mark.parametrize("comma", [",", ";"])
-def test_a_name_that_somebody_entered_stays(url, tmp_path, comma):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])  # Excel's “CSV UTF-8” and “Unicode text”
+def test_a_name_that_somebody_entered_stays(url, tmp_path, comma, encoding):
     with Gradebook(url, "transformers") as book:
         book.add_student("amina", first_name="Mina")
     table = tmp_path / "students.csv"
-    as_excel_saves_it = "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n".replace(",", comma)
-    table.write_text(as_excel_saves_it, "utf-8", newline="")
+    as_excel_saves_it = "id,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n".replace(",", comma)
+    mark = "\ufeff" if encoding == "utf-8" else ""  # Python adds it to UTF-16
+    table.write_text(mark + as_excel_saves_it, encoding, newline="")
     take_names(url, "transformers", table, LOG)
     assert called(url) == {"amina": ("Mina", "Bello", None, None)}
 

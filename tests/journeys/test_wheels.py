@@ -17,10 +17,13 @@ import nbformat
 import pytest
 from class_copies import notebook, put
 from conftest import ROOT, read
+from guided_term import came_out_right, follow, write_late_days
 from submissions import ANSWERS, NAME, POINTS, insert_before
 
 from autograder import __version__
+from autograder.handout import ENVIRONMENT, TEACHING
 from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.new_folder import BESIDE
 from autograder.spec.course import exercise, home, questions
 from tools import dist
 
@@ -252,6 +255,12 @@ def test_two_wheels_of_one_version_carry_both_licences_and_what_is_theirs(wheels
     assert {name for name in names[COURSE] if name.endswith(".ipynb")} >= notebooks > set()
 
 
+def test_the_wheel_of_the_course_carries_all_that_init_lays_beside_the_notebooks(wheels):
+    with zipfile.ZipFile(wheels[COURSE]) as archive:
+        carried = {name: archive.read(f"{COURSE}/{TEACHING}/{name}") for name in BESIDE}
+    assert carried == {name: (ROOT / name).read_bytes() for name in BESIDE}
+
+
 def test_the_wheel_of_the_course_carries_the_sources_of_shared_modules(wheels):
     sources = {f"{COURSE}/{path.relative_to(home())}" for path in (home() / "shared_modules").glob("*.*")}
     assert set(zipfile.ZipFile(wheels[COURSE]).namelist()) >= sources > set()
@@ -292,6 +301,18 @@ def test_without_the_wall_the_same_search_finds_it(location, both, name):
     program = f"import sys; sys.path.append({str(both / SITE)!r})\n{PRELUDE}\n{SEEKS[name]}"
     shown = in_environment(both, "python", "-c", program, cwd=location)
     assert [line for line in secrets() if line in shown or repr(line)[1:-1] in shown]
+
+
+@pytest.mark.long
+def test_a_term_without_a_clone_goes_by_the_guide(location, both):
+    made = in_environment(both, "autograder", "init", "course", cwd=location)
+    folder = location / "course"
+    assert "a term in twelve steps: course/docs/instructors.md" in made
+    write_late_days(folder)
+    output = follow(folder, functools.partial(in_environment, both, cwd=folder), ("init", "demo", "watch", "teach"))
+    came_out_right(folder / "classroom", output)
+    with zipfile.ZipFile(folder / "students.zip") as archive:
+        assert {f"course/{name}" for name in ENVIRONMENT} < set(archive.namelist())
 
 
 # --- an ordinary assignment -------------------------------------------------------------------------------------------

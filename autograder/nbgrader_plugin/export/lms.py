@@ -3,6 +3,7 @@
 import contextlib
 import re
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,18 @@ from nbgrader.plugins import CsvExportPlugin, ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
 from ...files import WouldOverwrite, only_for_owner, private, refuse_another, write_private
+from ...spec.course import SETTINGS
 from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Key, Person, Table, Unusable, match, people, read, warn
 from ..privacy import groupshared
+from .parquet import as_parquet
 
-NBGRADER_COLUMNS = [
-    *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
-    *("raw_score", "late_submission_penalty", "score", "max_score"),
-]
+NBGRADER_COLUMNS = {  # with their types, which Parquet needs
+    "assignment": "string",
+    "duedate": "time",
+    "timestamp": "time",
+    **dict.fromkeys(("student_id", "last_name", "first_name", "email"), "string"),
+    **dict.fromkeys(("raw_score", "late_submission_penalty", "score", "max_score"), "float64"),
+}
 
 FORMULA_STARTS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
 HARMLESS = re.compile(r"[\w .@+-]*")  # cannot call a function, a program or a file; at worst it shows an odd number
@@ -48,13 +54,17 @@ class MarksExport(ExportPlugin):
     folder = Unicode(".", help="Where files go that --to does not name").tag(config=True)
     leave_out_unfinished = Bool(False, help="Leave out what a person has still to mark").tag(config=True)
 
+    marked: Collection[str] | None = None  # the assignments of which to choose where none is named; None for all
     file_name = "grades.csv"
     roster: Any = ""  # an option of the exporters for learning-management systems
 
     def export(self, gradebook: Gradebook) -> None:
         try:
             students = self._chosen("student", {person.id: person for person in people(gradebook)})
-            assignments = self._chosen("assignment", {one.name: one for one in gradebook.assignments})
+            known = {one.name: one for one in gradebook.assignments}
+            if self.marked is not None and not self.assignment:
+                known = {name: one for name, one in known.items() if name in self.marked}
+            assignments = self._chosen("assignment", known)
             submissions = {one.name: self._submissions(gradebook, one.name, students) for one in assignments}
             self._write(self._table(students, assignments, submissions))
         except Unusable as reason:
@@ -87,12 +97,20 @@ class MarksExport(ExportPlugin):
         if self.roster and path.resolve() == Path(self.roster).resolve():
             raise Unusable(f"{path} is the roster, as the system gave it out: name another file with --to.")
         try:  # another program's file begins with another column
-            refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
+            refuse_another(path, self._beginning(table), f"table that {type(self).__name__} wrote")
         except WouldOverwrite as reason:
             raise Unusable(f"{reason}.") from None
+        content = self._content(table)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_private(path, table.text().encode(), groupshared())
+        write_private(path, content, groupshared())
         self.log.info("Grades are in %s", path)
+
+    def _beginning(self, table: Table) -> str:
+        """Return how a file that this exporter wrote begins."""
+        return f"{table.header[0]}{table.delimiter}"
+
+    def _content(self, table: Table) -> bytes:
+        return table.text().encode()
 
 
 def refuse_published(path: Path) -> None:
@@ -115,16 +133,36 @@ class CsvExport(MarksExport):
     """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
-        table = Table(NBGRADER_COLUMNS, [])
+        table = Table([*NBGRADER_COLUMNS], [])
         for about in assignments:
             for person, one in submissions[about.name].items():
-                names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
+                names = [person.id, person.last, person.first, person.email]
                 timestamp, *marks = None, 0.0, 0.0, 0.0  # without a submission, as in nbgrader
                 if one:
                     timestamp, *marks = one.timestamp, one.score, one.late_submission_penalty, _score(one)
-                row: list[Any] = [as_key(about.name), about.duedate, timestamp, *names, *marks, about.max_score]
+                row: list[Any] = [about.name, about.duedate, timestamp, *names, *marks, about.max_score]
                 table.rows.append(row)
         return table
+
+    def _content(self, table: Table) -> bytes:
+        for row in table.rows:
+            for name in ("assignment", "student_id", "email"):
+                row[table.header.index(name)] = as_key(row[table.header.index(name)])
+            for name in ("last_name", "first_name"):
+                row[table.header.index(name)] = as_text(row[table.header.index(name)])
+        return super()._content(table)
+
+
+class ParquetExport(CsvExport):
+    """Export the same columns as Parquet, with their types."""
+
+    file_name = "grades.parquet"
+
+    def _beginning(self, table: Table) -> str:
+        return "PAR1"
+
+    def _content(self, table: Table) -> bytes:
+        return as_parquet(NBGRADER_COLUMNS, [dict(zip(table.header, row, strict=True)) for row in table.rows])
 
 
 class PrivateCsvExport(CsvExportPlugin):
@@ -216,7 +254,8 @@ class LmsExport(MarksExport):
             if len(found) > 1:
                 headings = ", ".join(f"“{table.header[index]}”" for index in found)
                 raise Unusable(
-                    f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`."
+                    f"Several columns of {self.roster} may be {name}: {headings}. Say which one in "
+                    f"{SETTINGS}: {self._titled(name, 'its heading')}"
                 )
             if found:
                 columns[name] = found[0]
@@ -224,11 +263,14 @@ class LmsExport(MarksExport):
         if without and (self.assignment or not columns):
             raise Unusable(
                 f"{self.roster} has no column for {', '.join(without)}. Make the assignment in {self.system} and "
-                f"download the table again, or say what it is called: "
-                f"--{type(self).__name__}.titles=\"{{'{without[0]}': 'its heading'}}\"."
+                f"download the table again, or say in {SETTINGS} what it is called: "
+                f"{self._titled(without[0], 'its heading')}"
             )
         warn(self.log, without, f"have no column in {self.roster} and are not exported", "Assignments")
         return columns
+
+    def _titled(self, name: str, heading: str) -> str:
+        return f"c.{type(self).__name__}.titles = {{'{name}': '{heading}'}}"
 
     def _report(
         self, table: Table, indexes: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]
@@ -253,8 +295,8 @@ class LmsExport(MarksExport):
         if self.scale:
             return lms_maximum / maximum
         self.log.warning(
-            "%s has a maximum of %s for %s, and the gradebook one of %s: marks are not scaled (%s.scale=True does)",
-            *(self.system, number(lms_maximum), name, number(maximum), type(self).__name__),
+            "%s has a maximum of %s for %s, and the gradebook one of %s: marks are not scaled (--scale does)",
+            *(self.system, number(lms_maximum), name, number(maximum)),
         )
         return 1.0
 
@@ -365,7 +407,7 @@ class MoodleExport(LmsExport):
         if len(assignments) > 1:
             raise Unusable(
                 f"{self.roster} is the worksheet of one assignment, and the gradebook has {len(assignments)}. Say "
-                f"which one it is: --assignment {assignments[0]}."
+                f"which one it is: `autograder export moodle {assignments[0]}`."
             )
         if table.column("Last modified (grade)") is None:
             raise Unusable(
@@ -379,6 +421,7 @@ class MoodleExport(LmsExport):
             wanted = ", ".join(dict.fromkeys(column for column, _ in self.keys))
             raise Unusable(
                 f"{self.roster} has none of the columns that Moodle knows students by: {wanted}. If it is in another "
-                "language, say what they are called: --MoodleExport.headings=\"{'Email address': '…', 'Grade': '…'}\"."
+                f"language, say in {SETTINGS} what they are called: "
+                "c.MoodleExport.headings = {'Email address': '…', 'Grade': '…'}"
             )
         return super()._student_rows(table)

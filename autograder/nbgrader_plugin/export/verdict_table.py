@@ -1,7 +1,6 @@
 """Write all verdicts as one tidy table for further analysis: a row for each student, exercise and check."""
 
 import csv
-import importlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from ...files import write_private
 from ..privacy import groupshared
 from ..report.data import ClassData
+from .parquet import as_parquet
 
 COLUMNS = {  # with their types, which Parquet needs for empty columns too
     "assignment": "string",
@@ -29,10 +29,6 @@ COLUMNS = {  # with their types, which Parquet needs for empty columns too
     "remark": "string",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-class NoParquet(Exception):
-    """Raised when no package for Parquet is installed; the message says what to do."""
 
 
 def rows(data: ClassData) -> Iterator[dict[str, Any]]:
@@ -67,15 +63,7 @@ def _cell(value: Any) -> str:
 
 
 def write_parquet(data: ClassData, path: Path) -> int:
-    """Write the table as Parquet; return its length. Raise NoParquet without pyarrow, which is too large to require."""
-    try:
-        arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise NoParquet("Parquet files are written by pyarrow, which is not installed: pip install pyarrow") from None
-    types = {"string": arrow.string(), "bool": arrow.bool_(), "float64": arrow.float64()}
-    schema = arrow.schema([(column, types[kind]) for column, kind in COLUMNS.items()])
-    table = arrow.Table.from_pylist(list(rows(data)), schema=schema)
-    file = io.BytesIO()
-    parquet.write_table(table, file)
-    write_private(path, file.getvalue(), groupshared())
+    """Write the table as Parquet; return its length. Raise NoParquet without pyarrow."""
+    table = list(rows(data))
+    write_private(path, as_parquet(COLUMNS, table), groupshared())
     return len(table)

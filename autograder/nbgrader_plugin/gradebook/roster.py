@@ -18,6 +18,7 @@ from nbgrader.api import Gradebook, Student
 
 from .locking import make_ready
 
+NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n")  # a first line for Excel
 NAMES = "students.csv"  # in the classroom, in the format of `nbgrader db student import`
 
 
@@ -78,22 +79,25 @@ class Table:
 
 
 def read(path: Path, headings: Mapping[str, str] | None = None, min_columns: int = 2) -> Table:
-    """Read a CSV file in UTF-8 with commas, semicolons or tabs, and at least `min_columns` columns.
+    """Read a CSV file with commas, semicolons or tabs, and at least `min_columns` columns, as spreadsheets save it.
 
-    Raise Unusable if it is none or cannot be read.
+    It is UTF-8, or UTF-16 with a byte order mark (Excel's “Unicode text”). Raise Unusable if it cannot be read.
     """
     try:
         raw = path.read_bytes()
     except OSError as problem:
         raise Unusable(f"{path} cannot be read: {problem.strerror}.") from None
     try:
-        text = raw.decode("utf-8-sig")
+        utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = raw.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError:
         raise Unusable(
             f"{path} is not UTF-8. Download it again and leave it as it is, or let your spreadsheet save “CSV UTF-8”."
         ) from None
+    if named := NAMED_DELIMITER.match(text):
+        text = text[named.end() :]
     first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = named[1] if named else max(",;\t", key=first.count)
     try:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as problem:
@@ -184,26 +188,36 @@ def key_cell(column: str, cell: str) -> str:
 
 def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) -> None:
     """Add the table's students to the gradebook, and fill in their missing names. Without a table, do nothing."""
-    if not table.is_file():
-        return
-    try:
-        found = read(table, min_columns=1)
-    except Unusable as reason:
-        log.warning("Students have no names: %s", reason)
-        return
+    if table.is_file():
+        try:
+            enter(db_url, course_id, table, log)
+        except Unusable as reason:
+            log.warning("Students have no names: %s", reason)
+
+
+def enter(db_url: str, course_id: str, table: Path, log: logging.Logger) -> int:
+    """Add the table's students to the gradebook, and fill in what it does not say of them; return their number.
+
+    Of a student with several rows only that is taken in which they agree. Raise Unusable if the table cannot be read.
+    """
+    found = read(table, min_columns=1)
     if found.column("id") is None:
-        log.warning("Students have no names: %s has no column `id`; students.example.csv shows how.", table)
-        return
-    for column in ("id", "lms_user_id"):
-        times = Counter(_same(found.cell(row, column)) for row in found.rows)
-        twice = [f"{column} {value}" for value, count in times.items() if value and count > 1]
-        warn(log, twice, f"in {table} stand there more than once, so nobody can tell whose they are", "Numbers")
-    listed = {name: row for row in found.rows if (name := found.cell(row, "id"))}
+        raise Unusable(f"{table} has no column `id`; students.example.csv shows how.")
+    listed: dict[str, list[list[str]]] = defaultdict(list)
+    for row in found.rows:
+        if name := found.cell(row, "id"):
+            listed[name].append(row)
+    twice = [name for name, rows in listed.items() if len(rows) > 1]
+    warn(log, twice, f"are in {table} more than once; only that is taken in which their rows agree")
+    numbers = Counter(number for rows in listed.values() for number in {found.cell(row, "lms_user_id") for row in rows})
+    shared = [number for number, count in numbers.items() if number and count > 1]
+    warn(log, shared, f"in {table} are those of several students, so exports pass over them", "Values of lms_user_id")
     make_ready(db_url, course_id, listed)
     with Gradebook(db_url, course_id) as book:
         for student in book.db.query(Student).filter(Student.id.in_(listed)):
             for column in ("first_name", "last_name", "email", "lms_user_id"):
-                value = found.cell(listed[student.id], column)
-                if value and not getattr(student, column):
-                    setattr(student, column, value)
+                values = {found.cell(row, column) for row in listed[student.id]}
+                if len(values) == 1 and values != {""} and not getattr(student, column):
+                    setattr(student, column, values.pop())
         book.db.commit()
+    return len(listed)

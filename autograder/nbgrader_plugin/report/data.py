@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -164,9 +164,26 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
         raise NoClass(f"there is no folder {classroom}")
     course_folders = folders(classroom and classroom.resolve(), db_url)
     students, sheets = read_marks(course_folders.db_url)
+    chosen = chosen_assignments(course_folders, sheets, wanted)
+    term = _term(course_folders)
+    called = {plain(student): plain(name) for student, name in students.items()}
+    assignments = [_assignment(course_folders, name, sheets[name], set(called)) for name in chosen]
+    title = course().title if set(chosen) & set(notebooks()) else course_folders.course_id
+    history = _history(term / "marked" / "history.jsonl", chosen)
+    return ClassData(title, called, assignments, history, plain(_about_secret(course_folders)))
+
+
+def _term(folders: CourseDirectory) -> Path:
+    return Path(folders.format_path(folders.submitted_directory, "x", "y")).parents[2]
+
+
+def chosen_assignments(
+    folders: CourseDirectory, sheets: Mapping[str, list[Sheet]], wanted: Iterable[str] = ()
+) -> list[str]:
+    """Return these assignments, or all marked ones. Raise NoClass if one is unknown or not marked, or if none is."""
+    term = _term(folders)
     known = [*notebooks(), *sorted(set(sheets) - set(notebooks()))]
     chosen = list(dict.fromkeys(wanted)) or [name for name in known if sheets.get(name)]
-    term = Path(course_folders.format_path(course_folders.submitted_directory, "x", "y")).parents[2]
     for name in chosen:
         if name not in known:
             there = did_you_mean(name, known) or f" There are {', '.join(known)}."
@@ -175,11 +192,7 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
             raise NoClass(f"nothing has been marked for {name} in {term}; run `autograder grade {name}` first")
     if not chosen:
         raise NoClass(f"nothing has been marked in {term} yet; run `autograder grade NOTEBOOK` first")
-    called = {plain(student): plain(name) for student, name in students.items()}
-    assignments = [_assignment(course_folders, name, sheets[name], set(called)) for name in chosen]
-    title = course().title if set(chosen) & set(notebooks()) else course_folders.course_id
-    history = _history(term / "marked" / "history.jsonl", chosen)
-    return ClassData(title, called, assignments, history, plain(_about_secret(course_folders)))
+    return chosen
 
 
 def _about_secret(folders: CourseDirectory) -> str:
