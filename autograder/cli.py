@@ -225,17 +225,20 @@ def grade(
     force: Annotated[bool, typer.Option("--force", help="Mark again what has not changed")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one for each core if not given", min=1)] = None,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler: mark on its workers")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be marked and why; write nothing")] = False,
     no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
-    from .batch.pool import pool, start_server
+    from .batch.pool import cores, pool, start_server
 
-    if not scheduler:
+    if not scheduler and not dry_run:
         start_server()  # its imports take as long as those that follow here
     from .batch import preflight
     from .batch.grade import Classroom, afterwards, progress
     from .batch.grade import grade as mark_all
-    from .nbgrader_plugin.converters import folder_of, refuse_elsewhere, settings
+    from .nbgrader_plugin.class_secret import SecretError
+    from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
+    from .nbgrader_plugin.intake.overlooked import overlooked as overlooked_in
     from .nbgrader_plugin.intake.student_folder import shown
 
     classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
@@ -244,6 +247,17 @@ def grade(
     with _stopping(preflight.NotReady):
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
+    if dry_run:
+        from .batch.dry_run import plan as plan_of
+
+        with _printing_errors(), _stopping(SecretError):
+            for assignment in chosen:
+                for line in plan_of(app, assignment, student, force).lines(workers or cores()):
+                    _print(shown(line, 20_000))
+        for sentence in overlooked_in(Path(app.coursedir.root, app.coursedir.submitted_directory), assignments(app)):
+            _print(sentence, style="yellow")
+        return
+    with _stopping(preflight.NotReady):
         preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
         if remark := preflight.require_secret(app.coursedir):
             _print(remark, style="yellow")

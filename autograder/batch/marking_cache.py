@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import filelock
 
@@ -27,6 +28,17 @@ FOLDER = "marked"
 HISTORY = "history.jsonl"
 ENGINE = Path(__file__).parents[1]
 MAX_NAME = 255 - len(".4194304.part")  # bytes of a student's file without its suffix, of which this is the longest
+CHANGES = {  # what a key has a hash of, and the reason to mark again if that has changed
+    "submission": "another version was handed in",
+    "settings": "nbgrader_config.py has changed",
+    "costs": "costs.toml has changed",
+    "source": "the source notebook has changed",
+    "release": "the released notebook has changed",
+    "course": "an exercise of the course has changed",
+    "engine": "autograder is another version",
+    "libraries": "Python or a library is another version",
+    "secret": "the class has another secret",
+}
 LIBRARIES = ("torch", "numpy", "nbgrader", "nbconvert", "nbformat")  # of any course; `Course.preload` names its own
 
 
@@ -45,38 +57,49 @@ def _in_private_folder(path: Path) -> Path:
 
 
 def key_of(submission: Submission, environment: str) -> str:
-    """Return a hash of a submission, of the class's secret, and of the `environment` in which it is marked."""
-    found = hashlib.sha256(environment.encode())
-    found.update(hashlib.sha256(submission.secret).digest())
+    """Return hashes of a submission and of the class's secret, after those of the `environment` that marks it."""
+    found = hashlib.sha256()
     found.update(repr((submission.troubles, sorted(submission.refused.items()), submission.whole)).encode())
     for name, content in sorted(submission.files.items()):
         found.update(f"\0{name!r} {len(content)}\0".encode())
         found.update(content)
-    return found.hexdigest()
+    secret = hashlib.sha256(submission.secret).hexdigest()
+    return f"{environment} secret={secret} submission={found.hexdigest()}"
 
 
 @functools.cache
 def environment_of(assignment: str) -> str:
-    """Return a hash of all else that marks depend on: sources, release, exercises, settings, engine and libraries."""
-    found = hashlib.sha256()
+    """Return hashes of all else that marks depend on, each after its name in CHANGES."""
     app = settings(os.environ.get("COURSE_CLASSROOM", "classroom"))
-    found.update(repr(sorted(app.config.Judge.items())).encode())  # some may stand in a configuration of the user's
     folders = app.coursedir
     written = {Path(folders.format_path(folders.source_directory, ".", assignment))}
     released = Path(folders.format_path(folders.release_directory, ".", assignment))
-    packages, others = [ENGINE], set[Path]()
+    code = {"engine": [*ENGINE.rglob("*.py")], "course": list[Path]()}
     if course() is not NO_COURSE:
         own = topics_of(assignment) if assignment in notebooks() else ()
         others = {home() / topic for topic in set(course().topics) - set(own)}
-        packages.append(home())
+        code["course"] = [path for path in home().rglob("*.py") if not others & {*path.parents}]
         written.add(sources() / assignment)  # where the course is installed, the configured one is a copy
-    paths = [*sorted(written), released, root() / "nbgrader_config.py", root() / mistake_costs.FILE]
-    code = [path for package in packages for path in package.rglob("*.py") if not others & {*path.parents}]
-    for path in sorted([file for top in paths for file in files(top, frozenset())] + code):
+    settings_hash = hashlib.sha256(repr(sorted(app.config.Judge.items())).encode())  # some may be a user's own
+    libraries = "\n".join([f"python {platform.python_version()}", *_library_versions()])
+    hashes = {
+        "settings": _hash([root() / "nbgrader_config.py"], settings_hash),
+        "costs": _hash([root() / mistake_costs.FILE]),
+        "source": _hash(sorted(written)),
+        "release": _hash([released]),
+        **{name: _hash(paths) for name, paths in code.items()},
+        "libraries": hashlib.sha256(libraries.encode()).hexdigest(),
+    }
+    return " ".join(f"{name}={value}" for name, value in hashes.items())
+
+
+def _hash(paths: Iterable[Path], found: Any = None) -> str:
+    """Return a hash of these files and of those in these folders, added to `found`."""
+    found = found or hashlib.sha256()
+    for path in sorted(file for top in paths for file in files(top, frozenset())):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
-    found.update("\n".join([f"python {platform.python_version()}", *_library_versions()]).encode())
-    return found.hexdigest()
+    return str(found.hexdigest())
 
 
 def _library_versions() -> list[str]:
@@ -107,14 +130,36 @@ class MarkingCache:
 
     def of(self, student: str, key: str, handed_in: str) -> CacheEntry | None:
         """Return the entry of this submission, or None if there is none or a file it names has changed."""
+        entry = self._read(student)
+        return None if entry is None or self._outdated(entry, key, handed_in) else entry
+
+    def reasons(self, student: str, key: str, handed_in: str) -> list[str]:
+        """Return why this submission is to be marked; nothing if it is marked already."""
+        entry = self._read(student)
+        if entry is not None:
+            return self._outdated(entry, key, handed_in)
+        failed = self._path(student).with_suffix(".log").is_file()
+        return ["marking it failed the last time" if failed else "not marked yet"]
+
+    def _read(self, student: str) -> CacheEntry | None:
         try:
             entry = CacheEntry(**json.loads(self._path(student).read_text("utf-8")))
-            if (entry.key, entry.handed_in) != (key, handed_in):
-                return None
-            there = all(size_and_mtime(self.classroom / name) == what for name, what in entry.files.items())
-            return entry if there and entry.files else None
+            return entry if entry.files and isinstance(entry.key, str) else None
         except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format
             return None
+
+    def _outdated(self, entry: CacheEntry, key: str, handed_in: str) -> list[str]:
+        """Return what has changed since an entry was written."""
+        before, now = ({*one.split(" ")} for one in (entry.key, key))
+        known = {part.partition("=")[0] for part in before}
+        changed = [CHANGES[name] for name in CHANGES if name in {part.partition("=")[0] for part in now - before}]
+        if entry.key != key and not known & set(CHANGES):
+            changed = ["an older version of autograder marked it"]
+        if entry.handed_in != handed_in:
+            changed.append("the time when it was handed in, or the due date, has changed")
+        if not all(size_and_mtime(self.classroom / name) == what for name, what in entry.files.items()):
+            changed.append("a marked notebook or a feedback page was changed or removed")
+        return changed
 
     def write(self, student: str, entry: CacheEntry) -> None:
         """Write an entry atomically: a concurrent reader, or a kill, finds the old one or the new one."""

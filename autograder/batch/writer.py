@@ -69,12 +69,10 @@ class Writer:
         self._autograde.autograde_preprocessors = writing_preprocessors(self._autograde.autograde_preprocessors)
         self._autograde.assignments = {}
         set_up(self._autograde)  # its exporter reads every submission
-        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
-            try:
-                due = gradebook.find_assignment(assignment).duedate
-            except MissingEntry:
-                raise NbGraderException(UNKNOWN.format(assignment)) from None
-        self._due = f", due {due}" if due else ""
+        try:
+            self._due = due_date(self.course, assignment)
+        except MissingEntry:
+            raise NbGraderException(UNKNOWN.format(assignment)) from None
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
         self.secret: bytes = exporter.secret.key
@@ -114,13 +112,7 @@ class Writer:
         return convert(self._autograde, source.folder, list(marked.notebooks))
 
     def when(self, student: str) -> str:
-        """Return what decides on lateness: the text of `timestamp.txt`, if it can be read, and when it was due."""
-        found = self.folders[student].found
-        with contextlib.suppress(student_folder.NotAFile):
-            if student_folder.STAMP in found.taken:
-                stamp = student_folder.read(found.folder / student_folder.STAMP, size_limits.MAX_STAMP)
-                return stamp.decode("utf-8", "replace") + self._due
-        return self._due
+        return handed_in_at(self.folders[student].found, self._due)
 
     def score(self, student: str) -> tuple[float | None, float | None]:
         """Return the points earned after late penalties and the maximum; (None, None) if the gradebook has none."""
@@ -133,23 +125,43 @@ class Writer:
             return found.score - penalty, found.max_score
 
     def manual_digests(self, student: str | None = None) -> dict[str, str]:
-        """Return a digest of the manual marks and comments, by student with marks in the gradebook."""
-        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
-            wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
-            if student is not None:
-                wanted.append(SubmittedAssignment.student_id == student)
-            rows = defaultdict(list)
-            marks, comments = (Grade.manual_score, Grade.extra_credit), (Comment.manual_comment,)
-            for kind, columns in ((Grade, marks), (Comment, comments)):
-                query = (
-                    gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
-                    .select_from(kind)
-                    .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
-                    .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-                    .join(BaseCell, kind.cell_id == BaseCell.id)
-                    .filter(*wanted)
-                )
-                for someone, *what in query:
-                    rows[someone].append(repr(what))
-        texts = {someone: "\n".join(sorted(found)) for someone, found in rows.items()}
-        return {someone: hashlib.sha256(text.encode()).hexdigest() for someone, text in texts.items()}
+        return manual_digests(self.course, self.assignment, student)
+
+
+def due_date(course: CourseDirectory, assignment: str) -> str:
+    """Return when an assignment is due, as entries of the marking cache have it. Raise MissingEntry."""
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        due = gradebook.find_assignment(assignment).duedate
+    return f", due {due}" if due else ""
+
+
+def handed_in_at(found: student_folder.Submission, due: str) -> str:
+    """Return what decides on lateness: the text of `timestamp.txt`, if it can be read, and when it was due."""
+    with contextlib.suppress(student_folder.NotAFile):
+        if student_folder.STAMP in found.taken:
+            stamp = student_folder.read(found.folder / student_folder.STAMP, size_limits.MAX_STAMP)
+            return stamp.decode("utf-8", "replace") + due
+    return due
+
+
+def manual_digests(course: CourseDirectory, assignment: str, student: str | None = None) -> dict[str, str]:
+    """Return a digest of the manual marks and comments, by student with marks in the gradebook."""
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(assignment).id]
+        if student is not None:
+            wanted.append(SubmittedAssignment.student_id == student)
+        rows = defaultdict(list)
+        marks, comments = (Grade.manual_score, Grade.extra_credit), (Comment.manual_comment,)
+        for kind, columns in ((Grade, marks), (Comment, comments)):
+            query = (
+                gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
+                .select_from(kind)
+                .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+                .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                .join(BaseCell, kind.cell_id == BaseCell.id)
+                .filter(*wanted)
+            )
+            for someone, *what in query:
+                rows[someone].append(repr(what))
+    texts = {someone: "\n".join(sorted(found)) for someone, found in rows.items()}
+    return {someone: hashlib.sha256(text.encode()).hexdigest() for someone, text in texts.items()}

@@ -77,6 +77,13 @@ class NothingMarked(BaseException):
     """
 
 
+def inspect_submission(course: CourseDirectory, student: str, folder: Path) -> student_folder.Submission:
+    """Inspect a student's folder for the assignment of the folder's name."""
+    source = course.format_path(course.source_directory, ".", folder.name)
+    own = {os.path.relpath(path, source) for path in find_all_files(source, [*course.ignore, "*.ipynb"])}
+    return student_folder.inspect_folder(student, folder, own)
+
+
 class SubmissionExporter(NotebookExporter):
     """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason."""
 
@@ -171,10 +178,7 @@ class SubmissionExporter(NotebookExporter):
 
     def inspect(self, student: str, folder: Path) -> student_folder.Submission:
         """Inspect a student's folder for the assignment of the folder's name."""
-        settings = self.parent.coursedir
-        source = settings.format_path(settings.source_directory, ".", folder.name)
-        own = {os.path.relpath(path, source) for path in find_all_files(source, [*settings.ignore, "*.ipynb"])}
-        return student_folder.inspect_folder(student, folder, own)
+        return inspect_submission(self.parent.coursedir, student, folder)
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
