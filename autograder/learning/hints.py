@@ -19,12 +19,11 @@ from ..close_names import did_you_mean
 from ..judge.formatting import prose
 from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
-from ..judge.verdict import html, plain
 from ..spec.course import names, question_or_exercise
 from ..spec.exercise import Question
 from ..spec.messages import UNANSWERED
 from ..untrusted.torch_internals import COMPILER
-from . import local_marking
+from . import local_marking, verdict_page
 from .progress import FOLDER, Answer, Copy, State, copy_around
 
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
@@ -73,7 +72,8 @@ def _mark(name: str, hung: bool = False) -> None:
         return
     if course := _copy():
         _remember_try(course, verdict)
-    display({"text/plain": plain(verdict), "text/html": _page(verdict, course)}, raw=True)
+    shown = verdict_page.with_advice(verdict, _defined())
+    display({"text/plain": verdict_page.plain(shown), "text/html": _page(shown, course)}, raw=True)
 
 
 def _remember_try(course: Copy, verdict: Verdict) -> None:
@@ -92,7 +92,7 @@ def _keep(course: Copy, name: str, state: State) -> None:
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
     """Return the verdict; then what to reread, and what comes next."""
-    parts = [html(verdict, at_a_glance=True)]
+    parts = [verdict_page.page(verdict)]
     if course and (home := course.home(verdict.exercise)):
         answer = course.notebooks[home][verdict.exercise]
         if not verdict.full:

@@ -21,10 +21,13 @@ from typer.testing import CliRunner
 from autograder import files
 from autograder.cli import app
 from autograder.files import WouldOverwrite
-from autograder.learning import course_copy, local_marking
+from autograder.judge.diagnosis.diagnose import Line
+from autograder.judge.mark import VALUES_DIFFER, Verdict
+from autograder.learning import course_copy, local_marking, verdict_page
 from autograder.learning.course_copy import lay_out
 from autograder.learning.hints import TEST
 from autograder.learning.progress import Copy, State
+from autograder.nbgrader_plugin.feedback import exporter
 from autograder.nbgrader_plugin.release.student_version import TITLE
 from autograder.spec.course import exercise, questions
 
@@ -122,6 +125,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location
     assert "Hint 2" in message[12]
     assert "✗ softmax: 0 of 4 points" in message[14], "a misspelt name is an answer"
     assert "✗ softmax: 3.25 of 4 points" in message[16]
+    assert '<div class="course-verdict partly">' in message[16]
     assert "One maximum is subtracted from all" in message[16]
     assert "Reread “2. A weighted sum”" in message[16]
     assert "amax" in message[17]
@@ -365,3 +369,40 @@ def test_names_above_are_what_cells_but_tests_define_or_import():
     above = local_marking.names_above("simple_attention")
     assert {"torch", "F", "words", "draw_shares", "softmax", "q5_1", "scores_in_loops"} <= above
     assert not {"simple_attention", "result", "scaled_dot_product_attention"} & above
+
+
+# --- how a verdict looks ----------------------------------------------------------------------------------------------
+
+
+IN_NUMPY = """def softmax(scores, dim=-1):
+    exps = np.exp(scores - np.max(scores, axis=dim, keepdims=True))
+    return exps / np.sum(exps, axis=dim, keepdims=True)"""
+
+
+def test_an_answer_in_numpy_is_told_to_stay_in_torch():
+    here = namespace("import numpy as np", IN_NUMPY)
+    shown = verdict_page.with_advice(local_marking.verdict_on("softmax", here), here)
+    assert "uses NumPy (`np.exp`). Stay in torch" in verdict_page.plain(shown)
+    assert "uses NumPy (<code>np.exp</code>). Stay in torch" in verdict_page.page(shown)
+    here = namespace(ONE_MAXIMUM)
+    assert not verdict_page.with_advice(local_marking.verdict_on("softmax", here), here).remark
+
+
+def test_lines_that_are_not_judged_for_one_reason_are_one_line():
+    not_judged = [Line(f"check {letter}", 1.0, False, VALUES_DIFFER, judged=False) for letter in "abcde"]
+    verdict = Verdict("softmax", 4, 1.0, [Line("values", 1.0, False, "They differ."), *not_judged])
+    for text in (verdict_page.plain(verdict), verdict_page.page(verdict)):
+        assert text.count(VALUES_DIFFER) == 1
+        assert "5 checks" in text
+        assert "check e" in text
+
+
+@pytest.mark.parametrize(("earned", "share"), [(4, "right"), (1.5, "partly"), (0, "wrong")])
+def test_a_verdict_has_the_colours_of_the_feedback_page_light_and_dark(earned, share):
+    lines = [Line("values", 1.0, earned > 0, "no <td>✓ right</td>"), Line("dtype", 1.0, earned == 4, "no")]
+    text = verdict_page.page(Verdict("softmax", 4, earned, lines))
+    assert f'<div class="course-verdict {share}">' in text
+    assert text.count('<strong class="right">') == sum(line.passed for line in lines), "no message is coloured"
+    style = (Path(exporter.__file__).parent / "feedback_page" / "style.css").read_text("utf-8")
+    colours = re.findall(r"--(good|bad|half): (#\w{6})", verdict_page.STYLE)
+    assert colours == re.findall(r"--(good|bad|half): (#\w{6})", style), "three in light, three in dark"

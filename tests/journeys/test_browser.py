@@ -114,11 +114,17 @@ def test_a_learner_alone_reads_the_mistake_by_its_name_and_what_comes_next(learn
     expect(message).to_contain_text("Reread “2. A weighted sum”")
     without_findings(page, ".jp-OutputArea-output")  # the rest is JupyterLab's
     kept(page, "a_learner_alone_reads_the_mistake_by_its_name")
+    for item in ("Settings", "Theme", "JupyterLab Dark"):
+        page.locator(".lm-MenuBar-itemLabel, .lm-Menu-itemLabel").get_by_text(item, exact=True).click()
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(message.locator(".wrong").first).to_have_css("color", "rgb(255, 157, 146)")
+    without_findings(page, ".jp-OutputArea-output")
+    kept(page, "a_learner_alone_in_the_dark")
     page.locator(".lm-TabBar-tab", has_text="START.md").first.click()
     expect(page.locator(".jp-MarkdownViewer table").first).to_contain_text("2 of 12 answered, 3.25 of 34 points")
     without_findings(page, ".jp-MarkdownViewer")
-    page.locator(".jp-MarkdownViewer a", has_text="Question 5.1 in").click()
-    expect(page.locator(".jp-NotebookPanel h3", has_text="Question 5.1")).to_be_in_viewport()
+    page.locator(".jp-MarkdownViewer a", has_text="Exercise: softmax in").click()
+    expect(page.locator(".jp-NotebookPanel h3", has_text="Exercise: softmax")).to_be_in_viewport()
     assert not ours(page.errors)
 
 
