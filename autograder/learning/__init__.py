@@ -31,7 +31,6 @@ def load_ipython_extension(shell: Any) -> None:
         if copy_around(Path.cwd()) is not None:
             from . import hints
 
-            shell.push({name: getattr(hints, name) for name in __all__}, interactive=False)
             hints.before(info)
 
     shell.events.register("pre_run_cell", first_cell)

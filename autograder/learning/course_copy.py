@@ -18,13 +18,14 @@ from ..handout import SETTINGS, START, chapters, pages
 from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
 from ..spec.course import in_notebook, names_in, sources
-from .progress import FOLDER, NEW, Answer, Copy
+from .progress import FOLDER, NEW, SAID, TEST, Answer, Copy
 
 FIRST = """\
 from autograder.learning import check, hint, solution
 
 # The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
 MARKING = "--ext=autograder.learning"  # switches marking on in a kernel from its first cell on
+SWITCH = "from autograder.learning import check  # switches marking on, if no cell has yet"
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
@@ -49,7 +50,7 @@ def _lay_out(folder: Path) -> list[Path]:
     offered, about = [], {}
     for chapter in found:
         name, fresh = chapter.name, files.contents(home / chapter.name)
-        fresh[f"{name}.ipynb"] = _with_first_cell(fresh[f"{name}.ipynb"], names_in(name))
+        fresh[f"{name}.ipynb"] = _marking(fresh[f"{name}.ipynb"], names_in(name))
         target = _lay_folder(folder, name, fresh, laid)
         if target.name != name:
             offered.append(target / f"{name}.ipynb")
@@ -99,14 +100,23 @@ def _untouched(folder: Path, *versions: files.Manifest) -> bool:
     return any(found.items() <= version.items() for version in versions)
 
 
-def _with_first_cell(content: bytes, names: set[str]) -> bytes:
-    """Return a notebook's file with the cell that switches marking on; `names` are its exercises, for the example."""
+def _marking(content: bytes, names: set[str]) -> bytes:
+    """Return a notebook's file in which the first cell and each test switch marking on, whatever kernel runs it.
+
+    `names` are its exercises, of which the first cell names one as an example.
+    """
     notebook = json.loads(content)
     answers = [name for cell in notebook["cells"] if (name := _answer_of(cell))]
     example = next((name for name in answers if name in names), answers[0])
     source = FIRST.format(name=example).splitlines(keepends=True)
     first = new_code_cell(id="learning") | {"source": source}
     notebook["cells"].insert(1, first)
+    for cell in notebook["cells"]:
+        title, *test = cell["source"] if cell["cell_type"] == "code" and cell["source"] else [""]
+        if found := TEST.match(title):
+            kept = test if found[1] in names else []  # of a question, marking says all
+            kept = kept[:-1] if kept and SAID.match(kept[-1]) else kept
+            cell["source"] = "".join([title, f"{SWITCH}\n", *kept]).rstrip("\n").splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 

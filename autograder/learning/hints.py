@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import importlib
-import re
 import sys
 import threading
 from dataclasses import replace
@@ -23,11 +22,10 @@ from ..spec.course import names, question_or_exercise
 from ..spec.exercise import Question
 from ..spec.messages import UNANSWERED
 from ..untrusted.torch_internals import COMPILER
+from . import __all__ as CALLS
 from . import local_marking, verdict_page
-from .progress import FOLDER, Answer, Copy, State, copy_around
+from .progress import FOLDER, SAID, TEST, Answer, Copy, State, copy_around
 
-TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
-SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; here the verdict says it
 WATCHED = "with __import__('autograder.learning.hints', fromlist=['running']).running[-1]: pass"
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left shows a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
@@ -235,26 +233,35 @@ running: list[_VisibleTest] = []  # at most one
 
 def before(info: Any) -> None:
     """Note which visible test is about to run, and have it watched."""
-    if (found := TEST.match(info.raw_cell)) and found[1] in names():
-        running[:] = [_VisibleTest(found[1])]
+    if name := _tested(info):
+        running[:] = [_VisibleTest(name)]
         shell: Any = get_ipython()
         shell.ast_transformers.append(running[0])
         if course := _copy():
             with contextlib.suppress(OSError):  # a disk that is full
-                files.write_with_folders(course.folder / FOLDER / RUNNING / found[1], b"")
+                files.write_with_folders(course.folder / FOLDER / RUNNING / name, b"")
+
+
+def _tested(info: Any) -> str:
+    """Return the name of the answer that a cell tests; "" if it tests none."""
+    found = TEST.match(info.raw_cell)
+    return found[1] if found and found[1] in names() else ""
 
 
 def _after(result: Any) -> None:
     """Mark the answer whose test has run, unless it was stopped or is not answered, and remove the note."""
     if "torch" in sys.modules and _slow_parts.ident is None:
         _slow_parts.start()
+    error = result.error_before_exec or result.error_in_exec
+    answered = not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error)
     if not running:
+        if answered and (name := _tested(result.info)):  # the cell that switched marking on
+            _mark(name)
         return
     test = running.pop()
     shell: Any = get_ipython()
     shell.ast_transformers.remove(test)
-    error = result.error_before_exec or result.error_in_exec
-    if not test.not_run and not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error):
+    if answered and not test.not_run:
         _mark(test.name, test.hung)
     if course := _copy():
         (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
@@ -262,6 +269,8 @@ def _after(result: Any) -> None:
 
 def _begin(shell: Any) -> None:
     """Have tests mark answers from now on; say what is done in this notebook, and whether a test ended Python."""
+    new = {name: globals()[name] for name in CALLS if name not in shell.user_ns}
+    shell.push(new, interactive=False)
     shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", _after)
     if (course := _copy()) is None:

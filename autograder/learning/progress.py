@@ -12,6 +12,8 @@ from ..judge.formatting import number
 
 FOLDER = ".learning"  # in a copy of the course
 START = "START.md"
+TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
+SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; in a copy the verdict says it
 NEW = "-new"  # suffix of a folder with a newer version of a notebook
 
 

@@ -25,11 +25,10 @@ from autograder.judge.diagnosis.diagnose import Line
 from autograder.judge.mark import VALUES_DIFFER, Verdict
 from autograder.learning import course_copy, local_marking, verdict_page
 from autograder.learning.course_copy import lay_out
-from autograder.learning.hints import TEST
-from autograder.learning.progress import Copy, State
+from autograder.learning.progress import TEST, Copy, State
 from autograder.nbgrader_plugin.feedback import exporter
 from autograder.nbgrader_plugin.release.student_version import TITLE
-from autograder.spec.course import exercise, questions
+from autograder.spec.course import exercise, exercises, questions
 
 NAME = "05-attention"
 ONE_MAXIMUM = """def softmax(scores, dim=-1):
@@ -79,8 +78,12 @@ def test_tests_are_known_by_their_titles_of_this_version_and_of_1_0_0():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", ["", "import os\nif hasattr(os, 'fork'): del os.fork"], ids=["any", "without fork"])
-def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location, first):
+@pytest.mark.parametrize(
+    ("first", "switch"),
+    [("", "test_q5_1"), ("import os\nif hasattr(os, 'fork'): del os.fork", "learning")],
+    ids=["switched on by a test", "without fork"],
+)
+def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location, first, switch):
     cells = cells_of(notebook_in(location))
     [question] = [question for question in questions(NAME) if question.name == "q5_1"]
     wrong = min(set(question.explanations) - {question.key})
@@ -88,7 +91,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location
         location,
         [
             first,
-            cells["learning"],
+            cells[switch],
             cells["ready"],
             cells["setup"],
             cells["q5_1"],
@@ -113,6 +116,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location
         ],
     )
     assert "0 of 12 answered" in message[1]
+    assert ("<code>q5_1</code> is not answered yet" in message[1]) == (switch == "test_q5_1")
     assert not message[2], "nothing is missing, and nothing is said of it"
     assert message[5].startswith("<p>○ <code>q5_1</code> is not answered yet")
     assert "✗ q5_1: 0 of 1 points" in message[7]
@@ -293,6 +297,25 @@ def test_jupyterlab_starts_the_kernel_of_the_copy_and_finds_the_users_own(locati
     course_copy.open_lab(location, [])
     assert KernelSpecManager().get_kernel_spec("python3").argv[-1] == course_copy.MARKING
     assert os.environ["JUPYTER_PATH"].endswith(f"{os.pathsep}mine")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_notebook_run_by_nbclient_has_each_verdict_in_its_outputs(location):
+    name = "04-positional-encoding"
+    notebook = nbformat.read(location / name / f"{name}.ipynb", as_version=4)
+    right = {one.name: one.source for one in exercises(name)}
+    right |= {one.name: f'{one.name} = "{one.key}"' for one in questions(name)}
+    for cell in notebook.cells:
+        cell.source = right.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
+    where = {"metadata": {"path": str(location / name)}}
+    NotebookClient(notebook, timeout=300, resources=where, coalesce_streams=True).execute()
+    tests = {found[1]: cell for cell in notebook.cells if (found := TEST.match(cell.source))}
+    assert tests.keys() == right.keys()
+    for answer, cell in tests.items():
+        [output] = cell.outputs
+        for kind in ("text/plain", "text/html"):
+            assert re.search(rf"{answer}: (\d+) of \1 points", output.data[kind]), kind
 
 
 def test_a_notebook_is_known_by_its_folder_whatever_its_version(tmp_path):
