@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .hints import check, hint, solution
+    from .hints import check, hint, mark_yourself, solution
 
-__all__ = ["check", "hint", "solution"]
+__all__ = ["check", "hint", "mark_yourself", "solution"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `check`, `hint` or `solution` on first use: the judge takes half as long as a kernel to start."""
+    """Import `check`, `hint` and the others on first use: the judge takes half as long as a kernel to start."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import hints

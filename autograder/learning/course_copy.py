@@ -19,6 +19,7 @@ from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
 from ..spec.course import in_notebook, names_in, sources
 from .progress import FOLDER, NEW, SAID, TEST, Answer, Copy
+from .self_marking import cell_for, rubric_of
 
 FIRST = """\
 from autograder.learning import check, hint, solution
@@ -50,7 +51,7 @@ def _lay_out(folder: Path) -> list[Path]:
     offered, about = [], {}
     for chapter in found:
         name, fresh = chapter.name, files.contents(home / chapter.name)
-        fresh[f"{name}.ipynb"] = _marking(fresh[f"{name}.ipynb"], names_in(name))
+        fresh[f"{name}.ipynb"] = _marking(fresh[f"{name}.ipynb"], name)
         target = _lay_folder(folder, name, fresh, laid)
         if target.name != name:
             offered.append(target / f"{name}.ipynb")
@@ -100,18 +101,22 @@ def _untouched(folder: Path, *versions: files.Manifest) -> bool:
     return any(found.items() <= version.items() for version in versions)
 
 
-def _marking(content: bytes, names: set[str]) -> bytes:
+def _marking(content: bytes, home: str) -> bytes:
     """Return a notebook's file in which the first cell and each test switch marking on, whatever kernel runs it.
 
-    `names` are its exercises, of which the first cell names one as an example.
+    Below a written answer comes a cell in which the learner marks it.
     """
-    notebook = json.loads(content)
+    notebook, names = json.loads(content), names_in(home)
     answers = [name for cell in notebook["cells"] if (name := _answer_of(cell))]
     example = next((name for name in answers if name in names), answers[0])
     source = FIRST.format(name=example).splitlines(keepends=True)
     first = new_code_cell(id="learning") | {"source": source}
     notebook["cells"].insert(1, first)
-    for cell in notebook["cells"]:
+    for cell in [*notebook["cells"]]:
+        if written := _written_in(cell):
+            below = notebook["cells"].index(cell) + 1
+            source = cell_for(written, rubric_of(home, written)).splitlines(keepends=True)
+            notebook["cells"].insert(below, new_code_cell(id=f"marks-{written}") | {"source": source})
         title, *test = cell["source"] if cell["cell_type"] == "code" and cell["source"] else [""]
         if found := TEST.match(title):
             kept = test if found[1] in names else []  # of a question, marking says all
@@ -125,6 +130,12 @@ def _answer_of(cell: dict[str, Any]) -> str:
     return about["grade_id"] if cell["cell_type"] == "code" and about.get("solution") else ""
 
 
+def _written_in(cell: dict[str, Any]) -> str:
+    """Return the name of a written answer; "" for any other cell."""
+    about = cell["metadata"].get("nbgrader", {})
+    return about["grade_id"] if cell["cell_type"] == "markdown" and about.get("solution") else ""
+
+
 def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what the start page and hints say of each answer that is marked, in the notebook's order, by its name."""
     path = folder / f"{folder.name}.ipynb"
@@ -135,7 +146,10 @@ def answers_in(folder: Path) -> dict[str, dict[str, Any]]:
     above = ""
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         name = _answer_of(cell)
-        if cell["cell_type"] == "markdown":
+        if written := _written_in(cell):
+            points_of_it, spot = rubric_of(folder.name, written).points, spots[written]
+            found[written] = asdict(Answer(points_of_it, spot.title, spot.section, above, [], written=True))
+        elif cell["cell_type"] == "markdown":
             above = cell["id"]
             hints += [f"**{title}**\n\n{text}" for title, text in HELP.findall("".join(cell["source"]))]
         elif name in points:

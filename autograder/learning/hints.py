@@ -15,7 +15,7 @@ from IPython.display import Markdown, display
 
 from .. import files
 from ..close_names import did_you_mean
-from ..judge.formatting import prose
+from ..judge.formatting import number, prose
 from ..judge.mark import Verdict
 from ..judge.student import UNDEFINED
 from ..spec.course import names, question_or_exercise
@@ -23,7 +23,7 @@ from ..spec.exercise import Question
 from ..spec.messages import UNANSWERED
 from ..untrusted.torch_internals import COMPILER
 from . import __all__ as CALLS
-from . import local_marking, verdict_page
+from . import local_marking, self_marking, verdict_page
 from .progress import FOLDER, SAID, TEST, Answer, Copy, State, copy_around
 
 WATCHED = "with __import__('autograder.learning.hints', fromlist=['running']).running[-1]: pass"
@@ -48,7 +48,30 @@ ENDED = (
 def check(answer: Any) -> None:
     """Mark an answer of this notebook, given as an object or by name, and show what is right and wrong about it."""
     if name := _name_of(answer, "check"):
-        _mark(name)
+        mark_yourself(name) if _is_written(name) else _mark(name)
+
+
+def mark_yourself(name: str, *marks: Any) -> None:
+    """Show the rubric and sample answers to a written answer, once it is written, and keep the learner's marks."""
+    if (found := _in_copy(name, "mark_yourself")) is None:
+        return
+    course, name, about = found
+    if not about.written:
+        _say(f"`{name}` is marked by itself: run the cell below it.")
+        return
+    if not self_marking.written(name, Path.cwd()):
+        _say(self_marking.NOT_WRITTEN.format(name=name, words=self_marking.MIN_WORDS))
+        return
+    rubric = self_marking.rubric_of(course.home(name), name)
+    lead = self_marking.COMPARE
+    if any(mark is not None for mark in marks):
+        if (earned := self_marking.points_of(marks, rubric)) is None:
+            _say(self_marking.what_marks_are_asked(name, rubric))
+            return
+        _keep(course, name, replace(course.state(name), tries=1, earned=earned))
+        lead = self_marking.MARKED.format(name=name, earned=number(earned), points=number(rubric.points))
+        lead += f"\n\n{course.done(course.home(name))}."
+    display(Markdown(self_marking.comparison(rubric, lead)))
 
 
 def _mark(name: str, hung: bool = False) -> None:
@@ -122,6 +145,9 @@ def solution(answer: Any) -> None:
     if (found := _in_copy(answer, "solution")) is None:
         return
     course, name, about = found
+    if about.written:
+        mark_yourself(name)
+        return
     declared = question_or_exercise(name)
     if not course.state(name).tries:
         helps = f', with `hint("{name}")` if you are stuck' if about.hints else ""
@@ -149,7 +175,7 @@ def _in_copy(answer: Any, call: str) -> tuple[Copy, str, Answer] | None:
 def _name_of(answer: Any, call: str) -> str:
     """Return the name of an answer, which is given as a name, a function or a class; else say what to write."""
     name = answer if isinstance(answer, str) else str(getattr(answer, "__name__", ""))
-    if name in names():
+    if name in names() or _is_written(name):
         return name
     meant = [one for one in _near() if one in _defined() and _defined()[one] is answer]  # the variable of a question
     if meant or len(name) < 2:
@@ -165,6 +191,11 @@ def _unknown(name: str) -> str:
     meant = did_you_mean(name, _near()) or did_you_mean(name, names())
     title = " Its name is in the title of the cell below it: “Test of …”."
     return f"There is no exercise or question `{name}`.{meant or title}"
+
+
+def _is_written(name: str) -> bool:
+    course = _copy()
+    return bool(course and (home := course.home(name)) and course.notebooks[home][name].written)
 
 
 def _is_question(name: str) -> bool:

@@ -26,6 +26,7 @@ class Answer:
     section: str  # "2. A weighted sum"
     cell: str  # the id of the text cell above it
     hints: list[str]  # in Markdown
+    written: bool = False  # the learner marks it
 
 
 @dataclass
@@ -85,18 +86,27 @@ class Copy:
         return self.folder / FOLDER / "answers" / f"{name}.json"
 
     def done(self, notebook: str) -> str:
-        """Return what is done in a notebook: "7 of 13 answered, 21 of 28 points"."""
-        answers = self.notebooks[notebook]
-        states = {name: self.state(name) for name in answers}
-        answered, earned = sum(state.tries > 0 for state in states.values()), sum(s.earned for s in states.values())
-        points = sum(answer.points for answer in answers.values())
-        return f"{answered} of {len(answers)} answered, {number(earned)} of {number(points)} points"
+        """Return what is done in a notebook: "7 of 13 answered, 21 of 28 points"; then what the learner marked."""
+        found = [(answer, self.state(name)) for name, answer in self.notebooks[notebook].items()]
+        judged = [(answer, state) for answer, state in found if not answer.written]
+        answered, earned = sum(state.tries > 0 for _, state in judged), sum(state.earned for _, state in judged)
+        points = sum(answer.points for answer, _ in judged)
+        text = f"{answered} of {len(judged)} answered, {number(earned)} of {number(points)} points"
+        for answer, state in found:
+            if answer.written:
+                marks = f"{number(state.earned)} of {number(answer.points)} by your own marks"
+                text += f"; written answer: {marks if state.tries else 'open'}"
+        return text
 
     def following(self, notebook: str) -> tuple[str, str] | None:
-        """Return (notebook, name) of the first answer without full points, in this notebook if it has one."""
+        """Return (notebook, name) of the first answer without full points, in this notebook if it has one.
+
+        A written answer is done with any marks.
+        """
         for home in sorted(self.notebooks, key=lambda one: one != notebook):
             for name, answer in self.notebooks[home].items():
-                if self.state(name).earned < answer.points:
+                state = self.state(name)
+                if not state.tries if answer.written else state.earned < answer.points:
                     return home, name
         return None
 

@@ -23,12 +23,13 @@ from autograder.cli import app
 from autograder.files import WouldOverwrite
 from autograder.judge.diagnosis.diagnose import Line
 from autograder.judge.mark import VALUES_DIFFER, Verdict
-from autograder.learning import course_copy, local_marking, verdict_page
+from autograder.learning import course_copy, local_marking, self_marking, verdict_page
 from autograder.learning.course_copy import lay_out
 from autograder.learning.progress import TEST, Copy, State
 from autograder.nbgrader_plugin.feedback import exporter
+from autograder.nbgrader_plugin.formgrader import written_answers
 from autograder.nbgrader_plugin.release.student_version import TITLE
-from autograder.spec.course import exercise, exercises, questions
+from autograder.spec.course import exercise, exercises, notebook_path, questions
 
 NAME = "05-attention"
 ONE_MAXIMUM = """def softmax(scores, dim=-1):
@@ -194,6 +195,42 @@ def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(locati
     first, again = (shown(location, [cells_of(notebook_in(location))["learning"]])[0] for _ in range(2))
     assert "Python ended while the test of <code>softmax</code> ran" in first
     assert "Python ended" not in again
+
+
+@pytest.mark.slow
+def test_a_learner_marks_a_written_answer_beside_the_samples(location):
+    path, name = notebook_in(location), "written_scaling"
+    rubric = written_answers.rubrics(notebook_path(NAME))[name]
+    below = 'mark_yourself("written_scaling", '
+    cell = cells_of(path)[f"marks-{name}"]
+    assert f"{below}None, None, None)" in cell
+    before = shown(location, [cell, f'solution("{name}")'])
+    assert all("is not answered yet, or the notebook is not saved" in text for text in before)
+    path.with_name("broken.ipynb").write_text("[]")
+    path = path.rename(path.with_name("mine.ipynb"))  # whatever its name
+    path.write_text(path.read_text("utf-8").replace(self_marking.STUB, "The variance grows. " * 20), "utf-8")
+    assert "written answer: open" in (location / "START.md").read_text("utf-8")
+    bad = [f"{below}{marks})" for marks in ("1, 1", "1, 1, 2", "1, None, 1", '"a", 1, 1')]
+    good = f"{below}1, 0.5, 1)"
+    compare, *refused, marked, also, hinted = shown(location, [cell, *bad, good, f'check("{name}")', f'hint("{name}")'])
+    for text in (compare, marked, also):
+        assert text.count("<details>") == 4, "the rubric, and answers of three, two points and one"
+        assert "1 point: the variance, derived" in text
+        assert rubric.samples[0].answer in text
+    assert all("Give a mark for each of the 3 items of the rubric, 1, 0.5 or 0" in text for text in refused)
+    assert "2.5 of 3 points, by your own marks" in marked
+    assert "No hint is written" in hinted
+    start = (location / "START.md").read_text("utf-8")
+    assert "0 of 12 answered, 0 of 34 points; written answer: 2.5 of 3 by your own marks" in start
+
+
+def test_no_sample_answer_is_in_the_copy(location):
+    for name in ("05-attention", "09-gpt"):
+        for written, rubric in written_answers.rubrics(notebook_path(name)).items():
+            assert cells_of(location / name / f"{name}.ipynb")[f"marks-{written}"]
+            for sample in rubric.samples:
+                text = json.dumps(sample.answer[:60], ensure_ascii=False)[1:-1].encode()
+                assert not [path for path in location.rglob("*") if path.is_file() and text in path.read_bytes()]
 
 
 def test_the_copy_has_the_glossary_and_the_last_page(location):

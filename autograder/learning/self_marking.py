@@ -1,0 +1,97 @@
+"""Let a learner mark a written answer: show the rubric and sample answers once it is written, and keep the marks."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..judge.formatting import number
+from ..spec.course import notebook_path
+
+if TYPE_CHECKING:
+    from ..nbgrader_plugin.formgrader.written_answers import Rubric
+
+STUB = "YOUR ANSWER HERE"
+MIN_WORDS = 30  # of an answer; the boxes ask for 6 to 10 sentences
+CELL = """\
+# Write your answer in the cell above and save the notebook. Then run this cell: it shows answers for comparison.
+from autograder.learning import mark_yourself
+
+mark_yourself("{name}", {nones})  # then put {marks} in the place of each None: one mark for each item of the rubric"""
+NOT_WRITTEN = (
+    "○ `{name}` is not answered yet, or the notebook is not saved: write {words} words or more in the cell above, save "
+    "(Ctrl + S), then run this cell again."
+)
+EACH = '○ Give a mark for each of the {items} items of the rubric, {marks}, as in `mark_yourself("{name}", {example})`.'
+MARKED = "**● {name}: {earned} of {points} points, by your own marks.** You can change them at any time."
+COMPARE = (
+    "**Compare your answer with these.** Then put your marks into the cell in the place of `None`, one for each item "
+    "of the rubric, and run it again."
+)
+
+
+def rubric_of(notebook: str, name: str) -> "Rubric":
+    """Return the rubric and the sample answers of a written answer."""
+    from ..nbgrader_plugin.formgrader.written_answers import rubrics  # not before: it imports the feedback page's tools
+
+    return rubrics(notebook_path(notebook))[name]
+
+
+def items_in(rubric: "Rubric") -> int:
+    """Return the number of a rubric's items. They have the same weight."""
+    return max(1, sum(line.startswith("- ") for line in rubric.text.splitlines()))
+
+
+def cell_for(name: str, rubric: "Rubric") -> str:
+    """Return the source of the cell below a written answer."""
+    return CELL.format(name=name, nones=", ".join(["None"] * items_in(rubric)), marks=_allowed(rubric))
+
+
+def written(name: str, folder: Path) -> str:
+    """Return what the learner wrote, in the notebook of this folder that was saved last; "" if it is too short."""
+    for path in sorted(folder.glob("*.ipynb"), key=lambda path: path.stat().st_mtime, reverse=True):
+        try:
+            cells = json.loads(path.read_text("utf-8"))["cells"]
+            texts = ["".join(cell["source"]) for cell in cells if _grade_id(cell) == name]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no notebook, or half of one
+            continue
+        for text in texts:
+            if len(text.replace(STUB, "").split()) >= MIN_WORDS:
+                return text
+    return ""
+
+
+def _grade_id(cell: dict[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def points_of(marks: tuple[Any, ...], rubric: "Rubric") -> float | None:
+    """Return the sum of the marks; None if they are not one for each item, each none, half or all of its points."""
+    most = rubric.points / items_in(rubric)
+    allowed = all(type(mark) in (int, float) and mark in (0, most / 2, most) for mark in marks)
+    return float(sum(marks)) if allowed and len(marks) == items_in(rubric) else None
+
+
+def what_marks_are_asked(name: str, rubric: "Rubric") -> str:
+    """Return the sentence about marks that are missing or not allowed."""
+    most = rubric.points / items_in(rubric)
+    example = ", ".join(number(most / 2 if item else most) for item in range(items_in(rubric)))
+    return EACH.format(items=items_in(rubric), marks=_allowed(rubric), name=name, example=example)
+
+
+def _allowed(rubric: "Rubric") -> str:
+    most = rubric.points / items_in(rubric)
+    return f"{number(most)}, {number(most / 2)} or 0"
+
+
+def comparison(rubric: "Rubric", lead: str) -> str:
+    """Return the rubric and the sample answers in Markdown, each folded, below a sentence."""
+    parts = [lead, _folded("The rubric", rubric.text)]
+    for sample in rubric.samples:
+        why = f"\n\n**Why:** {sample.why}" if sample.why else ""
+        title = f"An answer worth {number(sample.points)} of {number(rubric.points)} points"
+        parts.append(_folded(title, sample.answer + why))
+    return "\n\n".join(parts)
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
