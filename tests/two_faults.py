@@ -3,8 +3,9 @@
 import ast
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from autograder.judge.diagnosis.aspects import separated
 from autograder.judge.diagnosis.reply_hash import compare, reply_hash
@@ -82,6 +83,9 @@ def outcome(exercise: Exercise, two: Two) -> Outcome | None:
     (both, replies), (mistake, of_mistake), (lapse, of_lapse) = found
     if both.full or mistake.full or _alike(replies, of_mistake) or _alike(replies, of_lapse):
         return None
+    spoilt = [line.title for line in lapse.lines if not line.passed]
+    if _alike({title: replies[title] for title in spoilt}, of_mistake):
+        return None  # the answer stops before the lapse, or has it without the edit
     new = _errors(replies) - _errors(of_mistake)
     if new - _errors(of_lapse) or "AttributeError" in new:  # such as .item() of two numbers, .float() of a pair
         return None
@@ -97,7 +101,7 @@ def _marked(exercise: Exercise, source: str) -> tuple[Verdict, RecordedReplies]:
     return mark(exercise.name, student), student.replies
 
 
-def _alike(one: RecordedReplies, other: RecordedReplies) -> bool:
+def _alike(one: Mapping[str, Any], other: RecordedReplies) -> bool:
     hashes = [(reply_hash(one[title]), reply_hash(other[title])) for title in one if title in other]
     return all(compare(a, b) is not False and a.error_hash == b.error_hash for a, b in hashes)
 
