@@ -42,7 +42,8 @@ CONTRACT = """
 08 LayerNorm FeedForward TransformerBlock block_parameters q8_1 q8_2 q8_3 written_residual
 09 count_parameters GPT get_batch learning_rate train_step next_token_distribution generate q9_1 q9_2 q9_3
 09 written_no_positions
-10 describe_model top_next_tokens text_perplexity load_gpt2_weights attention_maps q10_1 q10_2 q10_3 q10_5 q10_6
+10 describe_model top_next_tokens text_perplexity load_gpt2_weights attention_maps save_as_gpt2
+10 q10_1 q10_2 q10_3 q10_5 q10_6
 11 noam_rate label_smoothed_loss DecoderBlock greedy_decode beam_search bleu q11_1 q11_2 q11_3 q11_4 q11_5
 12 diagnose q12_1 q12_2 q12_3 q12_4
 """
