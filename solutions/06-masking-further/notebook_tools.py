@@ -65,6 +65,8 @@ def plainly(shell, kind, error, trace, tb_offset=None):
 
 def _plain(kind, error, steps):
     """What a test cell shows of an error, and any cell that is stopped or not answered yet. Else nothing."""
+    import re
+
     if not steps:
         return []
     test, line = steps[0]
@@ -73,14 +75,24 @@ def _plain(kind, error, steps):
         return [f"■ Stopped, in line {last_line}:  {_code(last, last_line)}", "  Run the cell again when you like."]
     if isinstance(error, NotImplementedError) and str(error).startswith("Not answered yet"):
         return [_wrapped(f"○ {getattr(last.f_code, 'co_qualname', last.f_code.co_name)}: {error}")]
+    chosen = re.fullmatch(r"(q\d\w*) *= *([A-Za-z])(?: *#.*)?", _code(last, last_line))
+    if chosen and isinstance(error, NameError):
+        return [f'✗ {chosen[1]}: write the letter in quotation marks, {chosen[1]} = "{chosen[2].upper()}"']
     if not _code(test, 1).startswith("# @title Test"):
         return []
     if isinstance(error, AssertionError) and last is test:
-        return [_wrapped(f"{'○' if 'is not answered yet' in str(error) else '✗'} {error}")] if str(error) else []
+        name, unanswered, _ = str(error).partition(" is not answered yet")
+        answer = test.f_globals.get(name) if unanswered else None
+        if isinstance(answer, str):
+            return [_wrapped(f'✗ {name} is "{answer}": write one capital letter of the options')]
+        if answer is not None:  # C, say, without quotation marks, where C is a number
+            return [f'✗ {name}: write the letter in quotation marks, such as {name} = "A"']
+        return [_wrapped(f"{'○' if unanswered else '✗'} {error}")] if str(error) else []
     lines = [_wrapped(f"✗ {kind.__name__}: {error}")]
     if last is test:
         return [*lines, f"  in the test, line {line}:  {_code(test, line)}"]
-    return [*lines, f"  in your code, line {last_line}:  {_code(last, last_line)}"]
+    lines.append(f"  in your code, line {last_line}:  {_code(last, last_line)}")
+    return [*lines, f"  called in the test, line {line}:  {_code(test, line)}"]
 
 
 def _is_cell(step):

@@ -19,10 +19,17 @@ SAID = {  # a cell, and what it shows: nothing of assertions, but the line in th
     "test of open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
     "test of wrong": r"✗ the inputs of 5 2 7 9 are 5 2 7, got \[2, 7, 9\]: which token has no successor\?.*",
     "test of stops": r"✗ AttributeError: 'Tensor' object has no attribute 'nothing'\n  in your code, line .*"
-    r"return ids\[:, 1:\], ids\.nothing(\n.*)?",
+    r"return ids\[:, 1:\], ids\.nothing\n  called in the test, line \d+:  result = shift_targets\(ids\)(\n.*)?",
     "test of nothing": "✗ .*returned nothing.*",
     "test of no pair": "✗ TypeError: cannot unpack.*in the test, line.*inputs, targets = result.*",
     "test of right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
+    "bare letter": r'✗ q6_1: write the letter in quotation marks, q6_1 = "C"',
+    "bare name": "",
+    "test of bare name": r'✗ q6_1: write the letter in quotation marks, such as q6_1 = "A"',
+    "small letter": "",
+    "test of small letter": r'✗ q6_1 is "c": write one capital letter of the options',
+    "no letter": "",
+    "test of no letter": r"○ q6_1 is not answered yet: .*",
     "syntax": r".*def f\(:.*SyntaxError.*",  # elsewhere errors are Python's own
     "own": ".*Traceback.*assert 1 == 2.*",
     "stopped": STOPPED,
@@ -61,6 +68,14 @@ def shown():
     sources = {"ready": cells["setup"].source, "setup": "import torch"}
     for name, source in answers.items():
         sources |= {name: source, f"test of {name}": test}
+    choices = {
+        "bare letter": "q6_1 = C  # replace None",
+        "bare name": "B = 64\nq6_1 = B",
+        "small letter": 'q6_1 = "c"',
+        "no letter": "q6_1 = None",
+    }
+    for name, source in choices.items():
+        sources |= {name: source, f"test of {name}": cells["test_q6_1"].source}
     sources |= {
         "syntax": "def f(:\n    pass",
         "own": "def g():\n    assert 1 == 2\n\ng()",
