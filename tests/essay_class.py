@@ -24,11 +24,11 @@ HALF = (
 )
 
 
-def class_in(folder: Path, answers: dict[str, str]) -> None:
+def class_in(folder: Path, answers: dict[str, str], db_url: str = "") -> None:
     """Make a class with a marked assignment `essay`, as `autograder grade` leaves it, in an empty folder."""
     solution = graded("why", "### BEGIN SOLUTION\nVariance.\n### END SOLUTION", 3, answer=True, by_hand=True, text=True)
     write_rubric(folder, RUBRIC, solution)
-    with Gradebook(f"sqlite:///{folder}/gradebook.db", "essays") as book:
+    with Gradebook(db_url or f"sqlite:///{folder}/gradebook.db", "essays") as book:
         book.add_assignment("essay", course_id="essays")
         book.add_notebook("essay", "essay")
         book.add_grade_cell("why", "essay", "essay", max_score=3, cell_type="markdown")

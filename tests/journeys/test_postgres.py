@@ -17,12 +17,15 @@ import nbformat
 import pytest
 import submissions
 from conftest import ROOT, graded_only
+from essay_class import class_in
 from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 from two_processes import STUDENTS, both, run
 
+from autograder.nbgrader_plugin.formgrader import rubric_page
 from autograder.nbgrader_plugin.gradebook import locking as ours
 from autograder.sample_class import filled_in
 from autograder.spec.course import in_notebook
@@ -229,3 +232,19 @@ def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
     output = class_copies.run(root, location, "autograder", "report", "--classroom", str(location), "--db-url", url)
     assert "José 张" in output
     assert not list(location.glob("gradebook.db"))
+
+
+def test_marks_by_rubric_are_saved_once_and_the_second_is_told(database, tmp_path):
+    url = database("rubric")
+    class_in(tmp_path, {"ada": "The variance.", "ben": ""}, url)
+    with Gradebook(url, "essays") as book:
+
+        def load():
+            return rubric_page.sheet_of(book.engine, CourseDirectory(root=str(tmp_path)), "essay", "essay", "why")
+
+        sheet = load()
+        seen = [{"id": row["id"], "seen": row["seen"]} for row in map(sheet.row, sheet.question.answers)]
+        body = {"rubric": sheet.version, "answers": seen, "levels": [1, 0.5], "note": "Why?"}
+        assert rubric_page.save(load, book.engine, body)[0] == 200
+        assert rubric_page.save(load, book.engine, body)[0] == 409
+    assert ask(url, "SELECT manual_score, needs_manual_grade FROM grade") == [(2.0, False)] * 2

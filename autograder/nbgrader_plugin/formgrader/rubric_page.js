@@ -6,6 +6,7 @@
     const parts = (name) => [...document.querySelectorAll(`[data-part="${name}"]`)];
     const data = JSON.parse(part("data").textContent);
     const points = (value) => String(Math.round(value * 100) / 100);
+    const KEYS = "autograder-rubric-keys";  // off for those whose speech input or screen reader types letters
     const change = part("change");
     const which = part("which"), note = part("note"), said = part("said"), question = part("question");
     let current = 0;
@@ -68,17 +69,18 @@
     const markOf = (row) => given(row) === null ? "no points" : `${points(given(row))} of ${points(data.points)}`;
 
     const stateOf = (group) => {
+        const draft = group.chosen || group.noted ? " What you chose here is not saved yet." : "";
         const [row] = group.answers, done = group.answers.filter((one) => !one.waits);
         if (new Set(done.map(markOf)).size > 1) {
-            return `Equal answers, different marks: ${done.map((one) => `${one.student} ${markOf(one)}`).join(", ")}.`;
+            return `Equal answers, different marks: ${done.map((one) => `${one.student} ${markOf(one)}`).join(", ")}.${draft}`;
         }
         if (done.length && done.length < group.answers.length) {
-            return `${group.answers.length - done.length} of them wait for a mark; the others have ${markOf(done[0])}.`;
+            return `${group.answers.length - done.length} of them wait for a mark; the others have ${markOf(done[0])}.${draft}`;
         }
         const mark = row.seen.points === null && !row.waits ? `${markOf(row)}, as nothing was written` : markOf(row);
         const typed = row.byHand ? ", typed in Formgrader" : "";
         return (row.waits ? (row.seen.points === null ? "Waits for a mark." : `Waits: the answer has changed since it got ${mark}${typed}.`)
-            : `Marked: ${mark}${typed}.`) + (row.reason ? ` ${row.reason}` : "");
+            : `Marked: ${mark}${typed}.`) + (row.reason ? ` ${row.reason}` : "") + draft;
     };
 
     const draw = () => {
@@ -111,6 +113,7 @@
             return entry;
         }));
         note.value = group.note;
+        say("");
         question.hidden = true;
         answered = null;
         const waiting = data.groups.filter(waits);
@@ -158,7 +161,10 @@
         const mark = group.levels && (group.chosen || !group.byHand)
             ? `${points(sum(group.levels))} of ${points(data.points)} points` : "This comment";
         const kind = group.empty ? "empty" : "equal";
-        return ask(`${mark} for these ${count} ${kind} answers: ${group.answers.map((row) => row.student).sort().join(", ")}.`, "",
+        const students = group.answers.map((row) => row.student).sort().join(", ");
+        const comments = new Set(group.answers.map((row) => row.seen.comment).filter(Boolean));
+        const others = comments.size > 1 ? " Their comments differ now; all get this one." : "";
+        return ask(`${mark} for these ${count} ${kind} answers: ${students}.${others}`, "",
             `Save for all ${count}`, "Go back", (yes) => { if (yes) write(group); });
     };
 
@@ -197,7 +203,7 @@
             if (event.key === "Escape") which.focus();
             else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
             else return undefined;
-        } else if (event.ctrlKey || event.metaKey || event.altKey || !question.hidden) {
+        } else if (event.ctrlKey || event.metaKey || event.altKey || !question.hidden || !part("keys").checked) {
             return undefined;
         } else if (number && number[1] === "0") {
             none();
@@ -238,6 +244,8 @@
     data.groups.forEach(reset);
     parts("item").forEach((button, index) => clicked(button, () => choose(index, 1)));
     parts("half").forEach((button, index) => clicked(button, () => choose(index, 0.5)));
+    part("keys").checked = localStorage.getItem(KEYS) !== "off";
+    part("keys").addEventListener("change", (event) => localStorage.setItem(KEYS, event.target.checked ? "on" : "off"));
     clicked(part("none"), none);
     clicked(part("next"), save);
     clicked(part("back"), () => show(current - 1));
