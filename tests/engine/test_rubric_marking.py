@@ -216,5 +216,6 @@ def test_items_without_points_share_the_answers_points():
 
 
 def test_a_comment_without_lines_of_a_rubric_is_a_note():
-    reading = read("1. First\n2. Second: 1 of 2", items_of(RUBRIC, 3))
-    assert (reading.levels, reading.note) == (None, "1. First\n2. Second: 1 of 2")
+    note = f"1. First\n2. Second: 1 of 2\n{'9' * 5000}. {'9' * 5000} of 1 point: names the *variance*."
+    reading = read(note, items_of(RUBRIC, 3))
+    assert (reading.levels, reading.note) == (None, note)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from ...judge.formatting import number
 
-NUMBER = r"\d+(?:[.,]\d+)?|[½¼¾]"
+NUMBER = r"\d{1,4}(?:[.,]\d{1,4})?|[½¼¾]"
 FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75}
 ITEM = re.compile(rf"[-*] +(?:({NUMBER}) points?\b:? *)?(.*)", re.IGNORECASE)
-HALF = re.compile(r"\s*(\(half\b[^()]*\))$", re.IGNORECASE)
-LINE = re.compile(rf"(\d+)\. ({NUMBER}) of ({NUMBER}) points?: (.+)")
+HALF = re.compile(r" ?(\(half\b[^()]*\))$", re.IGNORECASE)
+LINE = re.compile(rf"(\d{{1,3}})\. ({NUMBER}) of ({NUMBER}) points?: (.+)")
 SAME = 0.006  # points: comments have two decimals
 
 
