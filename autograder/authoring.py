@@ -64,14 +64,22 @@ def environment() -> dict[str, str]:
     return QUIET | own
 
 
-def run(path: Path) -> float:
+def code_cells(path: Path) -> int:
+    """Return the number of a notebook's code cells that do something."""
+    cells = nbformat.read(path, as_version=4).cells
+    return sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in cells)
+
+
+def run(path: Path, ran: Callable[[], object] = lambda: None) -> float:
     """Execute a solution notebook in a fresh kernel and write it back. Return the seconds it took.
 
-    Raises ValueError if a cell stops, or if a solution earns other points than its test cell gives.
+    Calls `ran` after each code cell. Raises ValueError if a cell stops, or if a solution earns other points than its
+    test cell gives.
     """
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
+    client.on_cell_executed = lambda **_: ran()
     try:
         client.execute(env=os.environ | environment())
     except CellExecutionError as error:

@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import functools
 import os
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from rich.table import Table
 from . import __version__
 from .close_names import did_you_mean
 from .judge.formatting import MIME
-from .plain_output import escape_logs, escaped
+from .plain_output import escape_logs, escaped, tracked
 from .spec import course
 from .spec.exercise import Exercise
 
@@ -54,6 +55,9 @@ Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="Al
 ClassroomFolder = Annotated[Path | None, typer.Option(help="Folder with the term's data, if not the configured one")]
 Database = Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")]
 Unsandboxed = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks outside the sandbox, with your rights")]
+
+
+_track = functools.partial(tracked, console)
 
 
 def _print(text: str, **options: Any) -> None:
@@ -127,7 +131,7 @@ def report(
             if not anonymous:
                 refuse_published(html)
             refuse_another(html, REPORT, "report of ours")
-        data = collect_class(classroom, wanted or [], db_url)
+        data = collect_class(classroom, wanted or [], db_url, _track)
         show(data, console)
         if html is not None:
             text = page(data, anonymous).encode()
@@ -171,7 +175,7 @@ def export(
     options = {name: value for name, value in given.items() if value}  # the others are as configured
     with _printing_errors(), _stopping(NoClass, NoParquet, Unusable):
         if checks:
-            lines = export_checks(kind.value, wanted or [], to, classroom, db_url)
+            lines = export_checks(kind.value, wanted or [], to, classroom, db_url, _track)
         else:
             lines = export_marks(kind.value, wanted or [], options, classroom, db_url)
         for line, remark in lines:
@@ -213,7 +217,7 @@ def unknown_answers(
     from .nbgrader_plugin.report.marks import NoClass
 
     with _refusing(NoClass):
-        data = collect_class(classroom, wanted or [], db_url)
+        data = collect_class(classroom, wanted or [], db_url, _track)
     unnamed_answers.show(unnamed_answers.groups(data), console, most)
 
 
@@ -416,7 +420,7 @@ def plan(wanted: Notebooks = None) -> None:
     """Print the expected minutes and the points of all notebooks, or of those that are named and of their exercises."""
     from .workload import answers_table, notebook, notebooks_table
 
-    found = [notebook(name) for name in _notebooks(wanted)]
+    found = [notebook(name) for name in _track(_notebooks(wanted), "computing minutes")]
     _print("\n\n".join([notebooks_table(found), *(answers_table(one) for one in found if wanted)]))
 
 
@@ -437,7 +441,7 @@ def mistakes(
         from .judge.cost_table import markdown
 
         course.package()  # raises NoCourse where there is none
-        _print(markdown(course.course().commonest))
+        _print(markdown(_track(course.course().commonest, "computing costs")))
         return
     declared = _exercise(name)
     known = {one.name: one for one in declared.mistakes}
@@ -587,12 +591,17 @@ def _exercises(notebook: str) -> list[Exercise]:
 @app.command()
 def run_solutions(wanted: Notebooks = None) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
-    from .authoring import run
+    from rich.progress import Progress
 
-    for notebook in _notebooks(wanted):
-        with _stopping(ValueError):
-            seconds = run(course.notebook_path(notebook))
-        console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
+    from .authoring import code_cells, run
+
+    chosen = _notebooks(wanted)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("running cells", total=sum(code_cells(course.notebook_path(name)) for name in chosen))
+        for notebook in chosen:
+            with _stopping(ValueError):
+                seconds = run(course.notebook_path(notebook), functools.partial(bar.advance, task))
+            console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 
 @app.command()
@@ -627,7 +636,7 @@ def release(
     ):
         staged, sources = Path(scratch, "solutions"), sources_of(nbgrader)
         changed = stage(sources, staged, chosen)
-        release_all = prepare_release(nbgrader, chosen, Path(scratch), staged)
+        release_all = prepare_release(nbgrader, chosen, Path(scratch), staged, _track)
         write_start = prepare_start(ROOT, Path(scratch), ROOT / classroom_path / "replaced" if overwrite else None)
         release_all()
         for file in changed:

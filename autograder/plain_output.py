@@ -1,9 +1,34 @@
 """Escape control characters in what is printed and logged: students' names, files and texts may hold commands to a
-terminal.
+terminal. Show the progress of long work.
 """
 
 import logging
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+
+
+class Tracker(Protocol):
+    """Iterates over items and shows how many are done, and the remaining time; `what` says what is done with them."""
+
+    def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]: ...
+
+
+def untracked(items: Sequence[T], what: str, /) -> Iterable[T]:
+    """Return the items: a Tracker that shows nothing."""
+    return items
+
+
+def tracked(console: "Console", items: Sequence[T], what: str, /) -> Iterable[T]:
+    """Iterate over items with a bar and the remaining time, where the console is a terminal."""
+    from rich.progress import track
+
+    hidden = not console.is_terminal
+    return track(items, what, len(items), console=console, transient=True, disable=hidden)
 
 
 def escaped(text: str, kept: str = "\n\t") -> str:

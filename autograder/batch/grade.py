@@ -99,7 +99,8 @@ def grade(
     Raise Interrupted on Ctrl-C, SandboxError if notebooks cannot be run, and NbGraderException without an assignment.
     """
     started = time.monotonic()
-    with classroom.turn(assignment, bar.console if bar is not None else None):
+    bar = bar or bars.Progress(disable=True)
+    with classroom.turn(assignment, None if bar.disable else bar.console):
         run = _Run(classroom, assignment, student, bar)
         try:
             run.go(force)
@@ -134,8 +135,9 @@ def afterwards(classroom: Classroom, assignment: str, outcome: Outcome) -> Itera
 class _Run:
     """A run over one assignment. Identical submissions, grouped in `_alike`, are marked once."""
 
-    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
-        self.classroom, self.assignment = classroom, assignment
+    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress) -> None:
+        self.classroom, self.assignment, self.bar = classroom, assignment, bar
+        self.task = bar.add_task(f"{assignment}: reading", total=None, failures="")
         self.outcome = Outcome()
         self.planned = 0  # submissions to mark
         self.marking_cache = marking_cache.MarkingCache(classroom.folder, assignment)
@@ -143,7 +145,6 @@ class _Run:
             part.unlink(missing_ok=True)
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = marking_cache.environment_of(assignment)
-        self.bar = bar or bars.Progress(disable=True)
         self.marking: TaskQueue[tuple[str, list[str]], Marked] = TaskQueue(classroom.workers, marking.mark)
         self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
@@ -153,7 +154,9 @@ class _Run:
         self.outcome.overlooked = self.writer.look_around()
         for sentence in self.writer.unlisted:
             self.outcome.failed[sentence.rstrip(".")] = "nbgrader cannot list it"
+        self.bar.update(self.task, total=len(self.writer.folders))
         outdated = self._plan(force)
+        self.bar.remove_task(self.task)
         self.planned = sum(map(len, self._alike.values())) + len(outdated)
         if self.planned:
             self.task = self.bar.add_task(self.assignment, total=self.planned, failures="")
@@ -171,6 +174,7 @@ class _Run:
         outdated = []
         manual_digests = self.writer.manual_digests()
         for student, source in self.writer.folders.items():
+            self.bar.advance(self.task)
             key = marking_cache.key_of(Submission.of(source.found, self.writer.secret), self.environment)
             when = self.writer.when(student)
             entry = None if force or student not in manual_digests else self.marking_cache.of(student, key, when)
@@ -238,5 +242,4 @@ class _Run:
 
     def _fail(self, student: str, why: str) -> None:
         self.outcome.failed[student], self.outcome.logs[student] = self.marking_cache.log_failure(student, why)
-        if self.bar.task_ids:
-            self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")
+        self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

@@ -25,7 +25,9 @@ from ..files import write_private
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder, timestamps
+from ..plain_output import tracked
 from . import marking, marking_cache
+from .grade import progress
 from .inbox import SETTLED_AFTER, Exchange, Folders
 from .pool import cores
 from .scheduler import WINDOW, Scheduler, Work
@@ -88,8 +90,7 @@ class Watcher:
             try:
                 for _ in range(self.scheduler.quick + self.scheduler.spare):
                     self._add_worker()
-                while not all(worker.ready for worker in self._workers):
-                    self._receive(None)
+                self._wait_until_ready()
                 self._print(f"ready: {', '.join(self.assignments)}; {len(self._workers)} processes; Ctrl-C ends it")
                 with contextlib.suppress(KeyboardInterrupt), self._graceful_stop():
                     while not self.stopping:
@@ -98,6 +99,17 @@ class Watcher:
             finally:
                 for worker in self._workers:
                     worker.end()
+
+    def _wait_until_ready(self) -> None:
+        """Receive until all processes are ready, and show how many are; that may take a minute."""
+        count = len(self._workers)
+        self._print(f"starting {count} processes, which takes up to a minute")
+        with progress(self.console) as bar:
+            task = bar.add_task("processes ready", total=count, failures="")
+            while not all(worker.ready for worker in self._workers):
+                self._receive(None)
+                bar.update(task, completed=sum(worker.ready for worker in self._workers))
+            bar.remove_task(task)
 
     def _only_one(self) -> contextlib.AbstractContextManager[object]:
         try:
@@ -126,7 +138,7 @@ class Watcher:
         unknown = [name for name in self.assignments if not is_released(course.db_url, course.course_id, name)]
         if unknown:
             self._print(f"the gradebook does not know {', '.join(unknown)} yet: generating")
-            register_assignments(self.app, unknown)
+            register_assignments(self.app, unknown, functools.partial(tracked, self.console))
         self.known = {name: released(course.db_url, name) for name in self.assignments}
         self.caches = {name: marking_cache.MarkingCache(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.classroom), name, "") for name in self.assignments}

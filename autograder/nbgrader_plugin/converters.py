@@ -8,7 +8,7 @@ import os
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
@@ -18,6 +18,7 @@ from sqlalchemy.exc import SAWarning
 
 from ..close_names import did_you_mean
 from ..files import listed
+from ..plain_output import Tracker, untracked
 from ..spec.course import NO_COURSE, SETTINGS, NoCourse, course, notebooks, root
 from .configuration import mark_with_autograder
 from .release.generate import (
@@ -118,7 +119,7 @@ def release(classroom: str, chosen: Sequence[str]) -> None:
 
 
 def prepare_release(
-    app: NbGraderApp, chosen: Sequence[str], scratch: Path, sources: Path | None = None
+    app: NbGraderApp, chosen: Sequence[str], scratch: Path, sources: Path | None = None, track: Tracker = untracked
 ) -> Callable[[], None]:
     """Generate the assignments in the folder `scratch`; return a function that releases them.
 
@@ -132,14 +133,14 @@ def prepare_release(
     with _raising_with_log(app, listed([*chosen])):
         edited = exporter.refuse(released, chosen)
     without_gradebook(generated)
-    for notebook in chosen:
+    for notebook in track(chosen, "generating"):
         with _raising_with_log(app, notebook):
             temporary.assignment_id = notebook
             generated.start()
             refuse_changed_cells(generated, notebook)
 
     def write() -> None:
-        for notebook in chosen:
+        for notebook in track(chosen, "entering in the gradebook"):
             with _raising_with_log(app, notebook):
                 enter_in_gradebook(own, app, notebook)
         exporter.keep_copies(edited)
@@ -148,9 +149,9 @@ def prepare_release(
     return write
 
 
-def register_assignments(app: NbGraderApp, names: Iterable[str]) -> None:
+def register_assignments(app: NbGraderApp, names: Sequence[str], track: Tracker = untracked) -> None:
     """Add the assignments to the gradebook; leave the released notebooks as they are. Raise RuntimeError on failure."""
-    for name in names:
+    for name in track(names, "generating"):
         with _raising_with_log(app, name):
             register_assignment(app.coursedir, app, name)
 

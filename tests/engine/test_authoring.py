@@ -6,7 +6,7 @@ from queue import Empty
 import nbformat
 import pytest
 
-from autograder.authoring import environment, looking_again, run
+from autograder.authoring import code_cells, environment, looking_again, run
 from autograder.spec.course import package
 
 
@@ -51,7 +51,9 @@ def test_a_solution_that_stops_or_earns_less_is_named(tmp_path, last, output):
     path = tmp_path / "a.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
     if output is None:
-        assert run(path) > 0
+        ran: list[str] = []
+        assert run(path, lambda: ran.append("a cell")) > 0
+        assert len(ran) == code_cells(path) == 1
         return
     with pytest.raises(ValueError, match=output):
         run(path)

@@ -17,7 +17,7 @@ from autograder.batch.marking_cache import MarkingCache
 from autograder.cli import PlainConsole
 from autograder.nbgrader_plugin.configuration import mark_with_autograder
 from autograder.nbgrader_plugin.preprocessors import Judge
-from autograder.plain_output import escaped
+from autograder.plain_output import escaped, tracked
 
 CLEAR = "\x1b[2K\x1b[1A\x1b[2K"
 COMMANDS = f"{CLEAR} \x9b2J \u202e \r \x07 \x08 \ud800"
@@ -121,3 +121,10 @@ def test_a_students_log_is_escaped(tmp_path):
     last, path = MarkingCache.log_failure(marking_cache, "student", why)
     assert last.startswith("ValueError")
     assert no_command_in(path.read_text())
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_alone_shows_progress_and_the_remaining_time(terminal):
+    console = PlainConsole(file=io.StringIO(), force_terminal=terminal, width=80)
+    assert list(tracked(console, ["a", "b"], "reading")) == ["a", "b"]
+    assert ("reading" in console.file.getvalue()) == ("0:00:00" in console.file.getvalue()) == terminal

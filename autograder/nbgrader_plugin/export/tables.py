@@ -10,6 +10,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from ...files import WouldOverwrite, refuse_another
+from ...plain_output import Tracker, untracked
 from ..gradebook.roster import Unusable
 from ..report.data import chosen_assignments, collect_class
 from ..report.marks import folders, read_marks
@@ -61,7 +62,12 @@ def export_marks(
 
 
 def export_checks(
-    kind: str, wanted: Sequence[str], to: Path | None, classroom: Path | None, db_url: str | None
+    kind: str,
+    wanted: Sequence[str],
+    to: Path | None,
+    classroom: Path | None,
+    db_url: str | None,
+    track: Tracker = untracked,
 ) -> list[Line]:
     """Write a row for each check of each answer; return where it is, and whose notebook could not be read.
 
@@ -73,7 +79,7 @@ def export_checks(
     try:
         refuse_published(path)
         refuse_another(path, beginning, "table of checks that autograder wrote")
-        data = collect_class(classroom, wanted, db_url)
+        data = collect_class(classroom, wanted, db_url, track)
         count = write(data, path)
     except WouldOverwrite as reason:
         raise Unusable(f"{reason}.") from None

@@ -21,6 +21,7 @@ from nbgrader.utils import is_solution, is_task
 from ...close_names import did_you_mean
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
+from ...plain_output import Tracker, untracked
 from ...spec.course import course, is_optional, names, notebooks, question_or_exercise
 from ...spec.exercise import Exercise, Question
 from ...spec.messages import UNANSWERED
@@ -158,7 +159,12 @@ class ClassData:
         return f"{name} ({student})" if name else student
 
 
-def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
+def collect_class(
+    classroom: Path | None = None,
+    wanted: Iterable[str] = (),
+    db_url: str | None = None,
+    track: Tracker = untracked,
+) -> ClassData:
     """Return data on these or all marked assignments of `classroom` or the configured one. Raise NoClass if none is."""
     if db_url is None and classroom is not None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
@@ -167,7 +173,12 @@ def collect_class(classroom: Path | None = None, wanted: Iterable[str] = (), db_
     chosen = chosen_assignments(course_folders, sheets, wanted)
     term = _term(course_folders)
     called = {plain(student): plain(name) for student, name in students.items()}
-    assignments = [_assignment(course_folders, name, sheets[name], set(called)) for name in chosen]
+    assignments = [_assignment(course_folders, name, sheets[name]) for name in chosen]
+    everything = [(assignment, sheet) for assignment in assignments for sheet in assignment.sheets]
+    for assignment, sheet in track(everything, "reading marked notebooks"):
+        _read_notebooks(course_folders, assignment, sheet)
+    for assignment in assignments:
+        _complete(course_folders, assignment, set(called))
     title = course().title if set(chosen) & set(notebooks()) else course_folders.course_id
     history = _history(term / "marked" / "history.jsonl", chosen)
     return ClassData(title, called, assignments, history, plain(_about_secret(course_folders)))
@@ -204,28 +215,36 @@ def _about_secret(folders: CourseDirectory) -> str:
     return MISSING if secret is None else secret.remark
 
 
-def _assignment(folders: CourseDirectory, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
+def _assignment(folders: CourseDirectory, name: str, sheets: list[Sheet]) -> Assignment:
+    """Return an assignment without what only the students' notebooks say."""
     folder = Path(folders.format_path(folders.release_directory, ".", name))
     released = [cell for notebook in _notebooks(folder) for cell in notebook.cells]
-    result = Assignment(plain(name), sheets, released=released, sections=sections(released))
-    blank = {grade_id(cell): cell.source.strip() for cell in released if is_solution(cell)}
-    for sheet in result.sheets:
-        marked = _notebooks(Path(folders.format_path(folders.autograded_directory, sheet.student, name)))
-        sheet.student = plain(sheet.student)
-        result.unreadable += [] if marked else [sheet.student]
-        result.answers += _answers(sheet, [cell for notebook in marked for cell in notebook.cells], blank)
-        for notebook in marked:
-            result.troubles += _troubles(sheet.student, notebook.cells)
-        signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
-        result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
+    return Assignment(name, sheets, released=released, sections=sections(released))
+
+
+def _read_notebooks(folders: CourseDirectory, result: Assignment, sheet: Sheet) -> None:
+    """Add a student's answers, and what there is to say of the notebooks."""
+    blank = {grade_id(cell): cell.source.strip() for cell in result.released if is_solution(cell)}
+    marked = _notebooks(Path(folders.format_path(folders.autograded_directory, sheet.student, result.name)))
+    sheet.student = plain(sheet.student)
+    result.unreadable += [] if marked else [sheet.student]
+    result.answers += _answers(sheet, [cell for notebook in marked for cell in notebook.cells], blank)
+    for notebook in marked:
+        result.troubles += _troubles(sheet.student, notebook.cells)
+    signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
+    result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
+
+
+def _complete(folders: CourseDirectory, result: Assignment, students: set[str]) -> None:
+    """Sort the answers, and add who has handed in nothing, and who is not marked yet."""
     order = {name: index for index, name in enumerate(result.exercises)}
     result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
-    paths = glob.glob(folders.format_path(folders.submitted_directory, "*", glob.escape(name)))
+    paths = glob.glob(folders.format_path(folders.submitted_directory, "*", glob.escape(result.name)))
     handed_in = {plain(Path(path).parent.name) for path in paths if os.path.isdir(path)}
     result.unmarked = sorted(handed_in - here)
     result.absent = sorted(students - here - handed_in)
-    return result
+    result.name = plain(result.name)
 
 
 def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
