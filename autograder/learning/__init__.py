@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .hints import check, hint, mark_yourself, solution
+    from .hints import check, hint, mark_yourself, practise, solution
 
-__all__ = ["check", "hint", "mark_yourself", "solution"]
+__all__ = ["check", "hint", "mark_yourself", "practise", "solution"]
 
 
 def __getattr__(name: str) -> Any:

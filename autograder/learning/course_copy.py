@@ -10,15 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from ipykernel.kernelspec import KERNEL_NAME, RESOURCES, get_kernel_dict
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from .. import files
 from ..handout import SETTINGS, START, chapters, pages
 from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
 from ..spec.course import in_notebook, names_in, sources
-from .progress import FOLDER, NEW, SAID, TEST, Answer, Copy
+from .progress import FOLDER, NEW, PRACTICE, SAID, TEST, Answer, Copy
 from .self_marking import cell_for, rubric_of
 
 FIRST = """\
@@ -27,6 +28,11 @@ from autograder.learning import check, hint, solution
 # The cell below an answer marks it fully. hint("{name}") opens the next hint, solution("{name}") a worked answer."""
 MARKING = "--ext=autograder.learning"  # switches marking on in a kernel from its first cell on
 SWITCH = "from autograder.learning import check  # switches marking on, if no cell has yet"
+PRACTISE = """\
+# Practise again
+
+What was once wrong and is right now comes back here, with a fresh small case each time: a minute each. Run the cell
+below, write your result between the brackets, and run it again. The [start page](START.md) says what is left."""
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
@@ -63,9 +69,18 @@ def _lay_out(folder: Path) -> list[Path]:
     written = {"laid": laid, "start": texts.pop(START), "notebooks": about}
     for page, text in texts.items():
         files.write_with_folders(folder / page, text.encode())
+    if not (folder / PRACTICE).exists():  # the learner may have written in it
+        files.write_with_folders(folder / PRACTICE, _practice_notebook())
     files.write_with_folders(course.path, json.dumps(written, indent=1, ensure_ascii=False).encode())
     Copy(folder).write_start()
     return offered
+
+
+def _practice_notebook() -> bytes:
+    text = new_markdown_cell(PRACTISE, id="practise-again")
+    code = new_code_cell("from autograder.learning import practise\n\npractise()", id="practise")
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": KERNEL_NAME}
+    return str(nbformat.writes(new_notebook(cells=[text, code], metadata={"kernelspec": kernel}))).encode()
 
 
 def _settings(folder: Path) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import importlib
+import random
 import sys
 import threading
 from dataclasses import replace
@@ -37,6 +38,7 @@ NOT_RUN = (
     "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "
     "Selected Cell in the menu, then run this test again."
 )
+BACK = "The start page says what comes next."
 NOT_KEPT = "This cannot be kept in {folder}: {reason}. Fix that, then run the cell again."
 STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
 ENDED = (
@@ -101,7 +103,9 @@ def _remember_try(course: Copy, verdict: Verdict) -> None:
     """Count a try; the points are those of the best."""
     state = course.state(verdict.exercise)
     best = max(state.earned, verdict.earned)
-    _keep(course, verdict.exercise, replace(state, tries=state.tries + 1, earned=best))
+    missed, practised = state.missed or not verdict.full, state.practised and verdict.full
+    new = replace(state, tries=state.tries + 1, earned=best, missed=missed, practised=practised)
+    _keep(course, verdict.exercise, new)
 
 
 def _keep(course: Copy, name: str, state: State) -> None:
@@ -159,6 +163,37 @@ def solution(answer: Any) -> None:
         others = [one.name.replace("_", " ") for one in declared.alternatives[:3]]
         also = f"\n\nOther right ways: {'; '.join(others)}." if others else ""
         display(Markdown(f"**A worked {name}.** Yours may differ.\n\n```python\n{declared.source}```{also}"))
+
+
+def practise(answer: Any = None) -> None:
+    """Check the result of the case that was shown last, and show the next one: what was once wrong and is right now."""
+    from . import practice  # not before: few cells need it
+
+    if (course := _copy()) is None:
+        _say(ELSEWHERE)
+        return
+    lead = ""
+    if _cases and answer is not None:
+        case = _cases.pop()
+        if practice.is_right(case, answer):
+            _keep(course, case.name, replace(course.state(case.name), practised=True))
+            lead = f"**✓ Right: `{case.name}` is done.**\n\n"
+        else:
+            why = f" {case.reason}" if case.reason else ""
+            lead = f"**✗ The reference gives `{practice.shown(case.right)}`.**{why} Here is a fresh case.\n\n"
+    due, done = course.to_practise()
+    if not due:
+        none = "Nothing that was once wrong is right by now: there is nothing to practise yet."
+        display(Markdown(lead + (f"**All done:** {len(done)} of {len(done)}. {BACK}" if done else none)))
+        return
+    if not _cases or _cases[-1].name not in due:
+        _cases[:] = [practice.draw(due[0], random.Random())]
+    case = _cases[-1]
+    how = f"Write {case.example} between the brackets of `practise(…)` and run the cell again."
+    display(Markdown(f"{lead}**{len(done) + 1} of {len(done) + len(due)}: {case.name}.** {case.text}\n\n{how}"))
+
+
+_cases: list[Any] = []  # the case that was shown last, if it is not answered
 
 
 def _in_copy(answer: Any, call: str) -> tuple[Copy, str, Answer] | None:

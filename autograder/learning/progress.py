@@ -12,6 +12,7 @@ from ..judge.formatting import number
 
 FOLDER = ".learning"  # in a copy of the course
 START = "START.md"
+PRACTICE = "practise.ipynb"
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; in a copy the verdict says it
 NEW = "-new"  # suffix of a folder with a newer version of a notebook
@@ -36,6 +37,8 @@ class State:
     tries: int = 0
     earned: float = 0.0  # by the best try
     hints: int = 0  # that were opened
+    missed: bool = False  # a try was not fully right
+    practised: bool = False  # it is right now, and so was a fresh case after that
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,37 @@ class Copy:
 
     def write_start(self) -> None:
         """Write the start page, with what is done and what comes next."""
-        text = str(self.about["start"]).replace("[[next]]", self._next() + self._newer())
+        text = str(self.about["start"]).replace("[[next]]", self._next() + self._practice() + self._newer())
         for notebook in self.notebooks:
             text = text.replace(f"[[{notebook}]]", self.done(notebook))
         files.write_with_folders(self.folder / START, text.encode())
+
+    def to_practise(self) -> tuple[list[str], list[str]]:
+        """Return the answers that were once wrong and are right now: those to practise, and those that are done."""
+        found = [
+            (name, state)
+            for answers in self.notebooks.values()
+            for name, answer in answers.items()
+            if (state := self.state(name)).missed and state.earned >= answer.points
+        ]
+        due, done = ([name for name, state in found if state.practised == which] for which in (False, True))
+        return due, done
+
+    def _practice(self) -> str:
+        """Return what to practise again, or that all is done; "" if nothing was ever wrong."""
+        due, done = self.to_practise()
+        if due:
+            links = ", ".join(self._link(name) for name in due)
+            return (
+                f"\n\n**[Practise again]({PRACTICE})**, a minute each, what was once wrong and is right now: {links}."
+            )
+        number = "the one answer that was" if len(done) == 1 else f"all {len(done)} answers that were"
+        return f"\n\n**Practised again:** {number} once wrong." if done else ""
+
+    def _link(self, name: str) -> str:
+        home = self.home(name)
+        answer = self.notebooks[home][name]
+        return f"[{answer.title}]({home}/{home}.ipynb#cell-id={answer.cell})"
 
     def _newer(self) -> str:
         """Return a sentence about the newer versions that lie next to notebooks in use; "" if there are none."""

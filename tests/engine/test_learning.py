@@ -23,7 +23,7 @@ from autograder.cli import app
 from autograder.files import WouldOverwrite
 from autograder.judge.diagnosis.diagnose import Line
 from autograder.judge.mark import VALUES_DIFFER, Verdict
-from autograder.learning import course_copy, local_marking, self_marking, verdict_page
+from autograder.learning import course_copy, local_marking, practice, self_marking, verdict_page
 from autograder.learning.course_copy import lay_out
 from autograder.learning.progress import TEST, Copy, State
 from autograder.nbgrader_plugin.feedback import exporter
@@ -184,7 +184,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     assert "✗ softmax: 0 of 4 points" in message[15]
     assert "2 of 12 answered" in message[15], "a test without the cells above is no try"
     assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
-    assert Copy(location).state("q5_1") == State(tries=2, earned=1)
+    assert Copy(location).state("q5_1") == State(tries=2, earned=1, missed=True)
 
 
 @pytest.mark.slow
@@ -429,6 +429,63 @@ def test_names_above_are_what_cells_but_tests_define_or_import():
     above = local_marking.names_above("simple_attention")
     assert {"torch", "F", "words", "draw_shares", "softmax", "q5_1", "scores_in_loops"} <= above
     assert not {"simple_attention", "result", "scaled_dot_product_attention"} & above
+
+
+# --- practising again -------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_was_once_wrong_is_practised_when_it_is_right(location):
+    course = Copy(location)
+    course.remember("softmax", State(tries=2, earned=4, missed=True))
+    course.remember("q5_1", State(tries=1, earned=0, missed=True))
+    course.remember("q5_2", State(tries=1, earned=1))
+    assert course.to_practise() == (["softmax"], [])
+    start = (location / "START.md").read_text("utf-8")
+    assert "**[Practise again](practise.ipynb)**, a minute each" in start
+    assert f"right now: [Exercise: softmax]({NAME}/{NAME}.ipynb#cell-id=exercise-softmax)." in start
+    course.remember("softmax", State(tries=2, earned=4, missed=True, practised=True))
+    assert course.to_practise() == ([], ["softmax"])
+    assert "**Practised again:** the one answer that was once wrong" in (location / "START.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_practising_draws_a_fresh_case_until_each_is_right(location):
+    for name, points in (("softmax", 4), ("q5_1", 1)):
+        Copy(location).remember(name, State(tries=2, earned=points, missed=True))
+    right = "from autograder.learning import hints; practise(hints._cases[-1].right)"
+    [cell] = [one.source for one in nbformat.read(location / "practise.ipynb", 4).cells if one.cell_type == "code"]
+    first, wrong, second, done, again = shown(location, [cell, "practise([7])", right, right, cell])
+    assert "**1 of 2: softmax.**" in first
+    assert "**✗ The reference gives" in wrong
+    assert "**1 of 2: softmax.**" in wrong, "with another case"
+    assert "**✓ Right: `softmax` is done.**" in second
+    assert "**2 of 2: q5_1.**" in second
+    for text in (done, again):
+        assert "**All done:** 2 of 2" in text
+    assert "**Practised again:** all 2 answers" in (location / "START.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["count_bigrams", "encode", "softmax", "SelfAttention", "q5_1"])
+def test_a_case_is_drawn_and_compared_with_the_reference(name):
+    cases = [practice.draw(name, random.Random(seed)) for seed in range(4)]
+    assert len({case.text for case in cases}) > 1, "each time another one"
+    for case in cases:
+        assert practice.is_right(case, case.right)
+        assert not any(practice.is_right(case, other) for other in (None, "nothing", [], {}, 1e9))
+        if case.choice:
+            assert case.right in re.findall(r"\*\*([A-D])\*\*", case.text)
+            assert not practice.is_right(case, "ABCD".replace(case.right, "")[0])
+
+
+def test_a_result_may_be_rounded_and_come_in_any_container():
+    case = practice.Case("softmax", "", [[0.2447, 0.7553]], "")
+    for answer in ([[0.24, 0.76]], ((0.245, 0.755),), torch.tensor([[0.2447, 0.7553]])):
+        assert practice.is_right(case, answer)
+    for answer in ([0.24, 0.76], [[0.3, 0.7]], [[0.24]], [["a", "b"]]):
+        assert not practice.is_right(case, answer)
+    small = practice.Case("noam_rate", "", 0.00091, "")
+    assert practice.is_right(small, 0.00092)
+    assert not practice.is_right(small, 0.001)
 
 
 # --- how a verdict looks ----------------------------------------------------------------------------------------------
