@@ -24,7 +24,7 @@ from ..spec.exercise import Question
 from ..spec.messages import UNANSWERED
 from ..untrusted.torch_internals import COMPILER
 from . import __all__ as CALLS
-from . import local_marking, self_marking, verdict_page
+from . import advice, local_marking, self_marking, verdict_page
 from .progress import FOLDER, SAID, TEST, Answer, Copy, State, copy_around
 
 WATCHED = "with __import__('autograder.learning.hints', fromlist=['running']).running[-1]: pass"
@@ -39,7 +39,7 @@ NOT_RUN = (
     "Selected Cell in the menu, then run this test again."
 )
 BACK = "The start page says what comes next."
-NOT_KEPT = "This cannot be kept in {folder}: {reason}. Fix that, then run the cell again."
+NOT_KEPT = "This cannot be kept in {folder}: {reason}. {fix} Then run this cell again."
 STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -112,7 +112,8 @@ def _keep(course: Copy, name: str, state: State) -> None:
     try:
         course.remember(name, state)
     except OSError as error:  # a disk that is full
-        _say(NOT_KEPT.format(folder=course.folder, reason=error.strerror))
+        fix = advice.READ_ONLY if isinstance(error, PermissionError) else "Make room there."
+        _say(NOT_KEPT.format(folder=course.folder, reason=error.strerror, fix=fix.format(folder=course.folder)))
 
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
@@ -165,14 +166,15 @@ def solution(answer: Any) -> None:
         display(Markdown(f"**A worked {name}.** Yours may differ.\n\n```python\n{declared.source}```{also}"))
 
 
-def practise(answer: Any = None) -> None:
+def practise(*answers: Any) -> None:
     """Check the result of the case that was shown last, and show the next one: what was once wrong and is right now."""
     from . import practice  # not before: few cells need it
 
     if (course := _copy()) is None:
         _say(ELSEWHERE)
         return
-    lead = ""
+    answer = answers[0] if len(answers) == 1 else answers or None  # several results may come without their brackets
+    lead = "" if answer is None or _cases else "This kernel has shown no case yet. Here is one.\n\n"
     if _cases and answer is not None:
         case = _cases.pop()
         if practice.is_right(case, answer):
@@ -250,7 +252,12 @@ def _defined() -> dict[str, Any]:
 
 
 def _copy() -> Copy | None:
-    return copy_around(Path.cwd())
+    """Return the learner's copy of the course around this notebook; None if there is none, or its list is damaged."""
+    course = copy_around(Path.cwd())
+    try:
+        return course if course and course.notebooks else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _say(sentence: str) -> None:
@@ -323,6 +330,8 @@ def _after(result: Any) -> None:
     if not running:
         if answered and (name := _tested(result.info)):  # the cell that switched marking on
             _mark(name)
+        elif sentence := advice.about(error, result.info.raw_cell, Path.cwd(), _copy()):
+            _say(sentence)
         return
     test = running.pop()
     shell: Any = get_ipython()
@@ -330,7 +339,8 @@ def _after(result: Any) -> None:
     if answered and not test.not_run:
         _mark(test.name, test.hung)
     if course := _copy():
-        (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder that is read-only
+            (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
 
 
 def _begin(shell: Any) -> None:
@@ -340,11 +350,14 @@ def _begin(shell: Any) -> None:
     shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", _after)
     if (course := _copy()) is None:
+        found = copy_around(Path.cwd())
+        _say(advice.DAMAGED.format(file=found.path) if found else advice.OUTSIDE)
         return
     home = course.notebook_in(Path.cwd())
     for note in (course.folder / FOLDER / RUNNING).glob("*"):
         if course.home(note.name) == home:
-            note.unlink()
+            with contextlib.suppress(OSError):  # a folder that is read-only
+                note.unlink()
             _say(ENDED.format(name=note.name))
     if home:
         _say(f"{course.title(home)}: {course.done(home)}.")

@@ -38,10 +38,23 @@ class NotRun(BaseException):
 @functools.cache
 def names_above(name: str) -> frozenset[str]:
     """Return the names that the cells above an exercise's or a question's answer define or import, but for tests."""
-    cells = json.loads(notebook_path(question_or_exercise(name).notebook).read_text("utf-8"))["cells"]
-    code = ((_grade_id(cell), "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
+    code = _code_cells(question_or_exercise(name).notebook)
     above = itertools.takewhile(lambda cell: cell[0] != name, code)
     return frozenset().union(*(_bound(source) for grade_id, source in above if not grade_id.startswith("test_")))
+
+
+@functools.cache
+def names_in(notebook: str) -> frozenset[str]:
+    """Return the names that a notebook's cells define or import, but for tests."""
+    code = _code_cells(notebook)
+    return frozenset().union(*(_bound(source) for grade_id, source in code if not grade_id.startswith("test_")))
+
+
+def _code_cells(notebook: str) -> Iterator[tuple[str, str]]:
+    """Yield (grade_id, source) of a notebook's code cells."""
+    for cell in json.loads(notebook_path(notebook).read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            yield _grade_id(cell), "".join(cell["source"])
 
 
 def _grade_id(cell: dict[str, Any]) -> str:

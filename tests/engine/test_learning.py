@@ -23,7 +23,7 @@ from autograder.cli import app
 from autograder.files import WouldOverwrite
 from autograder.judge.diagnosis.diagnose import Line
 from autograder.judge.mark import VALUES_DIFFER, Verdict
-from autograder.learning import course_copy, local_marking, practice, self_marking, verdict_page
+from autograder.learning import advice, course_copy, local_marking, practice, self_marking, verdict_page
 from autograder.learning.course_copy import lay_out
 from autograder.learning.progress import TEST, Copy, State
 from autograder.nbgrader_plugin.feedback import exporter
@@ -429,6 +429,59 @@ def test_names_above_are_what_cells_but_tests_define_or_import():
     above = local_marking.names_above("simple_attention")
     assert {"torch", "F", "words", "draw_shares", "softmax", "q5_1", "scores_in_loops"} <= above
     assert not {"simple_attention", "result", "scaled_dot_product_attention"} & above
+
+
+# --- what is in the way -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def advise(location):
+    """Say what is advised after an error, in a folder of the copy."""
+
+    def advised(error: BaseException, folder: Path = location / NAME, cell: str = "") -> str:
+        return advice.about(error, cell, folder, Copy(location) if folder.is_relative_to(location) else None)
+
+    return advised
+
+
+def test_a_cell_after_a_restart_is_told_to_run_the_cells_above(advise, location):
+    sentence = advise(NameError(name="draw_shares"))
+    assert "`draw_shares` comes from another cell" in sentence
+    assert "Run All Above Selected Cell" in sentence
+    assert not advise(NameError(name="my_own")), "the cell itself is the cause"
+    assert not advise(NameError(name="draw_shares"), location), "practise.ipynb has no such cell"
+    assert '`"written_scaling"`' in advise(NameError(name="written_scaling"))
+    assert not advise(ValueError("bad"))
+    assert not advise(None)
+
+
+def test_a_notebook_outside_its_folder_is_told_where_it_belongs(advise, location, tmp_path):
+    missing = type("Missing", (Exception,), {})()
+    cell = cells_of(notebook_in(location))["ready"]
+    for folder in (location, location / "06-masking", tmp_path):
+        for error in (ModuleNotFoundError(name="attention_explorer"), missing):
+            assert f"runs in {folder}. Move it" in advise(error, folder, cell)
+    assert "the folder `05-attention` of your copy" in advise(missing, location, cell)
+    (location / NAME / "attention_tools.py").unlink()
+    assert "run `autograder learn` again" in advise(missing, location / NAME, cell)
+    lay_out(location)
+    assert (location / NAME / "attention_tools.py").is_file()
+    assert not advise(ModuleNotFoundError(name="pandas"))
+
+
+@pytest.mark.slow
+def test_a_kernel_says_why_it_records_nothing(location, tmp_path, monkeypatch):
+    refused = (
+        "import pathlib; from autograder import files\ndef refuse(*_): raise PermissionError(13, 'Permission denied')"
+    )
+    steps = [cells_of(notebook_in(location))["learning"], refused, "files.write_with_folders = refuse", 'q5_1 = "A"']
+    *_, marked = shown(location, [*steps, 'check("q5_1")'])
+    assert "Permission denied. In a terminal, <code>chmod -R u+w" in marked
+    assert "q5_1:" in marked, "the verdict is there"
+    (location / ".learning" / "course.json").write_text("{")
+    damaged, _, marked = shown(location, [steps[0], steps[3], 'check("q5_1")'])
+    assert "cannot be read. In a terminal, run <code>autograder learn</code> again" in damaged
+    assert "q5_1:" in marked
 
 
 # --- practising again -------------------------------------------------------------------------------------------------
