@@ -11,7 +11,8 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-engine test-course test-journeys check bench fuzz learn teach hub hub-clean dist \
-    students mistakes notebooks corpus model offline translate say grow release site format lint clean empty-classroom
+    students mistakes notebooks corpus model offline translate say grow release site format lint clean empty-classroom \
+    findings
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +56,9 @@ OUT ?= translator-$(SOURCE)-$(TARGET)
 
 bench: $(READY) ## measure what marking a class costs, beside stock nbgrader
 	$(BIN)/python tools/benchmarks/grading.py
+
+findings: ## run what guesses about other software got wrong, all or NAMES, and say what changed; it installs a lot
+	@findings/harness/run.sh $(NAMES)
 
 fuzz: MINUTES = 3
 fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES; nothing may break

@@ -4,12 +4,8 @@
 #          installed, importable, and have versions: a dozen packages that nobody installed, in an environment with one.
 # Matters: nbgrader imports setuptools. This course shows notebooks the folders on the import path that hold installed
 #          packages: which ones it finds depends on what was imported before it looks.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/env"
-"$folder/env/bin/pip" install --quiet --disable-pip-version-check setuptools==84.2.1
-"$folder/env/bin/pip" uninstall --quiet --yes --disable-pip-version-check pip
+ENVIRONMENTS="" source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" setuptools==84.2.1
+"$python" -m pip uninstall --quiet --yes --disable-pip-version-check pip
 cat > "$folder/listed.py" <<'PY'
 import importlib.metadata
 import sys
@@ -24,7 +20,7 @@ import setuptools
 print("added to sys.path:", *[entry.rpartition("site-packages/")[2] for entry in sys.path if entry not in before])
 print("after:", *listed())
 PY
-"$folder/env/bin/python" "$folder/listed.py" | tee "$folder/said"
+"$python" "$folder/listed.py" | tee "$folder/said"
 grep -qx "before: setuptools" "$folder/said"
 grep -qx "added to sys.path: setuptools/_vendor" "$folder/said"
 grep -q "^after: .*wheel" "$folder/said"
