@@ -113,6 +113,7 @@ def report(
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="A page that names no student, to show in class")
     ] = False,
+    pages: Annotated[Path | None, typer.Option(help="Write a page for each student, over all, to this folder")] = None,
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write a page."""
     from .files import WouldOverwrite, refuse_another, write_atomically, write_private
@@ -120,13 +121,15 @@ def report(
     from .nbgrader_plugin.gradebook.roster import Unusable
     from .nbgrader_plugin.privacy import groupshared
     from .nbgrader_plugin.report.data import collect_class
-    from .nbgrader_plugin.report.html_page import REPORT, page
+    from .nbgrader_plugin.report.html_page import REPORT, page, write_student_pages
     from .nbgrader_plugin.report.marks import NoClass
     from .nbgrader_plugin.report.terminal import show
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
     with _refusing(NoClass, WouldOverwrite, Unusable):
+        if pages is not None:
+            refuse_published(pages / "student.html")
         if html is not None:
             if not anonymous:
                 refuse_published(html)
@@ -140,6 +143,12 @@ def report(
             except OSError as error:
                 raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
             _print(f"the report is in {html}")
+        if pages is not None:
+            try:
+                count = write_student_pages(data, pages)
+            except OSError as error:
+                raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
+            _print(f"{count} students' pages are in {pages}")
 
 
 @app.command()

@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREENSHOTS = ROOT / "classroom" / "screenshots"
+IMPACTS = ("minor", "moderate", "serious", "critical")  # axe's
 PATIENCE = 90_000  # milliseconds; the machine may be busy
 expect.set_options(timeout=PATIENCE)
 NEEDS_BROWSER = [
@@ -85,11 +86,11 @@ def ours(errors: list[str]) -> list[str]:
     return [error for error in errors if "Failed to load resource" not in error]
 
 
-def without_findings(page: Page, within: str | None = None, **rules: dict) -> None:
-    """Fail if axe finds a serious fault of accessibility on the page, or within parts of it."""
+def without_findings(page: Page, within: str | None = None, least: str = "serious", **rules: dict) -> None:
+    """Fail if axe finds a fault of accessibility, at least so serious, on the page, or within parts of it."""
     options = {"preload": False, "rules": rules}  # it would fetch styles once more, and imports from a wrong place
     found = Axe().run(page, within, options=options).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    serious = [one for one in found if IMPACTS.index(one["impact"]) >= IMPACTS.index(least)]
     assert not [f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}" for one in serious]
 
 

@@ -37,9 +37,11 @@ from autograder.nbgrader_plugin.marking.notices import RESTARTED
 from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
 from autograder.nbgrader_plugin.preprocessors import _about_this_submission
 from autograder.nbgrader_plugin.report.data import collect_class, sections
-from autograder.nbgrader_plugin.report.html_page import page
+from autograder.nbgrader_plugin.report.html_page import page, page_of_student
+from autograder.nbgrader_plugin.report.items import FEWEST, items
 from autograder.nbgrader_plugin.report.marks import NoClass, folders, read_marks
 from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
+from autograder.nbgrader_plugin.report.student import student_page
 from autograder.nbgrader_plugin.report.summary import duration, misconceptions, progress, rates, time_spent
 from autograder.nbgrader_plugin.report.terminal import _sheets
 from autograder.nbgrader_plugin.report.unnamed_answers import groups
@@ -414,7 +416,9 @@ def test_hostile_text_stays_text_on_the_page(hostile, small):
     assert text.encode("utf-8")
     assert elements(text)[0].keys() <= elements(page(collected(small)))[0].keys()
     assert not missing(text, "&lt;script&gt;alert(", "{{ 7 * 7 }}")
-    assert not set("\x1b\u202e") & set(text)
+    own = [page_of_student(data, sheet.student) for sheet in data.assignments[0].sheets]
+    assert all(elements(one)[0].keys() <= elements(page_of_student(collected(small), "ben"))[0].keys() for one in own)
+    assert not set("\x1b\u202e") & set("".join([text, *own]))
 
 
 def test_hostile_text_stays_text_in_the_terminal(hostile):
@@ -451,14 +455,58 @@ def test_the_page_shows_the_class_and_its_numbers(small):
     )
 
 
-def test_the_page_loads_nothing_and_links_only_within_itself(small):
-    text = page(collected(small))
+def test_easy_and_hard_items_show_how_many_met_each_mistake(small, tmp_path):
+    named = {item.exercise: item for item in items(the_only(small))}
+    assert (named["causal_mask"].answered, named["causal_mask"].mistakes) == (3, (("diagonal_blocked", 2),))
+    assert named["causal_mask"].share == pytest.approx(1 / 3)
+    assert named["q6_1"].remark == "", "three answers say little"
+    data = collected(make_class(tmp_path / "term", {f"s{number}": blocked() for number in range(FEWEST)}))
+    remarks = {item.exercise: item.remark for item in items(data.assignments[0]) if item.remark}
+    assert remarks == {"causal_mask": "too hard?"} | dict.fromkeys({*MARKED} - {"causal_mask"}, "too easy?")
+    assert "diagonal blocked: 5 of 5 (100 %)" in page(data)
+
+
+def test_a_students_page_has_marks_repeated_mistakes_and_practice_of_nobody_else(tmp_path):
+    twice = {
+        "causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL),
+        "attention_mask": wrong("attention_mask", "diagonal_blocked", DIAGONAL, [0]),
+    }
+    students = {"ada": Student(twice, waits=True, name=("Ada", "Lovelace"), penalty=2.0), "ben": blocked()}
+    data = collected(make_class(tmp_path / "term", students))
+    found = student_page(data, "ada")
+    assert [(one.name, len(one.places)) for one in found.repeated] == [("diagonal_blocked", 2)]
+    assert [one.exercise for one in found.practise] == ["attention_mask", "causal_mask"], "most points first"
+    assert found.earned == found.marks[0].sheet.total
+    assert student_page(data, "ben").repeated == []
+    text = page_of_student(data, "ada")
+    assert not missing(text, "Ada Lovelace", "1 answer not read yet: up to 3 more", "2 taken off for handing in late")
+    assert "ben" not in text
+    assert student_page(data, "nobody").marks[0].sheet is None
+
+
+def test_the_students_pages_are_theirs_alone_and_overwrite_nothing_else(small, tmp_path):
+    status, words = report(small, "--pages", tmp_path / "pages")
+    assert (status, "4 students' pages are in" in words) == (0, True)
+    written = {path.stem: path for path in (tmp_path / "pages").iterdir()}
+    assert {*written} == {"ada", "ben", "cleo", "dan"}
+    assert {path.stat().st_mode & 0o077 for path in written.values()} == {0}
+    written["ben"].write_text("a letter to Ben")
+    before = written["ada"].read_text("utf-8")
+    status, words = report(small, "--pages", tmp_path / "pages")
+    assert (status, "is no page of ours" in words) == (2, True)
+    assert (written["ben"].read_text(), written["ada"].read_text("utf-8")) == ("a letter to Ben", before)
+
+
+@pytest.mark.parametrize("of", ["class", "student"])
+def test_the_page_loads_nothing_and_links_only_within_itself(small, of):
+    data = collected(small)
+    text = page(data) if of == "class" else page_of_student(data, "ben")
     assert not [word for word in ("//", "@import", "url(") if word in text]
     names, found = elements(text)
     assert not {"script", "link", "img", "iframe", "object"} & names.keys()
     links = [one[name] for one in found for name in ("href", "src", "xlink:href") if name in one.attrs]
     ids = {f"#{one['id']}" for one in found if "id" in one.attrs}
-    assert links
+    assert bool(links) == (of == "class")
     assert set(links) <= ids
 
 
@@ -472,7 +520,8 @@ def test_the_page_can_be_read_by_ear_and_its_picture_counts_everybody_once(term)
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
     assert names["table"] == names["caption"]
     assert all("scope" in one.attrs and one.get_text() for one in found if one.name == "th")
-    [labels, _] = [one["aria-label"] for one in found if one.name == "svg"]
+    pictures = [one for one in found if one.name == "svg" and one.get("aria-hidden") != "true"]
+    [labels, _] = [one["aria-label"] for one in pictures]  # beside the others stands a number that says the same
     assert "1 with 0 to 10 %; 3 with 80 to 90 %; median 82 %" in labels
 
 
@@ -681,6 +730,8 @@ def test_what_is_about_other_tables_is_refused(small):
     [
         (("--html", "/no/such/folder/report.html"), "cannot be written"),
         (("--anonymous",), "--html"),
+        (("--pages", "/proc/pages"), "cannot be written"),
+        (("--pages", ROOT / "report-of-a-test"), "would be published"),
         (("--html", ROOT / "report-of-a-test"), "would be published"),  # by git
     ],
 )

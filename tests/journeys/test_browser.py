@@ -31,6 +31,10 @@ from feedback_pages import HANDED_OUT, MISTAKEN, marked
 from feedback_pages import page as feedback_page
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Page, expect
+from test_class_report import blocked, collected, make_class
+
+from autograder.nbgrader_plugin.report.html_page import page as class_report
+from autograder.nbgrader_plugin.report.html_page import page_of_student
 
 TYPED = """
 from attention_explorer import explore
@@ -154,6 +158,21 @@ def test_a_feedback_page_is_accessible_and_needs_no_network(page, tmp_path):
     assert page.locator("math").count() > 0
     page.emulate_media(color_scheme="dark")
     without_findings(page)
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_class_report_and_a_students_page_are_accessible(page, width, tmp_path):
+    data = collected(make_class(tmp_path / "term", {f"student-{n}": blocked() for n in range(6)}, ["eve"]))
+    page.set_viewport_size({"width": width, "height": 900})
+    for name, text in (("class", class_report(data)), ("student", page_of_student(data, "student-3"))):
+        (tmp_path / f"{name}.html").write_text(text, "utf-8")
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            without_findings(page, least="minor")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        titles = "[...document.querySelectorAll('caption span, h1, h2, h3')]"
+        assert page.evaluate(f"Math.max(...{titles}.map(one => one.getBoundingClientRect().right))") <= width
 
 
 def explorer_page(explorer) -> None:
