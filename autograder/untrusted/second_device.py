@@ -118,6 +118,10 @@ _ONE_NUMBER = {"aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "a
 class _Rules(internals.TorchDispatchMode):
     """Applies CUDA's rules to every operation, also to those that make new tensors."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # see tensor_calls._Operations
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if internals.has_kernel(func.name(), "CompositeImplicitAutograd"):
             with self:  # a composite operation; each part has its own rule

@@ -104,6 +104,10 @@ class _Operations(TorchDispatchMode):
         super().__init__()
         self.seen = seen
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first call would import torch's compiler, a second of work; nothing here is compiled
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.seen.add(func.__name__.partition(".")[0])
         return func(*args, **(kwargs or {}))

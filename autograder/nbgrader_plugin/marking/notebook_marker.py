@@ -4,7 +4,6 @@ import ast
 import functools
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
@@ -467,8 +466,6 @@ def _load(names: Iterable[str]) -> None:
     """Import the modules of these exercises, so that the first notebook's time limit does not pay for it."""
     for name in names:
         question_or_exercise(name)  # imports its module
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.optim.SGD([torch.zeros(1)])  # what PyTorch imports when it is first used
 
 
 def is_provided(cell: NotebookNode) -> bool:
