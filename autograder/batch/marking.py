@@ -49,6 +49,7 @@ class _Marking(Autograde):
     """nbgrader's `Autograde` without the student's gradebook: it reads only the released cells."""
 
     secret = b""  # of the class whose submission is marked; the folder here is no classroom
+    compact = True  # its notebooks are read again before they are kept
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         BaseConverter.init_assignment(self, assignment_id, student_id)

@@ -304,14 +304,14 @@ class SubmissionExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """Preprocess a notebook as nbconvert does, but without copies and validated once; indent only a marked one."""
+        """Preprocess a notebook as nbconvert does, without copies, validated once; indent only one that is kept."""
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         for preprocessor in self._preprocessors:
             nb, resources = preprocessor(nb, resources)
         nbformat.validate(nb, relax_add_props=True)
         resources["output_suffix"] = ".nbconvert"
-        sanitised = getattr(self.parent, "_sanitizing", False)
-        return json.dumps(nb, ensure_ascii=False) if sanitised else nbformat.v4.writes(nb) + "\n", resources
+        compact = getattr(self.parent, "_sanitizing", False) or getattr(self.parent, "compact", False)
+        return json.dumps(nb, ensure_ascii=False) if compact else nbformat.v4.writes(nb) + "\n", resources
 
 
 @functools.lru_cache(maxsize=16)
