@@ -1,6 +1,7 @@
 """Pools that mark submissions in parallel: processes of this machine, or a Dask cluster."""
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import threading
@@ -9,6 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
+
+from ..sandbox.session import Template
+from ..spec.course import course
 
 DASK = "distributed>=2026.7,<2027"  # the requirement of the extra `cluster` in pyproject.toml
 AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
@@ -26,8 +30,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def end_with_parent() -> None:
-    """End this worker when its parent is killed; else it would wait for work for ever. Limit it to one thread."""
+def end_with_parent(shared_template: tuple[str, ...] = ()) -> None:
+    """Prepare a worker: it ends when its parent is killed, computes with one thread, and forks a shared template."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -35,28 +39,41 @@ def end_with_parent() -> None:
         parent.join()
         os._exit(1)
 
+    Template.shared = shared_template
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=watch, daemon=True).start()
 
 
 def start_server() -> None:
     """Start the process from which workers are forked, unless it runs. It imports what all of them need, once."""
-    multiprocessing.set_forkserver_preload(["__main__", "autograder.batch.marking"])
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported there
+    multiprocessing.set_forkserver_preload(["__main__", "autograder.batch.preloaded"])
     forkserver.ensure_running()
+
+
+@functools.cache
+def shared_template() -> tuple[str, ...]:
+    """Start the process from which the workers' templates are forked; return where. It ends with this one."""
+    with contextlib.suppress(OSError, AttributeError):  # no such sockets here: each worker starts its own
+        return Template(preload=course().preload).share()
+    return ()
 
 
 class Local:
     """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None = None, runs_notebooks: bool = True) -> None:
+        """Prepare a pool of so many `workers`, else one for each core. It shares a template if it `runs_notebooks`."""
         self.workers = workers or cores()
+        self.runs_notebooks = runs_notebooks
         self._executor: ProcessPoolExecutor | None = None
 
     def executor(self) -> Executor:
         if self._executor is None:
             start_server()
+            shared = shared_template() if self.runs_notebooks else ()
             context = multiprocessing.get_context("forkserver")
-            self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
+            self._executor = ProcessPoolExecutor(self.workers, context, end_with_parent, (shared,))
         return self._executor
 
     def close(self) -> None:

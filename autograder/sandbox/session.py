@@ -32,6 +32,7 @@ MISSING = (
     "Nothing was marked: notebooks in the sandbox do not find the package {name}. They see what is installed in "
     "{folders}: install it there with `{python} -m pip install …`."
 )
+SMALL_PAGES = " This kernel merges no memory into huge pages (Linux 6.1 and later do), so each fork costs more."
 MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining requests are refused
 
 
@@ -43,11 +44,13 @@ class Template:
     """
 
     proof: ClassVar[str] = ""  # describes the sandbox, once it was tested
+    shared: ClassVar[tuple[str, ...]] = ()  # where a shared template listens, and the modules that it has imported
 
     def __init__(self, sandboxed: bool = True, preload: Sequence[str] = ()) -> None:
         self.sandboxed, self.preload = sandboxed, tuple(preload)
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
+        self._huge_pages = True
         atexit.register(self.close)
 
     def spawn(
@@ -102,29 +105,42 @@ class Template:
             with Session(self, limits=limits) as session:
                 return session.run(source)
 
-        return selftest.check_sandbox(run)
+        outcome = selftest.check_sandbox(run)
+        return outcome if self._huge_pages else outcome + SMALL_PAGES
+
+    def share(self) -> tuple[str, ...]:
+        """Start the process; return the value of `Template.shared` by which other processes fork their templates."""
+        folder = tempfile.mkdtemp(prefix="template-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen(128)
+            self._channel = self._start(listener)
+        return path, *self.preload
+
+    def _forked(self) -> Channel | None:
+        """Return a connection to a fork of the shared template, or None if there is none with the same modules."""
+        if Template.shared[1:] != self.preload or not Template.shared:
+            return None
+        line = socket.socket(socket.AF_UNIX)
+        try:
+            line.connect(Template.shared[0])
+            channel = Channel(line)
+            self._huge_pages = channel.receive(time.monotonic() + 180).tree["huge_pages"]
+            return channel
+        except (OSError, EOFError, WireError):  # it has ended
+            line.close()
+            return None
 
     def _running(self) -> Channel:
-        if self._process is not None and self._process.poll() is None:
-            assert self._channel is not None
+        if self._channel is not None and (self._process is None or self._process.poll() is None):
             return self._channel
-        if not hasattr(os, "fork"):
-            raise SandboxError(
-                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem "
-                "for Linux (`wsl --install`)."
-            )
         self.close()
-        own_end, child_end = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.sandbox.template", str(child_end.fileno()), *self.preload],
-            pass_fds=[child_end.fileno()],
-            env=environment.of_template(installed.paths()),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        child_end.close()
-        self._channel = Channel(own_end)
+        self._channel = self._forked()
+        if self._channel is not None:
+            return self._channel
+        self._channel = self._start()
         try:
             greeting = self._channel.receive(time.monotonic() + 180).tree
         except (OSError, EOFError, WireError) as error:
@@ -133,7 +149,28 @@ class Template:
         if "problem" in greeting:
             self.close()
             raise SandboxError(greeting["problem"])
+        self._huge_pages = greeting["huge_pages"]
         return self._channel
+
+    def _start(self, listener: socket.socket | None = None) -> Channel:
+        if not hasattr(os, "fork"):
+            raise SandboxError(
+                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem "
+                "for Linux (`wsl --install`)."
+            )
+        own_end, child_end = socket.socketpair()
+        passed = [child_end.fileno(), *([listener.fileno()] if listener is not None else [])]
+        numbers = [str(child_end.fileno()), str(listener.fileno() if listener is not None else -1)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.sandbox.template", *numbers, *self.preload],
+            pass_fds=passed,
+            env=environment.of_template(installed.paths()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        child_end.close()
+        return Channel(own_end)
 
     def close(self) -> None:
         if self._channel is not None:

@@ -1,18 +1,22 @@
 """The warm template imports the modules that notebooks need once, then forks a child for each notebook.
 
-Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. It holds no secrets,
-since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
+Run as `python -m autograder.sandbox.template FD LISTENER [MODULE...]`, with one end of a socketpair as FD. LISTENER is
+a listening socket, or -1: for each connection to it, the template forks another template with the same imports. It
+holds no secrets, since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
+import select
 import signal
 import socket
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from . import monitor
@@ -23,6 +27,9 @@ if __name__ == "__main__":  # first: the other imports take seconds, and the gra
 from ..untrusted.torch_internals import UnsupportedTorch
 from ..untrusted.wire import Channel
 from . import environment, isolation
+
+HUGE_PAGE = 2 * 2**20  # bytes
+MADV_COLLAPSE = 25  # of <linux/mman.h>, since Linux 6.1
 
 # Modules that notebooks of every course need. Those of one course are named on the command line.
 PRELOADED = (
@@ -51,22 +58,51 @@ def warm_up(more: list[str]) -> None:
         vars(inline.configure_inline_support).pop("current_backend", None)
 
 
+def use_huge_pages() -> bool:
+    """Merge this process's memory into huge pages, so that a fork copies and misses a fraction of the page entries.
+
+    Return False if the kernel cannot do it on request.
+    """
+    if not monitor.LINUX:
+        return False
+    madvise, merged = ctypes.CDLL(None).madvise, False
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, rights, _, _, inode, *name = line.split(maxsplit=5)
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        start, end = -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
+        if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]) and start < end:
+            merged |= not madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
+    return merged
+
+
 def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
+    listener = socket.socket(fileno=int(sys.argv[2])) if int(sys.argv[2]) >= 0 else None
     channel = Channel(requests)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()  # it would walk again and again over half a million new objects, all of which stay
     try:
-        warm_up(sys.argv[2:])
+        warm_up(sys.argv[3:])
     except UnsupportedTorch as error:
         channel.send({"problem": str(error)})
         return
     gc.enable()
     gc.collect()
     gc.freeze()
-    channel.send({"ready": True})
+    ready = {"ready": True, "huge_pages": use_huge_pages()}
+    channel.send(ready)
     while True:
+        if listener is not None and requests not in select.select([requests, listener], [], [])[0]:
+            line, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                requests.close()
+                listener, requests, channel = None, line, Channel(line)
+                channel.send(ready)
+            else:
+                line.close()
+            continue
         try:
             request = channel.receive().tree
             _, fds, _, _ = socket.recv_fds(requests, 1, 8)

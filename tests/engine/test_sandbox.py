@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -89,6 +90,37 @@ def unsandboxed():
     running._running()
     yield running
     running.close()
+
+
+@pytest.mark.slow
+def test_templates_are_forked_from_a_shared_one_while_it_runs(monkeypatch):
+    shared = Template(sandboxed=False)
+    monkeypatch.setattr(Template, "shared", shared.share())
+    first, second = Template(sandboxed=False), Template(sandboxed=False)
+    with contextlib.closing(shared), contextlib.closing(second):
+        for template in (first, second):
+            with Session(template) as session:
+                assert session.run("import os; assert os.getppid()").ending == "ok"
+            assert template._process is None
+        first.close()
+        with Session(second) as session:
+            assert session.run("1").ending == "ok"
+    with contextlib.closing(first), Session(first) as session:
+        assert session.run("1").ending == "ok"
+        assert first._process is not None
+
+
+def test_huge_pages_change_nothing_in_memory():
+    program = """
+        from autograder.sandbox.template import use_huge_pages
+        numbers = bytearray(bytes(range(256)) * 2**16)
+        merged = use_huge_pages()
+        assert merged in (True, False)
+        assert numbers == bytes(range(256)) * 2**16
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], check=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
 
 
 @pytest.fixture(scope="module")
