@@ -243,6 +243,17 @@ def test_terms_that_differ_in_their_ending_only_are_one_entry():
     assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_links_to_the_glossary_from_its_opening_and_its_terms(name):
+    headings = re.findall(r"^## (\w)$", (ROOT / "course" / "GLOSSARY.md").read_text("utf-8"), re.MULTILINE)
+    texts = [cell.source for cell in read("course", name).cells if cell.cell_type == "markdown"]
+    assert "[glossary](../GLOSSARY.md)" in texts[0]
+    links = re.findall(r"\[\*\*(.+?)\*\*\]\(\.\./GLOSSARY\.md#(\w)\)", "\n".join(texts))
+    assert len(links) >= 2
+    assert len({term.casefold() for term, _ in links}) == len(links), "where it is met first"
+    assert {letter for _, letter in links} <= set(headings)
+
+
 def test_a_term_of_two_notebooks_is_one_entry_after_the_alphabet():
     tables = {
         "01-a": [("`Softmax`", "shares that add up to 1", "2"), ("key", "what is compared", "1, 5")],

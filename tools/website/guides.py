@@ -31,7 +31,7 @@ def relinked(text: str, root: Path, folder: str, address: colab_binder.Address |
             return found[0]
         path = posixpath.normpath(posixpath.join(folder, path))
         if path in known:
-            return f"[{words}]({known[path]}.md{anchor})"
+            return f"[{words}]({known[path]}.md{anchor.lower()})"  # as MyST names headings
         if path.endswith(".ipynb") and Path(path).stem in notebooks():
             return f"[{words}]({Path(path).name})"
         return f"[{words}]({address.file(path)})" if address else words

@@ -13,6 +13,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from ...cell_counts import CLAIM
 from ...spec.course import notebooks
 from ..hidden_tests import refuse_unknown_names
+from .glossary_links import link_glossary
 
 NAME = "ready"  # grade_id of the first cell
 LOOK = """# @title Run this cell first: it checks that everything this notebook needs is here
@@ -66,6 +67,7 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
+        link_glossary(nb)
         source = f"{LOOK}look_beside(\n    {sorted(path.name for path in files)!r},\n    {sorted(libraries)!r},\n)"
         own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
         folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
