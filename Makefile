@@ -108,7 +108,7 @@ corpus: $(READY) ## write the stories into the assignments' folders
 model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
 	$(BIN)/python -m tools.training.stories_gpt2
 
-offline: $(READY) ## fetch a published model and word vectors for notebooks 01 and 03 into offline/, once; optional (1 GB free)
+offline: $(READY) ## fetch a published model and word vectors for notebooks 01, 03 and 10 into offline/, once; optional (1 GB free)
 	@$(BIN)/python -m tools.offline
 
 translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; save it in OUT

@@ -1,8 +1,9 @@
 """Run notebook 10 with the published GPT-2 and report which of its claims hold.
 
-    python -m tools.check_gpt2 [--model NAME_OR_FOLDER]
+    python -m tools.check_gpt2 [--model NAME_OR_FOLDER] [--record FILE]
 
 The first run downloads 0.5 GB. The exit status is 1 if a claim does not hold, and 2 if there is no model to run with.
+With --record it runs no notebook and writes what the model says, with probabilities, to FILE: see record_model.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from autograder.authoring import Client, results
 from autograder.cell_counts import CLAIM
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.spec.course import notebook_path
+from tools import record_model
 
 NOTEBOOK = "10-hugging-face-gpt2"
 
@@ -81,17 +83,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Report the claims that do not hold, and return the exit status."""
     parser = argparse.ArgumentParser(description="Run notebook 10 with the published model; report which claims hold.")
     parser.add_argument("--model", default="gpt2", help="the model's name on the hub, or a folder with its files")
-    model = parser.parse_args(arguments).model
-    path = notebook_path(NOTEBOOK)
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what the model says instead, as JSON")
+    options = parser.parse_args(arguments)
+    model, path = options.model, notebook_path(NOTEBOOK)
     if Path(model).is_dir():
-        wanted = str(Path(model).resolve())
+        wanted, folder = str(Path(model).resolve()), Path(model)
     else:
         wanted = model
         try:
-            fetch(model, path)
+            folder = fetch(model, path)
         except NotDownloaded as reason:
             print(reason)
             return 2
+    if options.record:
+        record_model.write(folder, options.record)
+        print(f"{options.record} has what {model} says.")
+        return 0
     claims = check_claims(path, {"COURSE_GPT2": wanted, "HF_HUB_OFFLINE": "1"})
     for name, message in (claims.failed | claims.stopped).items():
         print(f"{name} {'does not hold' if name in claims.failed else 'stopped'}: {message}")

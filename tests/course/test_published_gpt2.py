@@ -253,6 +253,22 @@ def test_the_command_names_each_claim_that_does_not_hold(stand_in, with_the_stan
     assert f"{len(with_the_stand_in.held)} of {total} cells of claims hold" in printed
 
 
+def test_the_command_records_what_a_model_says(tmp_path, capsys):
+    file, small = tmp_path / "said.json", FOLDER / "gpt2-stories"
+    assert check_gpt2.main(["--model", str(small), "--record", str(file)]) == 0
+    assert "said.json has what" in capsys.readouterr().out
+    found = json.loads(file.read_text("utf-8"))
+    model, tokenizer = GPT2LMHeadModel.from_pretrained(small).eval(), GPT2TokenizerFast.from_pretrained(small)
+    for one in found["said"]:
+        expected = reference("top_next_tokens")(model, tokenizer, one["prompt"])
+        assert list(one["next"].items()) == [(token, pytest.approx(p, abs=1e-4)) for token, p in expected]
+        assert one["greedy"].startswith(expected[0][0])
+        assert one["sampled"] != one["greedy"]
+    assert found["parameters"] == 950_912
+    assert found["first block"]["attn.c_attn.weight"] == [128, 384]
+    assert found["sizes"]["num_hidden_layers"] == 4
+
+
 def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
     environment = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-m", "tools.check_gpt2"]

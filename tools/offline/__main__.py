@@ -1,4 +1,4 @@
-"""Fetch a published model and published word vectors for notebooks 01 and 03: `make offline`, once, with a network.
+"""Fetch a published model and published word vectors for notebooks 01, 03, 10: `make offline`, once, with a network.
 
 Both are optional. The notebooks find them in the folder offline/, which git ignores, and say so in a sentence where it
 is not there. Nothing here is needed for marks, and the students' environment stays as it is.
@@ -150,7 +150,7 @@ def main(folder: Path = ROOT / FOLDER, **options: Any) -> int:
         print("Stopped. Nothing was kept: run this again when you like.", file=sys.stderr)
         return 130
     size = sum(file.stat().st_size for file in folder.rglob("*")) / 1e6
-    print(f"{FOLDER}/ is complete ({size:,.0f} MB). Notebooks 01 and 03 use it. It holds data from these packages:")
+    print(f"{FOLDER}/ is complete ({size:,.0f} MB). Notebooks 01, 03 and 10 use it. It holds data from these packages:")
     for one in about:
         print(f"  {one['package']:18} {one['version']:7} {one['licence']}")
     print(f"The licences' texts are in {FOLDER}/licences/.")
