@@ -45,7 +45,7 @@ class Plan:
         spent = ""
         if self.each is not None and self.marked:
             spent = f", which takes about {duration(self.marked * self.each / min(processes, self.marked))}"
-        yield f"{self.assignment}: {self.marked} would be marked{spent}, {self.unchanged} are unchanged"
+        yield f"{self.assignment}: {self.marked} to mark{spent}; {self.unchanged} unchanged"
         for reasons, students in sorted(self.wanted.items(), key=lambda item: -len(item[1])):
             yield f"  {'; '.join(reasons)} ({len(students)}): {', '.join(students)}"
         if self.pages:

@@ -72,7 +72,7 @@ def test_a_dry_run_writes_nothing(course, monkeypatch):
     before = everything()
     done = CliRunner().invoke(cli.app, ["grade", "sums", "--dry-run"])
     assert (done.exit_code, everything()) == (0, before), done.output
-    assert "sums: 3 would be marked, 0 are unchanged" in done.output
+    assert "sums: 3 to mark; 0 unchanged" in done.output
     assert "not marked yet (3): amina, bayo, bob" in done.output
 
 
