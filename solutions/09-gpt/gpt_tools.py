@@ -6,7 +6,7 @@ import torch
 
 MINE = {"07-multi-head": "split_heads merge_heads MultiHeadAttention",
         "08-blocks": "LayerNorm FeedForward TransformerBlock"}  # fmt: skip
-LOOKS = {"√(1 + additions)": {"color": BLACK, "ls": ":"}, "full size": {"color": RED}, "scaled": {"ls": "--"}}
+LOOKS = {"√(1 + additions)": {"color": BLACK, "ls": ":"}, "scaled": {"ls": "--"}, "plain 2e-3": {"ls": "--"}}
 LOOKS |= {"each batch": {"color": "#BBBBBB", "lw": 0.8}, "validation": {"color": BLUE, "marker": "o", "ms": 4}}
 
 
@@ -54,8 +54,8 @@ def draw_shares(sizes):
 def draw_lines(curves, title, x, y, levels=None, **limits):
     """Draw curves {name: (places, values)} against x, with named heights."""
     fig, ax = subplots(figsize=(9, 4.2))
-    for name, (places, values) in curves.items():
-        ax.plot(places, values, label=name, **{"color": BLUE} | LOOKS.get(name, {}))
+    for (name, (places, values)), colour in zip(curves.items(), (BLUE, ORANGE, GREEN, RED), strict=False):
+        ax.plot(places, values, label=name, **{"color": colour} | LOOKS.get(name, {}))
     for (name, height), style in zip((levels or {}).items(), (":", "-.", (0, (5, 3)), "-")):  # noqa: B905
         ax.axhline(height, color=BLACK, ls=style, lw=1)
         ax.text(1.01, height, f"{name} {height:.2f}", va="center", transform=ax.get_yaxis_transform())

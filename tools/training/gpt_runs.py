@@ -1,0 +1,126 @@
+"""Records how notebook 09's model trains from GPT-2's start and at other rates, and how a GPT grows on another text.
+
+    python -m tools.training.gpt_runs           about 12 minutes of one core; resumes where it was stopped
+    python -m tools.training.gpt_runs --show    print the saved results only
+
+Each of the first runs executes the notebook's own cells: its answers, text, batches and steps. Only what its name says
+differs. The last is a run of `grow` on the text of the course's notebooks. Notebook 09 reads all from `gpt-runs.json`.
+"""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from rich.table import Table
+from tqdm import tqdm
+
+from autograder.files import write_atomically
+
+from . import grow
+from .checkpoints import console
+from .inspected_models import SOLUTIONS, given
+from .sizes import size_named
+from .texts import read_file
+
+COURSE = SOLUTIONS.parent / "course"
+KEPT = SOLUTIONS / "09-gpt" / "gpt-runs.json"
+CELLS = (
+    *("setup", "gpt-config", "block", "my-parts", "GPT", "language", "read-stories", "make-tokenizer"),
+    *("guess-line", "reference-lines", "learning_rate", "train_step", "story-windows", "validation-loss"),
+    *("copier", "fit", "new-gpt"),
+)
+EVERY = 25  # steps between two measurements
+RUNS: dict[str, dict[str, Any]] = {
+    "copier 2e-3": {},
+    "plain 2e-3": {"copier": False},
+    "copier 5e-4": {"peak": 5e-4},
+    "copier 8e-3": {"peak": 8e-3},
+}
+GROWN_STEPS, GROWN_ROWS = 900, 8
+
+app = typer.Typer(add_completion=False)
+
+
+def train(notebook: dict[str, Any], name: str, *, copier: bool = True, peak: float = 2e-3) -> list[tuple[int, float]]:
+    """Train the notebook's model as its cell does. Return (step, validation loss) of each measurement."""
+    model, steps = notebook["new_gpt"](copier, None), notebook["STEPS"]
+    matrices = [p for p in model.blocks.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if not any(p is matrix for matrix in matrices)]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
+    generator, found = torch.Generator().manual_seed(1), []
+    for step in tqdm(range(steps), desc=name, leave=False):
+        for group in optimizer.param_groups:
+            group["lr"] = notebook["learning_rate"](step, steps, notebook["WARMUP"], peak, 0.0)
+        notebook["train_step"](model, optimizer, *notebook["story_batch"](notebook["BATCH"], generator))
+        if (step + 1) % EVERY == 0:
+            found.append((step + 1, round(notebook["validation_loss"](model), 4)))
+    return found
+
+
+def course_text() -> str:
+    """Return what the course's notebooks say, without code and tags."""
+    texts = []
+    for path in sorted(COURSE.glob("[0-9]*/*.ipynb")):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    return re.sub(r"<[^>]*>", " ", "\n\n".join(texts)) + "\n"
+
+
+def grown() -> dict[str, Any]:
+    """Grow a GPT on the course's text. Return its losses by tokens read, and what it wrote."""
+    size = size_named("laptop").but(rows=GROWN_ROWS)
+    with tempfile.TemporaryDirectory() as top:
+        text, folder = Path(top, "our-notebooks.txt"), Path(top, "grown")
+        text.write_text(course_text(), encoding="utf-8")
+        material = read_file(text, folder, size.vocabulary, size.context)
+        recipe = grow.Recipe(
+            size=size, minutes=0.0, steps=GROWN_STEPS, seed=grow.SEED, device="cpu", precision="float32", compiled=False
+        )
+        now = grow.grow(material, recipe, folder).now
+    curves = {name: [[p["tokens"], round(p[name], 3)] for p in now.points] for name in ("validation", "training")}
+    sizes = {"characters": len(course_text()), "tokens": len(material.tokens)}  # tokens: without the last tenth
+    return sizes | {"curves": curves, "samples": now.samples}
+
+
+def keep(path: Path, kept: dict[str, Any]) -> None:
+    """Save the lines, the runs and what was grown, a line for each curve."""
+    parts = []
+    for name, part in kept.items():
+        rows = ",\n".join(f"    {json.dumps(key)}: {json.dumps(row, ensure_ascii=False)}" for key, row in part.items())
+        parts.append(f"  {json.dumps(name)}: {{\n{rows}\n  }}")
+    write_atomically(path, ("{\n" + ",\n".join(parts) + "\n}\n").encode())
+
+
+def table(kept: dict[str, Any]) -> Table:
+    """Return the losses after all steps, with their distance from the floor."""
+    floor = kept["lines"]["true floor"]
+    shown = Table("run", "steps", "validation loss", "above the floor", title=f"Floor {floor:.3f} nats per token")
+    for name, curve in kept["runs"].items():
+        steps, loss = curve[-1]
+        shown.add_row(name, f"{steps}", f"{loss:.3f}", f"{loss / floor - 1:.0%}")
+    return shown
+
+
+@app.command()
+def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False) -> None:
+    """Train the notebook's model in each way, except saved runs; print the table."""
+    kept: dict[str, Any] = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {"lines": {}, "runs": {}}
+    if not show:
+        notebook = given("09-gpt", *CELLS)
+        kept["lines"] = {name: round(value, 4) for name, value in notebook["LINES"].items()}
+        for name in tqdm([name for name in RUNS if name not in kept["runs"]], desc="runs"):
+            kept["runs"][name] = train(notebook, name, **RUNS[name])
+            keep(KEPT, kept)
+        if "grown" not in kept:
+            kept["grown"] = grown()
+            keep(KEPT, kept)
+    console.print(table(kept))
+
+
+if __name__ == "__main__":
+    app()
