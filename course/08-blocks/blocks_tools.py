@@ -22,7 +22,7 @@ def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
         axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
         axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
     axes[0][0].set(**limits)
-    axes[0][0].legend(loc="upper right" if levels else "best")
+    axes[0][0].legend(**({"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if levels else {"loc": "best"}))
     show(fig, f"Line plots. x: {x}. " + "; ".join(about) + ".")
 
 

@@ -98,11 +98,11 @@ def draw_losses(losses, lines, title):
 
 def draw_influence(moved, name):
     """Draw how far the answer at t (row) moves when the token at s (column) changes; dark: not at all."""
-    fig, ax = subplots(figsize=(5, 4.2))
+    fig, ax = subplots(figsize=(5, 4.2), layout="constrained")
     T = len(moved)
     image = ax.imshow(moved.clamp(min=1e-7).log10(), cmap="cividis", vmin=-5, vmax=1)
     ax.plot([-0.5, T - 0.5], [-0.5, T - 0.5], color="white", lw=1, ls=":")
-    ax.set(title=f"{name}: which answers move?", xlabel="changed token s", ylabel="answer t")
+    ax.set(title=f"{name}:\nwhich answers move?", xlabel="changed token s", ylabel="answer t")
     fig.colorbar(image, label="largest change (logarithm to base 10)")
     future, past = (moved.triu(1) > 1e-5).sum(), (moved.tril() > 1e-5).sum()
     show(fig, f"Heat map. Above the diagonal, in the future, {future} cells are not zero; on and below it {past}.")
