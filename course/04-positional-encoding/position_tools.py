@@ -20,7 +20,7 @@ def draw_blend(vectors, shares, blend):
     for j, (word, vector) in enumerate(vectors.items()):
         arrow = {"arrowstyle": "-|>", "color": ORANGE, "lw": 1 + 9 * float(shares[j]), "mutation_scale": 16}
         ax.annotate("", (1, 0.78), (j, 0.14), arrowprops=arrow)
-        ax.text(1.04 + 0.6 * (j - 1), 0.42, said[j], va="center", bbox={"fc": "white", "ec": "none", "pad": 1.5})
+        ax.text(1 + 0.65 * (j - 1) + 0.04 * (j == 1), 0.42, said[j], va="center", ha="left" if j else "right")
         ax.text(j, 0, f"{word} ({vector[0]:g}, {vector[1]:g})", ha="center", va="center", bbox=box)
     box |= {"fc": "#F0E442", "ec": BLACK}
     ax.text(1, 0.92, f"blend of “{looking}” {new}", ha="center", va="center", bbox=box)
