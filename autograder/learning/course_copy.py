@@ -33,6 +33,9 @@ PRACTISE = """\
 
 What was once wrong and is right now comes back here, with a fresh small case each time: a minute each. Run the cell
 below, write your result between the brackets, and run it again. The [start page](START.md) says what is left."""
+GO_ON = """
+
+**To go on another day**, open this notebook again, select this cell, and choose *Run → Run All Above Selected Cell*."""
 HELP = re.compile(r"<details><summary>((?:Hint|Help)\b.*?)</summary>\s*(.*?)\s*</details>", re.DOTALL)
 
 
@@ -128,6 +131,8 @@ def _marking(content: bytes, home: str) -> bytes:
     first = new_code_cell(id="learning") | {"source": source}
     notebook["cells"].insert(1, first)
     for cell in [*notebook["cells"]]:
+        if "stop" in cell["metadata"].get("tags", []):
+            cell["source"] = "".join([*cell["source"], GO_ON]).splitlines(keepends=True)
         if written := _written_in(cell):
             below = notebook["cells"].index(cell) + 1
             source = cell_for(written, rubric_of(home, written)).splitlines(keepends=True)

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import importlib
 import random
+import re
 import sys
 import threading
 from dataclasses import replace
@@ -18,6 +19,7 @@ from .. import files
 from ..close_names import did_you_mean
 from ..judge.formatting import number, prose
 from ..judge.mark import Verdict
+from ..judge.source_rules import defined_in
 from ..judge.student import UNDEFINED
 from ..spec.course import names, question_or_exercise
 from ..spec.exercise import Question
@@ -38,6 +40,7 @@ NOT_RUN = (
     "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "
     "Selected Cell in the menu, then run this test again."
 )
+DEFINED = "● `{name}` is defined. Now run the cell below it, which marks it."
 BACK = "The start page says what comes next."
 NOT_KEPT = "This cannot be kept in {folder}: {reason}. {fix} Then run this cell again."
 STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
@@ -72,7 +75,8 @@ def mark_yourself(name: str, *marks: Any) -> None:
             return
         _keep(course, name, replace(course.state(name), tries=1, earned=earned))
         lead = self_marking.MARKED.format(name=name, earned=number(earned), points=number(rubric.points))
-        lead += f"\n\n{course.done(course.home(name))}."
+        home = course.home(name)
+        lead += f"\n\n{course.done(home)}. {course.what_next(home)}"
     display(Markdown(self_marking.comparison(rubric, lead)))
 
 
@@ -124,9 +128,8 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
         if not verdict.full:
             helps = f', or ask <code>hint("{verdict.exercise}")</code>' if answer.hints else ""
             parts.append(f"<p>Reread “{prose(answer.section)}”{helps}.</p>")
-        following = course.following(home)
-        then = course.notebooks[following[0]][following[1]].title if following and verdict.full else ""
-        parts.append(f"<p><small>{course.done(home)}.{f' Next: {prose(then)}.' if then else ''}</small></p>")
+        then = f" {prose(course.what_next(home))}" if verdict.full else ""
+        parts.append(f"<p><small>{course.done(home)}.{then}</small></p>")
     return "".join(parts)
 
 
@@ -332,6 +335,8 @@ def _after(result: Any) -> None:
             _mark(name)
         elif sentence := advice.about(error, result.info.raw_cell, Path.cwd(), _copy()):
             _say(sentence)
+        elif error is None and (name := _answered_in(result.info.raw_cell)):
+            _say(DEFINED.format(name=name))
         return
     test = running.pop()
     shell: Any = get_ipython()
@@ -341,6 +346,12 @@ def _after(result: Any) -> None:
     if course := _copy():
         with contextlib.suppress(OSError):  # a folder that is read-only
             (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
+
+
+def _answered_in(cell: str) -> str:
+    """Return the name of this notebook's answer that a cell defines; "" if it defines none, or only the stub."""
+    stub = "YOUR CODE HERE" in cell or re.match(r"\w+ = None\b", cell)
+    return next((name for name in _near() if name in defined_in(cell)), "") if not stub else ""
 
 
 def _begin(shell: Any) -> None:
@@ -360,7 +371,7 @@ def _begin(shell: Any) -> None:
                 note.unlink()
             _say(ENDED.format(name=note.name))
     if home:
-        _say(f"{course.title(home)}: {course.done(home)}.")
+        _say(f"“{course.title(home)}”: {course.done(home)}. {course.what_next(home)}")
 
 
 if (_shell := get_ipython()) is not None:

@@ -113,6 +113,14 @@ class Copy:
                     return home, name
         return None
 
+    def what_next(self, notebook: str) -> str:
+        """Return what comes after all that is done: in this notebook, or in which other one."""
+        if (found := self.following(notebook)) is None:
+            return "Everything is answered: `practise.ipynb` and START.md have the rest."
+        home, name = found
+        where = "" if home == notebook else f" in “{self.title(home)}”: open it from START.md"
+        return f"Next: {self.notebooks[home][name].title}{where}."
+
     def write_start(self) -> None:
         """Write the start page, with what is done and what comes next."""
         text = str(self.about["start"]).replace("[[next]]", self._next() + self._practice() + self._newer())

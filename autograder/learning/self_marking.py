@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 STUB = "YOUR ANSWER HERE"
 MIN_WORDS = 30  # of an answer; the boxes ask for 6 to 10 sentences
 CELL = """\
-# Write your answer in the cell above and save the notebook. Then run this cell: it shows answers for comparison.
+# Write your answer above, save the notebook and run this cell: it shows answers for comparison.
+# Then put a mark in the place of each None, one for each item of the rubric: {marks}. Run it again.
 from autograder.learning import mark_yourself
 
-mark_yourself("{name}", {nones})  # then put {marks} in the place of each None: one mark for each item of the rubric"""
+mark_yourself("{name}", {nones})"""
 NOT_WRITTEN = (
     "○ `{name}` is not answered yet, or the notebook is not saved: write {words} words or more in the cell above, save "
     "(Ctrl + S), then run this cell again."

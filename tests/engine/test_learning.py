@@ -152,7 +152,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     not_run = "○ Not tested yet: <code>torch</code> comes from a cell above that has not run in this kernel"
     steps = [  # a cell, and what it shows
         (cells["test_q5_1"], "0 of 12 answered"),
-        (f'q5_1 = "{question.key.lower()}"', ""),
+        (f'q5_1 = "{question.key.lower()}"', "● <code>q5_1</code> is defined. Now run the cell below it"),
         (cells["test_q5_1"], "✓ q5_1: 1 of 1 points"),
         (f'q5_1 = "{wrong}"', ""),
         (cells["test_q5_1"], "✗ q5_1: 0 of 1 points"),
@@ -181,6 +181,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     assert "NameError" not in "".join(message[:16])
     assert not message[11], "marking is on already"
     assert "1 of 12 answered, 1 of 34 points" in message[4], "the best try counts"
+    assert "Next: Exercise: softmax." in message[2]
     assert "✗ softmax: 0 of 4 points" in message[15]
     assert "2 of 12 answered" in message[15], "a test without the cells above is no try"
     assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
@@ -222,6 +223,23 @@ def test_a_learner_marks_a_written_answer_beside_the_samples(location):
     assert "No hint is written" in hinted
     start = (location / "START.md").read_text("utf-8")
     assert "0 of 12 answered, 0 of 34 points; written answer: 2.5 of 3 by your own marks" in start
+
+
+def test_what_comes_next_names_the_notebook_if_it_is_another(location):
+    course = Copy(location)
+    assert course.what_next(NAME) == "Next: Exercise: softmax."
+    for name, answer in course.notebooks[NAME].items():
+        course.remember(name, State(tries=1, earned=answer.points))
+    assert "in “1. Language modelling: what comes next?”" in course.what_next(NAME)
+    assert course.what_next(NAME).endswith("open it from START.md.")
+
+
+def test_a_place_to_stop_says_how_to_go_on(location):
+    for name in ("01-language-modelling", NAME, "09-gpt"):
+        cells = nbformat.read(location / name / f"{name}.ipynb", as_version=4).cells
+        stops = [cell.source for cell in cells if "stop" in cell.metadata.get("tags", [])]
+        assert stops
+        assert all("Run All Above Selected Cell" in text for text in stops)
 
 
 def test_no_sample_answer_is_in_the_copy(location):
