@@ -222,16 +222,15 @@ def test_the_glossary_finds_each_term_of_a_notebook_in_its_sections(name):
             assert re.search(link, index[term.casefold()][1]), term
 
 
-CORE = {
-    *("token", "id", "vocabulary", "language model", "n-gram model", "loss", "cross-entropy", "perplexity", "gradient"),
-    *("learning rate", "batch", "parameter", "logit", "softmax", "tokeniser", "embedding", "positional encoding"),
-    *("attention", "query", "key", "value", "mask", "causal mask", "head", "layer norm", "residual stream", "dropout"),
-    *("feed-forward network", "transformer block", "encoder", "decoder", "cross-attention", "GPT", "temperature"),
-    *("KV cache", "beam search", "BLEU", "fine-tuning"),
-}
+CORE = """
+token, id, vocabulary, language model, n-gram model, loss, cross-entropy, perplexity, gradient, learning rate,
+batch, parameter, logit, softmax, tokeniser, embedding, positional encoding, attention, query, key, value, mask,
+causal mask, head, layer norm, residual stream, dropout, feed-forward network, transformer block, encoder,
+decoder, cross-attention, GPT, temperature, KV cache, beam search, BLEU, fine-tuning
+"""
 
 
-@pytest.mark.parametrize("term", sorted(CORE))
+@pytest.mark.parametrize("term", " ".join(CORE.split()).split(", "))
 def test_the_glossary_has_each_core_term(term):
     meaning, places = index_of_terms()[term.casefold()]
     assert len(meaning.split()) > 2

@@ -1,42 +1,36 @@
 """Tests that the class report is correct, as a page, in the terminal and as an export, and groups unnamed answers."""
 
-import copy
 import csv
 import dataclasses
-import functools
 import itertools
 import json
 import random
 import re
 import shutil
 import sys
-import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, cell_of, missing, read
+from conftest import ROOT, cell_of, missing
+from marked_class import DIAGONAL, NAME, POINTS, WRITTEN, Student, blocked, collected, make_class, url, wrong
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.judge.diagnosis import fingerprint_store
 from autograder.judge.diagnosis.behaviour import alike
-from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import MIME
-from autograder.judge.mark import Verdict, mark, mark_choice, zero
+from autograder.judge.mark import mark, mark_choice, zero
 from autograder.judge.run_check import student_with_answer
 from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, rows, write_csv, write_parquet
-from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
+from autograder.nbgrader_plugin.marking.notebook_marker import zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import RESTARTED
 from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
 from autograder.nbgrader_plugin.preprocessors import _about_this_submission
-from autograder.nbgrader_plugin.report.data import collect_class, sections
+from autograder.nbgrader_plugin.report.data import sections
 from autograder.nbgrader_plugin.report.html_page import page, page_of_student
 from autograder.nbgrader_plugin.report.items import FEWEST, items
 from autograder.nbgrader_plugin.report.marks import NoClass, folders, read_marks
@@ -49,9 +43,6 @@ from autograder.spec import catalogue
 from autograder.spec.course import exercise, question_or_exercise
 from autograder.spec.messages import UNANSWERED
 
-NAME = "06-masking"
-POINTS = 28.0
-WRITTEN, DIAGONAL = "written_no_mask", exercise("causal_mask").sentences["diagonal_blocked"]
 MARKED = ["shift_targets", "q6_1", "causal_mask", "padding_mask", "attention_mask", "q6_2", "masked_softmax", "q6_3"]
 MARKED += ["sees_the_future"]
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
@@ -75,102 +66,6 @@ KNOWN = max((one.source for one in exercise("sees_the_future").alternatives), ke
 BROKEN = ONE.replace("any(", "any((")  # no Python: compared all the same
 
 
-def right(name):
-    declared = question_or_exercise(name)
-    if not hasattr(declared, "checks"):
-        return mark_choice(declared, declared.key)
-    return Verdict(name, declared.points, declared.points, [Line(c.title, c.weight, True) for c in declared.checks])
-
-
-def wrong(name, mistake="", sentence="", fails=None):
-    """Return a verdict that loses the checks of these numbers (by default, all), with a mistake named for them."""
-    verdict = copy.deepcopy(right(name))
-    fails = range(len(verdict.lines)) if fails is None else fails
-    for number in fails:
-        verdict.lines[number].passed = False
-        verdict.lines[number].message = f"Line {number} is wrong."
-    kept = sum(line.weight for line in verdict.lines if line.passed)
-    verdict.earned = verdict.points * kept / sum(line.weight for line in verdict.lines)
-    if mistake:
-        verdict.diagnoses = [Diagnosis(mistake, sentence, [verdict.lines[number].title for number in fails])]
-    return verdict
-
-
-@dataclass
-class Student:
-    """Describe what one student handed in and got. Everything is right where nothing else is said."""
-
-    verdicts: dict = field(default_factory=dict)
-    answers: dict = field(default_factory=dict)
-    written: float | None = None  # a person's mark
-    waits: bool = False
-    penalty: float = 0.0
-    name: tuple = (None, None)
-    change: object = None  # what else is done to the marked notebook
-
-
-@functools.cache
-def _release():
-    return [cell for cell in read("course", NAME).cells if grade_id(cell)]
-
-
-@functools.cache
-def _empty_gradebook():
-    """Return the file of a gradebook without students; nbgrader takes seconds to make one."""
-    with tempfile.TemporaryDirectory() as folder, Gradebook(f"sqlite:///{folder}/g.db", "transformers") as gradebook:
-        gradebook.add_assignment(NAME)
-        gradebook.add_notebook(NAME, NAME)
-        for cell in _release():
-            graded = cell.metadata.nbgrader
-            if graded.grade:
-                gradebook.add_grade_cell(graded.grade_id, NAME, NAME, max_score=graded.points, cell_type=cell.cell_type)
-        gradebook.db.commit()
-        return (Path(folder) / "g.db").read_bytes()
-
-
-def make_class(folder, students, absent=()):
-    """Make a classroom as nbgrader leaves it after marking: a gradebook and the marked notebooks."""
-    folder.mkdir(exist_ok=True)
-    (folder / "gradebook.db").write_bytes(_empty_gradebook())
-    best = {grade_id(cell): cell.metadata.nbgrader.get("points") for cell in _release()}
-    with Gradebook(url(folder), "transformers") as gradebook:
-        for student in absent:
-            gradebook.add_student(student)
-        for student, made in students.items():
-            gradebook.add_student(student, first_name=made.name[0], last_name=made.name[1])
-            submission = gradebook.add_submission(NAME, student)
-            submission.notebooks[0].late_submission_penalty = made.penalty
-            for grade in submission.notebooks[0].grades:
-                verdict = made.verdicts.get(grade.name.removeprefix("test_"))
-                grade.auto_score = best[grade.name] if verdict is None else verdict.earned
-                grade.needs_manual_grade = False
-                if grade.name == WRITTEN:
-                    grade.auto_score, grade.manual_score = (None if made.waits else 0.0), made.written
-                    grade.needs_manual_grade = made.waits
-            target = folder / "autograded" / student / NAME / f"{NAME}.ipynb"
-            target.parent.mkdir(parents=True)
-            target.write_text(json.dumps(_marked(made)))
-        gradebook.db.commit()
-    return folder
-
-
-def _marked(made):
-    notebook = nbformat.v4.new_notebook(cells=copy.deepcopy(_release()))
-    for cell in notebook.cells:
-        name = grade_id(cell)
-        cell.source = made.answers.get(name, cell.source)
-        if name.startswith("test_"):
-            name = name.removeprefix("test_")
-            write_verdict(cell, made.verdicts.get(name) or right(name))
-    if made.change:
-        made.change(notebook)
-    return notebook
-
-
-def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T).triu(0).bool()\n"):
-    return Student({"causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL)}, {"causal_mask": source})
-
-
 def unreadable(notebook):
     zero_everywhere(notebook, "The file is empty.")
     notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
@@ -192,17 +87,9 @@ def term(small, tmp_path):
     return shutil.copytree(small, tmp_path / "term")
 
 
-def collected(folder, *names):
-    return collect_class(folder, names, url(folder))
-
-
 def the_only(folder):
     [assignment] = collected(folder).assignments
     return assignment
-
-
-def url(folder):
-    return f"sqlite:///{folder}/gradebook.db"
 
 
 def report(folder, *arguments):
@@ -466,7 +353,7 @@ def test_easy_and_hard_items_show_how_many_met_each_mistake(small, tmp_path):
     assert "diagonal blocked: 5 of 5 (100 %)" in page(data)
 
 
-def test_a_students_page_has_marks_repeated_mistakes_and_practice_of_nobody_else(tmp_path):
+def test_a_students_page_has_marks_and_mistakes_of_nobody_else(tmp_path):
     twice = {
         "causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL),
         "attention_mask": wrong("attention_mask", "diagonal_blocked", DIAGONAL, [0]),

@@ -29,9 +29,9 @@ from browsing import (  # noqa: F401 (fixtures among them)
 from conftest import ROOT, read
 from feedback_pages import HANDED_OUT, MISTAKEN, marked
 from feedback_pages import page as feedback_page
+from marked_class import blocked, collected, make_class
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Page, expect
-from test_class_report import blocked, collected, make_class
 
 from autograder.nbgrader_plugin.report.html_page import page as class_report
 from autograder.nbgrader_plugin.report.html_page import page_of_student

@@ -255,7 +255,7 @@ def test_two_wheels_of_one_version_carry_both_licences_and_what_is_theirs(wheels
     assert {name for name in names[COURSE] if name.endswith(".ipynb")} >= notebooks > set()
 
 
-def test_the_wheel_of_the_course_carries_all_that_init_lays_beside_the_notebooks(wheels):
+def test_the_course_wheel_carries_what_init_lays_beside_notebooks(wheels):
     with zipfile.ZipFile(wheels[COURSE]) as archive:
         carried = {name: archive.read(f"{COURSE}/{TEACHING}/{name}") for name in BESIDE}
     assert carried == {name: (ROOT / name).read_bytes() for name in BESIDE}
