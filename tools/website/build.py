@@ -4,6 +4,7 @@
 """
 
 import argparse
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -17,6 +18,9 @@ from . import colab_binder, guides, sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+SIDEBAR = '<div id="pst-primary-sidebar"'  # as the theme writes it
+LANDMARK = f'{SIDEBAR} role="complementary" aria-label="Search and contents"'
+EMPTY_HEADING = re.compile(r"<th(?: [^>]*)?>(?:<p></p>)?</th>")
 MARK = ".made-by-website-build"  # a folder that contains this file may be cleared
 
 
@@ -33,6 +37,8 @@ def build(goal: Path, address: colab_binder.Address | None) -> Path:
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(doctrees)]
     if sphinx([*options, str(written), str(pages)]):
         raise NotReady("Sphinx found something wrong: see above.")
+    for page in pages.glob("*.html"):
+        page.write_text(readable_by_ear(page.read_text("utf-8")), "utf-8")
     (pages / ".buildinfo").unlink(missing_ok=True)
     (pages / ".nojekyll").touch()  # otherwise GitHub Pages skips folders such as _static
     shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, because of conf.py
@@ -42,6 +48,11 @@ def build(goal: Path, address: colab_binder.Address | None) -> Path:
     if address:
         colab_binder.write(ROOT, pages, address)
     return pages
+
+
+def readable_by_ear(text: str) -> str:
+    """Return a page whose sidebar is a landmark, and whose tables have no empty cell as a heading."""
+    return EMPTY_HEADING.sub("<td></td>", text.replace(SIDEBAR, LANDMARK))
 
 
 def main() -> None:
