@@ -23,12 +23,13 @@ def link_glossary(notebook: NotebookNode) -> None:
     opening.source = START.sub(rf"\g<0>{LINK}", opening.source, count=1)
     above = itertools.takewhile(lambda cell: not cell.source.startswith(END), notebook.cells)
     texts = [cell for cell in above if cell.cell_type == "markdown" and "nbgrader" not in cell.metadata]
-    for term, _, _ in glossary.rows(notebook):
-        _link_first(texts, term)
+    for together, meanings, _ in glossary.rows(notebook):
+        for term, _ in glossary.split(together, meanings):  # each is under its own letter
+            _link_first(texts, term)
 
 
 def _link_first(texts: list[NotebookNode], term: str) -> None:
-    """Make a link of the first place where a term, or one of several in its row, is in bold."""
+    """Make a link of the first place where a term is in bold."""
     names = IN_BRACKETS.sub("", term).replace("`", "").split(", ")
     bold = re.compile(rf"(?<![\[*])\*\*((?:{'|'.join(map(re.escape, names))})s?)\*\*(?!\*)", re.IGNORECASE)
     for cell in texts:
