@@ -64,7 +64,7 @@ def test_documents_count_exercises_and_notebooks_right(page):
 
 
 def test_a_wrong_count_is_found():
-    assert wrong_counts("Three exercises have bans, of 82 exercises in 12\nnotebooks.") == ["Three exercises"]
+    assert wrong_counts("Three exercises have bans, of 83 exercises in 12\nnotebooks.") == ["Three exercises"]
     assert wrong_counts("There are 3 optional notebooks.") == ["3 optional notebooks"]
 
 

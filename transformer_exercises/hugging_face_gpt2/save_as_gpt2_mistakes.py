@@ -9,11 +9,9 @@ def save_as_gpt2(model, folder):
     for file in (settings_file, weights_file):
         if file.exists():
             raise FileExistsError(f"{file} is there already")
-
     names = ["vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner"]
     names += ["activation_function", "layer_norm_epsilon", "tie_word_embeddings"]
     settings = {"model_type": "gpt2"} | {name: getattr(model.config, name) for name in names}
-
     tensors = {
         "transformer.wte.weight": model.token_embedding.weight,  # (V, C)
         "transformer.wpe.weight": model.position_embedding.weight,  # (context, C)
@@ -38,7 +36,6 @@ def save_as_gpt2(model, folder):
         tensors |= {f"transformer.h.{i}.{name}": tensor for name, tensor in parts.items()}
     if not model.config.tie_word_embeddings:
         tensors["lm_head.weight"] = model.lm_head.weight  # (V, C); when tied, it is wte once more
-
     folder.mkdir(parents=True, exist_ok=True)
     settings_file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
     save_file({name: t.detach().contiguous() for name, t in tensors.items()}, weights_file, metadata={"format": "pt"})
@@ -105,10 +102,6 @@ class masks_written(RightAnswer):
             "attn.bias": torch.ones(1, 1, model.config.n_positions, model.config.n_positions).tril(),
         """
     }
-
-
-class in_double_precision(RightAnswer):
-    edits = {"t.detach().contiguous()": "t.detach().double().contiguous()"}
 
 
 class without_metadata(RightAnswer):
@@ -355,7 +348,11 @@ class projections_mixed_up(Misconception):
 
     variants = [
         {"linear1": "linearX", "linear2": "linear1", "linearX": "linear2"},
-        {"block.linear2.bias": "block.self_attn.out_proj.bias", "block.self_attn.out_proj.bias": "block.linear2.bias"},
+        {
+            "block.linear2.bias": "block.other.bias",
+            "block.self_attn.out_proj.bias": "block.linear2.bias",
+            "block.other.bias": "block.self_attn.out_proj.bias",
+        },
     ]
 
 
@@ -432,7 +429,7 @@ class tying_not_said(Minor):
 # Mistakes: the format
 
 
-class not_contiguous(Minor):
+class not_contiguous(Fundamental):
     """A transposed tensor is a view, which save_file refuses: `.contiguous()` puts its numbers in order."""
 
     edits = {"t.detach().contiguous()": "t.detach()"}
