@@ -3,14 +3,18 @@
 import json
 import logging
 import random
+import tempfile
 
 import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
+from autograder.judge.student import Student
 from autograder.spec.course import exercise
 from autograder.spec.exercise import Wrong
+from autograder.untrusted.responder import Responder
+from autograder.untrusted.wire import decode, encode
 from transformer_exercises.hugging_face_gpt2 import saved_model
 
 SAVE = exercise("save_as_gpt2")
@@ -104,6 +108,24 @@ def test_strange_files_lose_their_points_and_nothing_else(line, written, lost, c
     assert list(messages) == lost
     assert all(message.isprintable() and message.isascii() for message in messages.values())
     assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize("kind", ["time", "died"])
+def test_a_lost_process_is_told_as_such_though_its_folder_is_lost_too(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # the folders are not removed
+    current = Responder(namespace_with(SAVE, SAVE.source))
+
+    def send(packet):
+        nonlocal current
+        if decode(packet).get("target") != "save_as_gpt2":
+            return current.respond(packet)
+        current = Responder(current.namespace)
+        return encode({"problem": {"kind": kind, "seconds": 10}})
+
+    for check in SAVE.checks:
+        with pytest.raises(Wrong, match=r"did not come back|ended the Python process") as found:
+            run_check(SAVE, check, Student(send))
+        assert found.value.facts["kind"] == kind
 
 
 def test_random_damage_to_the_files_is_told_in_a_sentence(tmp_path):
