@@ -24,14 +24,15 @@ WRITE_WEIGHTS = next(line.strip() for line in SAVE.source.splitlines() if "save_
 TINY = {"vocab_size": 7, "n_positions": 6, "bos_token_id": None, "eos_token_id": None}
 
 
-def headed(header):
-    """Return a file with this header, and eight bytes of numbers."""
-    return len(header).to_bytes(8, "little") + header + bytes(8)
+def headed(header, numbers=8):
+    """Return a file with this header, and as many bytes of numbers."""
+    return len(header).to_bytes(8, "little") + header + bytes(numbers)
 
 
-def placed(dtype="F32", shape="[2]", place="[0, 8]"):
+def placed(dtype="F32", shape="[2]", place="[0, 8]", numbers=8):
     """Return a file with one tensor."""
-    return headed(f'{{"wte.weight": {{"dtype": "{dtype}", "shape": {shape}, "data_offsets": {place}}}}}'.encode())
+    about = f'{{"dtype": "{dtype}", "shape": {shape}, "data_offsets": {place}}}'
+    return headed(f'{{"wte.weight": {about}}}'.encode(), numbers)
 
 
 BROKEN_WEIGHTS = {
@@ -51,10 +52,19 @@ BROKEN_WEIGHTS = {
     "a gap": placed(shape="[1]", place="[4, 8]"),
     "numbers that nobody names": placed(shape="[1]", place="[0, 4]"),
     "a shape of 2^80 numbers": placed(shape="[1099511627775, 1099511627775]"),
+    "no number, in a shape of 2^80": placed(shape="[0, 1099511627775, 1099511627775]", place="[0, 0]", numbers=0),
     "a shape of nine dimensions": placed(shape="[2, 1, 1, 1, 1, 1, 1, 1, 1]"),
     "a shape that is not whole": placed(shape="[NaN]"),
     "a dtype that is none": placed(dtype="manual_seed"),
     "a million bytes": bytes(1_000_000),
+}
+NO_CONTENT = {  # what a process may give for the bytes of a file
+    "true": True,
+    "a number below zero": -5,
+    "a number of 4,000 digits": 10**4000,
+    "a list": [1],
+    "no whole numbers": torch.zeros(3),
+    "a matrix": torch.zeros(3, 3).byte(),
 }
 BROKEN_CONFIG = {
     "nothing": b"",
@@ -143,6 +153,13 @@ def test_random_damage_to_the_files_is_told_in_a_sentence(tmp_path):
             except Wrong as wrong:
                 refused += str(wrong).isprintable()
     assert refused > 300
+
+
+@pytest.mark.parametrize("held", NO_CONTENT.values(), ids=NO_CONTENT)
+def test_what_is_no_content_of_a_file_is_told_in_a_short_sentence(held):
+    with pytest.raises(Wrong, match=r"^`config.json` is not a plain file") as found:
+        saved_model.content({"found": {"config.json": held}}, "config.json")
+    assert len(str(found.value)) < 80
 
 
 def test_a_setting_that_is_missing_has_the_value_of_the_library():

@@ -109,7 +109,7 @@ def content(reply: Any, name: str) -> bytes:
     held = found.get(name) if isinstance(found, dict) else None
     if held is None:
         raise Wrong(f"There is no file `{name}` in the folder afterwards.", "file_missing")
-    if isinstance(held, int):
+    if type(held) is int and MOST_BYTES < held < MOST_NUMBER:
         raise Wrong(f"`{name}` has {held:,} bytes: far too many for a model this small.")
     if not isinstance(held, torch.Tensor) or held.dtype != torch.uint8 or held.dim() != 1 or held.is_meta:
         raise Wrong(f"`{name}` is not a plain file (a link, or a folder?).")
@@ -192,6 +192,8 @@ def _place(name: str, about: Any) -> tuple[torch.dtype, list[int], int, int]:
         raise _unreadable(f"`{shown(name)}` has no dtype that PyTorch knows")
     if not _sizes(shape) or len(shape) > MOST_DIMENSIONS or not _sizes(offsets) or len(offsets) != 2:
         raise _unreadable(f"`{shown(name)}` has no shape or no place")
+    if math.prod(size or 1 for size in shape) > MOST_NUMBER:  # torch cannot count it, even if one size is zero
+        raise _unreadable(f"`{shown(name)}` has too large a shape")
     return DTYPES[kind], shape, *offsets
 
 
