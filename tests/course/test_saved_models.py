@@ -91,6 +91,12 @@ STRANGE = {  # what is written in place of a file, or beside it: the lines that 
         f"{WRITE_CONFIG}; [(folder / f'é{{i}}').touch() for i in range(1000)]",
         [FOLDER],
     ),
+    "nothing else": (WRITE_CONFIG, f"[one.unlink() for one in folder.iterdir()]; {WRITE_CONFIG}", [FOLDER]),
+    "an empty file before the error": (
+        "raise FileExistsError",
+        "settings_file.touch(); raise FileExistsError",
+        [FOLDER],
+    ),
     "a link to itself": (WRITE_CONFIG, f"{WRITE_CONFIG}; (folder / 'more').symlink_to('more')", [FOLDER]),
 }
 

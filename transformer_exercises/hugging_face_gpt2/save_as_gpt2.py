@@ -218,8 +218,11 @@ def _nothing_overwritten(student: Student) -> None:
         with _noted(student):
             for name in FILES:
                 saved_model.content(saved, name)
-            if extra := saved_model.others(saved, ["notes.txt"]):
+            left = saved_model.others(saved)
+            if extra := [name for name in left if name != "notes.txt"]:
                 raise Wrong(f"The folder has another new file afterwards: `{extra[0]}`.", "another_file")
+            if not left:
+                raise Wrong("A file that was in the folder before, `notes.txt`, is gone afterwards.", "folder_emptied")
         student.note("both files")
     for taken in ((CONFIG,), (WEIGHTS,), FILES):
         with student.case(), _folder(student, dict.fromkeys(taken, "mine")) as folder:
@@ -235,9 +238,9 @@ def _refused(student: Student, model: Kept, folder: Any, taken: Sequence[str]) -
             raise
         error = problem
     after = _content(student, folder)
-    there = {name: _is_there(after, name) for name in FILES}
+    there = {name: _bytes_of(after, name) for name in FILES}
     kept = all(there[name] == b"mine" for name in taken)
-    clean = not any(there[name] for name in FILES if name not in taken)
+    clean = all(there[name] is None for name in FILES if name not in taken)
     found = f"{'kept' if kept else 'overwritten'}, {'clean' if clean else 'written beside it'}"
     if error:
         _note_error(student, error, found)
@@ -254,12 +257,12 @@ def _refused(student: Student, model: Kept, folder: Any, taken: Sequence[str]) -
         raise Wrong(f"{what}, the error should come before anything is written.", "error_too_late")
 
 
-def _is_there(after: Any, name: str) -> bytes:
-    """Return a file's bytes, if there is one that can be read; else none."""
+def _bytes_of(after: Any, name: str) -> bytes | None:
+    """Return a file's bytes, or others if it cannot be read; None if there is no such file."""
     try:
         return saved_model.content(after, name)
     except Wrong as wrong:
-        return b"" if wrong.symptom == "file_missing" else b"other"
+        return None if wrong.symptom == "file_missing" else b"other"
 
 
 _LEFT = {"replaced": "model_replaced", "changed": "model_changed", "frozen": "model_frozen"}

@@ -595,6 +595,11 @@ class error_too_late(Minor):
             if weights_file.exists():
                 raise FileExistsError(weights_file)
             """,
+            """
+            settings_file.touch(exist_ok=False)
+            weights_file.touch(exist_ok=False)
+            settings_file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+            """,
         ],
     }
 
@@ -656,6 +661,24 @@ class another_file(Minor):
             folder.mkdir(parents=True, exist_ok=True)
             torch.save(model.state_dict(), folder / "pytorch_model.bin")
         """
+    }
+
+
+class folder_emptied(Misconception):
+    """The folder is emptied first: what else is in it is lost, and only the two files may be written."""
+
+    edits = {
+        "folder.mkdir(parents=True, exist_ok=True)": [
+            """
+            import shutil
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            """,
+            """
+            folder.mkdir(parents=True, exist_ok=True)
+            for old in folder.iterdir(): old.unlink()
+            """,
+        ]
     }
 
 

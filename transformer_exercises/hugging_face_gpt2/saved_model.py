@@ -7,7 +7,6 @@ the numbers are read as numbers. Whatever is wrong with them is raised as `Wrong
 import json
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -118,10 +117,10 @@ def content(reply: Any, name: str) -> bytes:
     return held.numpy().tobytes()
 
 
-def others(reply: Any, expected: Sequence[str] = ()) -> list[str]:
-    """Return the names of other files than those expected, as a sentence may show them."""
+def others(reply: Any) -> list[str]:
+    """Return the names of the other files in the folder, as a sentence may show them."""
     names = reply.get("others") if isinstance(reply, dict) else None
-    return [shown(name) for name in names if name not in (*expected, IGNORED)] if isinstance(names, list) else []
+    return [shown(name) for name in names if name != IGNORED] if isinstance(names, list) else []
 
 
 def settings(data: bytes) -> Reply:
