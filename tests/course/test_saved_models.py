@@ -144,6 +144,16 @@ def test_a_lost_process_is_told_as_such_though_its_folder_is_lost_too(kind, tmp_
         assert found.value.facts["kind"] == kind
 
 
+def test_any_error_but_the_one_asked_for_is_recorded_as_one_mistake():
+    found = set()
+    for kind in ("ValueError", "AssertionError", "Exception", "KeyError"):
+        student = student_with_answer(SAVE, SAVE.source.replace("raise FileExistsError", f"raise {kind}"))
+        with pytest.raises(Wrong, match=f"FileExistsError is asked for; yours raised {kind}"):
+            run_check(SAVE, next(check for check in SAVE.checks if check.title == FOLDER), student)
+        found.add(str([answer.get("problem", {}).get("type") for answer in student.replies[FOLDER]]))
+    assert len(found) == 1
+
+
 def test_random_damage_to_the_files_is_told_in_a_sentence(tmp_path):
     """Bytes are changed, cut out and put in at random places: what is read is a dictionary, or refused."""
     namespace = namespace_with(SAVE, SAVE.source)

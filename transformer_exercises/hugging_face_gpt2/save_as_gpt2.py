@@ -126,11 +126,11 @@ def _content(student: Student, folder: Any) -> Any:
     return student.call(student.probe("read", FOLDER), [folder, list(FILES), MOST_BYTES], record=False)["value"]
 
 
-def _note_error(student: Student, problem: Problem, found: str) -> None:
+def _note_error(student: Student, problem: Problem, found: str, kind: str = "") -> None:
     """Record an error without its text, which names a folder that is another one in each run."""
     if problem.error:
         known = [words for words in ("share memory", "non contiguous") if words in problem.text]  # save_file's own
-        student.note(" ".join([problem.error, found, *known]))
+        student.note(" ".join([kind or problem.error, found, *known]))
         student.last["problem"]["text"] = found
 
 
@@ -243,7 +243,7 @@ def _refused(student: Student, model: Kept, folder: Any, taken: Sequence[str]) -
     clean = all(there[name] is None for name in FILES if name not in taken)
     found = f"{'kept' if kept else 'overwritten'}, {'clean' if clean else 'written beside it'}"
     if error:
-        _note_error(student, error, found)
+        _note_error(student, error, found, error.error if error.error == "FileExistsError" else "another error")
     else:
         student.note(found)
     what = f"If {' and '.join(f'`{name}`' for name in taken)} {'are' if len(taken) > 1 else 'is'} there already"

@@ -607,14 +607,7 @@ class error_too_late(Minor):
 class other_error(Minor):
     """The error is another one than FileExistsError: callers catch errors by their type."""
 
-    edits = {
-        "raise FileExistsError(": [
-            "raise ValueError(",
-            "raise OSError(",
-            "raise FileNotFoundError(",
-            "raise RuntimeError(",
-        ]
-    }
+    edits = {"raise FileExistsError(": "raise ValueError("}
 
 
 class not_refused(Minor):
@@ -668,17 +661,11 @@ class folder_emptied(Misconception):
     """The folder is emptied first: what else is in it is lost, and only the two files may be written."""
 
     edits = {
-        "folder.mkdir(parents=True, exist_ok=True)": [
-            """
+        "folder.mkdir(parents=True, exist_ok=True)": """
             import shutil
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            """,
-            """
-            folder.mkdir(parents=True, exist_ok=True)
-            for old in folder.iterdir(): old.unlink()
-            """,
-        ]
+        """
     }
 
 
