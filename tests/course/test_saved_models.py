@@ -97,6 +97,7 @@ STRANGE = {  # what is written in place of a file, or beside it: the lines that 
         "settings_file.touch(); raise FileExistsError",
         [FOLDER],
     ),
+    "a model in eval mode": (WRITE_CONFIG, f"{WRITE_CONFIG}; model.eval()", [MODEL]),
     "a link to itself": (WRITE_CONFIG, f"{WRITE_CONFIG}; (folder / 'more').symlink_to('more')", [FOLDER]),
 }
 

@@ -48,16 +48,18 @@ def make(settings):
 _LOOK = """
 def remember(model):
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    return parameters, {name: p.detach().clone() for name, p in parameters.items()}
+    modes = [module.training for module in model.modules()]
+    return parameters, {name: p.detach().clone() for name, p in parameters.items()}, modes
 
 def compare(memory, model):
-    before, numbers = memory
+    before, numbers, modes = memory
     now = dict(model.named_parameters(remove_duplicate=False))
     return {
         "replaced": sorted(name for name in set(before) | set(now) if now.get(name) is not before.get(name)),
         "changed": sorted(name for name, p in before.items() if p.dtype != numbers[name].dtype
                           or p.shape != numbers[name].shape or not torch.equal(p, numbers[name])),
         "frozen": sorted(name for name, p in before.items() if not p.requires_grad),
+        "mode": [module.training for module in model.modules()] != modes,
     }
 """
 
@@ -265,7 +267,7 @@ def _bytes_of(after: Any, name: str) -> bytes | None:
         return None if wrong.symptom == "file_missing" else b"other"
 
 
-_LEFT = {"replaced": "model_replaced", "changed": "model_changed", "frozen": "model_frozen"}
+_LEFT = {"replaced": "model_replaced", "changed": "model_changed", "frozen": "model_frozen", "mode": "mode_changed"}
 
 
 def _model_kept(student: Student) -> None:

@@ -693,6 +693,12 @@ class model_frozen(Minor):
     edits = {"tensors = {": "model.requires_grad_(False)\ntensors = {"}
 
 
+class mode_changed(Minor):
+    """The model is in eval mode afterwards: training would go on without dropout. Saving needs no `model.eval()`."""
+
+    edits = {"tensors = {": "model.eval()\ntensors = {"}
+
+
 class model_replaced(Misconception):
     """Parts of the model are replaced or untied: what it shares, and what an optimizer holds, has to stay."""
 
