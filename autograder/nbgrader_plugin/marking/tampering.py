@@ -116,11 +116,42 @@ def _signs(source: str, aliases: tuple[tuple[str, str], ...]) -> tuple[tuple[int
     found: dict[tuple[int, str], None] = {}
     if (tree := parse_cell(source)) is not None:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        listed = _listed(tree)
         for node, known in walk(tree, dict(aliases)):
             if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
                 continue  # nn.Module's method; Python's table of modules is not called
+            if id(node) in listed:
+                continue  # such as the sizes of a config, read in a loop
             found |= dict.fromkeys((getattr(node, "lineno", 0), what) for what in _signs_of(node, known))
     return tuple(found)
+
+
+def _listed(tree: ast.AST) -> set[int]:
+    """Return the ids of calls, in loops, whose second argument only takes harmless names that the cell writes out."""
+    lists: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            lists.setdefault(ast.unparse(target), []).append(node.value)
+    found = set[int]()
+    for loop in ast.walk(tree):
+        for head in [loop] if isinstance(loop, ast.For) else getattr(loop, "generators", []):
+            name = ast.unparse(head.target)
+            given = lists.get(ast.unparse(head.iter), [head.iter])
+            inside = [*ast.walk(loop)]
+            bound = [node for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+            if all(map(_is_harmless, given)) and [node.id for node in bound].count(name) == 1:
+                calls = (node for node in inside if isinstance(node, ast.Call) and len(node.args) > 1)
+                found |= {id(call) for call in calls if ast.unparse(call.args[1]) == name}
+    return found
+
+
+def _is_harmless(names: ast.expr) -> bool:
+    """Return True for a list of names that open nothing."""
+    if not isinstance(names, ast.Tuple | ast.List | ast.Set):
+        return False
+    texts = [name.value if isinstance(name, ast.Constant) else None for name in names.elts]
+    return all(isinstance(text, str) and text[:1] != "_" and text not in ATTRIBUTES for text in texts)
 
 
 def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
