@@ -7,7 +7,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import nbgrader.api
 from nbgrader.api import Base, Gradebook, Student
@@ -68,31 +68,11 @@ def share_engines() -> None:
     Marking patches nothing else.
     """
     nbgrader.api.create_engine = _engine
-    nbgrader.api.inspect = _Tables
     Base.metadata.create_all = _create_missing
 
 
-class _Tables:
-    """The names of a database's tables, kept once it has all of nbgrader's, as long as its file is the same."""
-
-    complete: ClassVar[dict[tuple[str, int], list[str]]] = {}
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def get_table_names(self) -> list[str]:
-        file = Path(self.engine.url.database or "")
-        key = str(self.engine.url), file.stat().st_ino if file.is_file() else 0
-        if (kept := self.complete.get(key)) is not None:
-            return kept
-        names = inspect(self.engine).get_table_names()
-        if set(Base.metadata.tables) <= set(names):
-            self.complete[key] = names
-        return names
-
-
 def _create_missing(bind: Engine) -> None:
-    if not set(Base.metadata.tables) <= set(_Tables(bind).get_table_names()):
+    if not set(Base.metadata.tables) <= set(inspect(bind).get_table_names()):
         MetaData.create_all(Base.metadata, bind)
 
 
