@@ -3,8 +3,9 @@
 import gc
 
 from ..judge import small_case  # noqa: F401
-from ..nbgrader_plugin.marking import notebook_marker  # noqa: F401
+from ..nbgrader_plugin.marking import notebook_marker
 from . import marking  # noqa: F401
 
+notebook_marker.load(())
 gc.collect()
 gc.freeze()  # a walk over all of it would copy its pages in each worker
