@@ -56,7 +56,9 @@ from torch import nn
         *("tqdm.auto", "ipywidgets", "tokenizers", "transformers"),
         *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
         *("transformers.models.gpt2.modeling_gpt2", "transformers.models.gpt2.tokenization_gpt2"),
-        "transformers.tokenization_utils_tokenizers",
+        *("transformers.tokenization_utils_tokenizers", "transformers.pipelines.text_generation"),
+        *("transformers.models.blip_2", "transformers.models.gpt2.tokenization_gpt2_fast", "PIL.ImageFilter"),
+        "safetensors.torch",
     ),
     libraries=frozenset({"torch", "nn", "F", "np", "numpy", "plt", "math", "random"}),
     commonest=(

@@ -118,9 +118,8 @@ def _save(student: Student, model: Kept, folder: Any, where: str = "") -> Any:
         student.call("save_as_gpt2", [model, folder], where=where)
     except Problem as problem:
         _note_error(student, problem, "")
-        facts = problem.facts | {"text": PLACE.sub("folder", problem.text)}
         plain = PLACE.sub("folder", str(problem))
-        raise problem if plain == str(problem) else Problem(plain, facts, problem.symptom) from None
+        raise problem if plain == str(problem) else Wrong(plain, problem.symptom) from None
     return _content(student, folder)
 
 
