@@ -48,7 +48,7 @@ def _about_files(files: set[str], folder: Path, course: Copy | None) -> str:
         return ""
     if course and course.notebook_in(folder) in homes:
         return LACKING.format(here=folder)
-    there = f"`{homes[0]}`" if len(homes) == 1 else "with its own number, such as `05-attention`"
+    there = f"`{homes[0]}`" if len(homes) == 1 else "that has its number"
     return MISPLACED.format(there=f"{there} of your copy, {course.folder}" if course else there, here=folder)
 
 

@@ -204,7 +204,7 @@ def generate(root, monkeypatch):
 def test_new_ids_stop_nbgraders_own_command_before_it_empties_the_folder(course, monkeypatch):
     change(course, renumber)
     before = files.contents(course / "course")
-    with pytest.raises(Refused, match=r"of the 97 cells of 05-attention\.ipynb differ"):
+    with pytest.raises(Refused, match=r"of the 98 cells of 05-attention\.ipynb differ"):
         generate(course, monkeypatch)
     assert files.contents(course / "course") == before
 

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
+from rich.progress import Progress
 from small_course import course, hand_in, released, settings  # noqa: F401 (fixtures among them)
 from typer.testing import CliRunner
 
@@ -218,7 +219,7 @@ def test_without_a_sandbox_a_worker_says_so_and_no_student_fails(course, monkeyp
     marking._lone_marker.cache_clear()
     assert (marked.hopeless, marked.problem, marked.notebooks) == (NO_SANDBOX, "", {})
     classroom = grade.Classroom("classroom", Local(1))
-    run = grade._Run(classroom, "sums", "*", None)
+    run = grade._Run(classroom, "sums", "*", Progress(disable=True))
     with pytest.raises(SandboxError, match=NO_SANDBOX):
         run._write("amina", "key", Marked(hopeless=NO_SANDBOX))
     assert not run.outcome.failed
