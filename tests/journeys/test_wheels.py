@@ -262,7 +262,8 @@ def test_the_course_wheel_carries_what_init_lays_beside_notebooks(wheels):
 
 
 def test_the_wheel_of_the_course_carries_the_sources_of_shared_modules(wheels):
-    sources = {f"{COURSE}/{path.relative_to(home())}" for path in (home() / "shared_modules").glob("*.*")}
+    paths = [path for path in (home() / "shared_modules").glob("*.*") if path.suffix != ".md"]
+    sources = {f"{COURSE}/{path.relative_to(home())}" for path in paths}
     assert set(zipfile.ZipFile(wheels[COURSE]).namelist()) >= sources > set()
 
 
