@@ -19,7 +19,17 @@ from ..handout import SETTINGS, START, chapters, pages
 from ..nbgrader_plugin.release import released_notebook
 from ..new_folder import released
 from ..spec.course import in_notebook, names_in, sources
-from .progress import FOLDER, NEW, PRACTICE, SAID, TEST, Answer, Copy
+from .progress import (
+    FIRST_CELL,
+    FOLDER,
+    NEW,
+    PRACTICE,
+    SAID,
+    TEST,
+    Answer,
+    Copy,
+    is_one_of_the_course,
+)
 from .self_marking import cell_for, rubric_of
 
 FIRST = """\
@@ -107,8 +117,9 @@ def _lay_folder(folder: Path, name: str, fresh: dict[str, bytes], laid: dict[str
             shutil.rmtree(target, ignore_errors=True)  # an older version that nobody touched
             Path(scratch, name).rename(target)
     laid[name] = laid[target.name] = new
+    renamed = any(map(is_one_of_the_course, target.glob("*.ipynb")))  # by the learner: a second one would be empty
     for file, content in fresh.items():
-        if not (target / file).exists():
+        if not (target / file).exists() and not (renamed and file.endswith(".ipynb")):
             files.write_with_folders(target / file, content)
     return target
 
@@ -128,7 +139,7 @@ def _marking(content: bytes, home: str) -> bytes:
     answers = [name for cell in notebook["cells"] if (name := _answer_of(cell))]
     example = next((name for name in answers if name in names), answers[0])
     source = FIRST.format(name=example).splitlines(keepends=True)
-    first = new_code_cell(id="learning") | {"source": source}
+    first = new_code_cell(id=FIRST_CELL) | {"source": source}
     notebook["cells"].insert(1, first)
     for cell in [*notebook["cells"]]:
         if "stop" in cell["metadata"].get("tags", []):

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import urllib.parse
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ START = "START.md"
 PRACTICE = "practise.ipynb"
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; in a copy the verdict says it
+FIRST_CELL = "learning"  # the id of the cell that comes first in each notebook of a copy
 NEW = "-new"  # suffix of a folder with a newer version of a notebook
 
 
@@ -71,6 +73,13 @@ class Copy:
         name = re.sub(f"({NEW})+$", "", folder.name)
         return name if name in self.notebooks else ""
 
+    def link_to(self, notebook: str) -> str:
+        """Return the link to a notebook from the start page, also if the learner has renamed the file."""
+        own = self.folder / notebook / f"{notebook}.ipynb"
+        others = [] if own.exists() else [path for path in own.parent.glob("*.ipynb") if is_one_of_the_course(path)]
+        found = max(others, key=lambda path: path.stat().st_mtime, default=own)
+        return urllib.parse.quote(found.relative_to(self.folder).as_posix())
+
     def home(self, name: str) -> str:
         """Return the notebook of an answer; "" if there is none of this name."""
         return next((notebook for notebook, answers in self.notebooks.items() if name in answers), "")
@@ -126,6 +135,7 @@ class Copy:
         text = str(self.about["start"]).replace("[[next]]", self._next() + self._practice() + self._newer())
         for notebook in self.notebooks:
             text = text.replace(f"[[{notebook}]]", self.done(notebook))
+            text = text.replace(f"]({notebook}/{notebook}.ipynb", f"]({self.link_to(notebook)}")
         files.write_with_folders(self.folder / START, text.encode())
 
     def to_practise(self) -> tuple[list[str], list[str]]:
@@ -170,6 +180,14 @@ class Copy:
         if last is None:
             return f"**Next:** [begin with “{self.title(notebook)}”]({link})."
         return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."
+
+
+def is_one_of_the_course(path: Path) -> bool:
+    """Return whether a file is a notebook of the course in a copy, whatever its name: the first cell tells."""
+    try:
+        return any(cell.get("id") == FIRST_CELL for cell in json.loads(path.read_text("utf-8"))["cells"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no notebook, or half of one
+        return False
 
 
 def copy_around(folder: Path) -> Copy | None:

@@ -280,6 +280,24 @@ def test_an_edited_notebook_is_kept_and_the_new_one_put_beside_it(location, tmp_
     assert actual.read_bytes() == kept
 
 
+def test_a_renamed_notebook_is_linked_and_no_empty_one_is_put_beside_it(location):
+    path = notebook_in(location)
+    path = path.rename(path.with_name("my attention.ipynb"))
+    path.with_name("scratch.ipynb").write_text(json.dumps({"cells": [{"id": "a"}]}))
+    path.with_name("broken.ipynb").write_text("[]")
+    Copy(location).remember("q5_1", State(tries=1, earned=0, missed=True))
+    for _ in range(2):
+        start = (location / "START.md").read_text("utf-8")
+        assert f"({NAME}/my%20attention.ipynb)" in start
+        assert f"({NAME}/my%20attention.ipynb#cell-id=" in start
+        assert f"{NAME}/{NAME}.ipynb" not in start
+        lay_out(location)
+        assert not notebook_in(location).exists()
+    path.unlink()
+    lay_out(location)
+    assert notebook_in(location).is_file(), "a notebook that is missing is put back"
+
+
 def test_an_update_that_the_disk_stops_loses_nothing_and_can_be_repeated(location, tmp_path, monkeypatch):
     actual, newer = notebook_in(location), shutil.copytree(ROOT / "course", tmp_path / "newer")
     actual.write_text(actual.read_text("utf-8").replace("YOUR CODE HERE", "my code"), "utf-8")
