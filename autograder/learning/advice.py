@@ -8,8 +8,8 @@ from .local_marking import names_in
 from .progress import Copy
 
 NOT_RUN = (
-    "○ `{name}` comes from another cell of this notebook, which has not run in this kernel: was it restarted? Choose "
-    "Run → Run All Above Selected Cell in the menu, then run this cell again."
+    "○ `{name}` comes from another cell of this notebook, which has not run since you opened the notebook or restarted "
+    "its kernel. Choose Run → Run All Above Selected Cell in the menu, then run this cell again."
 )
 QUOTED = 'Put the name in quotation marks: `"{name}"`.'
 MISPLACED = (
@@ -31,7 +31,8 @@ def about(error: BaseException | None, cell: str, folder: Path, course: Copy | N
     if type(error) is NameError and course:
         home = course.notebook_in(folder)
         name = str(error.name)
-        if (where := course.home(name)) and course.notebooks[where][name].written:
+        where = course.home(name)
+        if where and (course.notebooks[where][name].written or re.search(rf"\b(?:hint|solution)\( *{name}\b", cell)):
             return QUOTED.format(name=name)
         return NOT_RUN.format(name=name) if home and name in names_in(home) else ""
     if isinstance(error, ModuleNotFoundError):

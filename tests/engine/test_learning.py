@@ -487,6 +487,9 @@ def test_a_cell_after_a_restart_is_told_to_run_the_cells_above(advise, location)
     assert not advise(NameError(name="my_own")), "the cell itself is the cause"
     assert not advise(NameError(name="draw_shares"), location), "practise.ipynb has no such cell"
     assert '`"written_scaling"`' in advise(NameError(name="written_scaling"))
+    for call in ("hint", "solution"):
+        assert '`"softmax"`' in advise(NameError(name="softmax"), cell=f"{call}(softmax)"), "that needs no cell above"
+    assert "Run All Above" in advise(NameError(name="softmax"), cell="check(softmax)")
     assert not advise(ValueError("bad"))
     assert not advise(None)
 
