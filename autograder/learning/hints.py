@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import difflib
 import importlib
 import random
 import re
@@ -30,6 +31,7 @@ from . import advice, local_marking, self_marking, verdict_page
 from .progress import FOLDER, SAID, TEST, Answer, Copy, State, copy_around
 
 WATCHED = "with __import__('autograder.learning.hints', fromlist=['running']).running[-1]: pass"
+DEFINES = re.compile(r"^(?:def|class) +(\w+)|^(\w+) *=(?!=)", re.MULTILINE)  # also in a cell with a syntax error
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left shows a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 HUNG = (
@@ -41,6 +43,11 @@ NOT_RUN = (
     "Selected Cell in the menu, then run this test again."
 )
 DEFINED = "● `{name}` is defined. Now run the cell below it, which marks it."
+BROKEN = (
+    "○ `{name}` is not marked: its cell stopped with {error}, so what is defined is not what you see there. Correct "
+    "that cell, run it, then run this one again."
+)
+MISSPELT = " `{other}` is defined: was it to be `{name}`? Then correct its name."
 BACK = "The start page says what comes next."
 NOT_KEPT = "This cannot be kept in {folder}: {reason}. {fix} Then run this cell again."
 STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
@@ -50,7 +57,7 @@ ENDED = (
 )
 
 
-def check(answer: Any) -> None:
+def check(answer: Any = None) -> None:
     """Mark an answer of this notebook, given as an object or by name, and show what is right and wrong about it."""
     if name := _name_of(answer, "check"):
         mark_yourself(name) if _is_written(name) else _mark(name)
@@ -81,6 +88,9 @@ def mark_yourself(name: str, *marks: Any) -> None:
 
 
 def _mark(name: str, hung: bool = False) -> None:
+    if name in _broken:
+        _say(BROKEN.format(name=name, error=_broken[name]))
+        return
     try:
         if _slow_parts.is_alive():
             _slow_parts.join()
@@ -92,7 +102,7 @@ def _mark(name: str, hung: bool = False) -> None:
         _say(NOT_RUN.format(name=missing))
         return
     if verdict.remark in (UNANSWERED, UNDEFINED.format(name=name)):
-        _say(f"○ `{name}` is not answered yet, or the cell of the answer has not run.")
+        _say(f"○ `{name}` is not answered yet, or the cell of the answer has not run.{_misspelt(name)}")
         return
     if verdict.remark and _is_question(name):
         _say(f"○ `{name}` is not marked yet. {verdict.remark}")
@@ -101,6 +111,13 @@ def _mark(name: str, hung: bool = False) -> None:
         _remember_try(course, verdict)
     shown = verdict_page.with_advice(verdict, _defined())
     display({"text/plain": verdict_page.plain(shown), "text/html": _page(shown, course)}, raw=True)
+
+
+def _misspelt(name: str) -> str:
+    """Return a sentence about a function or class of the learner's that is nearly called so; "" if there is none."""
+    own = [one for one, value in _defined().items() if getattr(value, "__module__", "") == "__main__"]
+    close = difflib.get_close_matches(name, set(own) - names() - local_marking.names_above(name), 1, 0.8)
+    return MISSPELT.format(other=close[0], name=name) if close else ""
 
 
 def _remember_try(course: Copy, verdict: Verdict) -> None:
@@ -133,7 +150,7 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
     return "".join(parts)
 
 
-def hint(answer: Any) -> None:
+def hint(answer: Any = None) -> None:
     """Show the next hint for an answer, given as an object or by name, and those before it."""
     if (found := _in_copy(answer, "hint")) is None:
         return
@@ -145,10 +162,13 @@ def hint(answer: Any) -> None:
     more = f'`hint("{name}")` shows another.'
     if state.hints == len(about.hints):
         more = f'There is no further hint. `solution("{name}")` shows a worked answer once you have tried.'
-    display(Markdown(f"{shown}\n\n{more}" if shown else f"No hint is written for `{name}`: reread “{about.section}”."))
+    none = f"No hint is written for `{name}`: reread “{about.section}”."
+    if _is_question(name):
+        none += f' `solution("{name}")` says what is true of each letter, once you have tried.'
+    display(Markdown(f"{shown}\n\n{more}" if shown else none))
 
 
-def solution(answer: Any) -> None:
+def solution(answer: Any = None) -> None:
     """Show a worked answer with its reasons, once the learner has tried the one that is given or named."""
     if (found := _in_copy(answer, "solution")) is None:
         return
@@ -176,6 +196,7 @@ def practise(*answers: Any) -> None:
     if (course := _copy()) is None:
         _say(ELSEWHERE)
         return
+    answers = tuple(one for one in answers if one is not ...)  # the brackets as the text below shows them
     answer = answers[0] if len(answers) == 1 else answers or None  # several results may come without their brackets
     lead = "" if answer is None or _cases else "This kernel has shown no case yet. Here is one.\n\n"
     if _cases and answer is not None:
@@ -305,6 +326,7 @@ class _VisibleTest(ast.NodeTransformer):
 
 
 running: list[_VisibleTest] = []  # at most one
+_broken: dict[str, str] = {}  # answers whose cell ran last with a syntax error, and its name: an earlier one is defined
 
 
 def before(info: Any) -> None:
@@ -329,6 +351,7 @@ def _after(result: Any) -> None:
     if "torch" in sys.modules and _slow_parts.ident is None:
         _slow_parts.start()
     error = result.error_before_exec or result.error_in_exec
+    _note_broken(result.info.raw_cell, error)
     answered = not isinstance(error, KeyboardInterrupt) and "ot answered yet" not in str(error)
     if not running:
         if answered and (name := _tested(result.info)):  # the cell that switched marking on
@@ -346,6 +369,14 @@ def _after(result: Any) -> None:
     if course := _copy():
         with contextlib.suppress(OSError):  # a folder that is read-only
             (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
+
+
+def _note_broken(cell: str, error: BaseException | None) -> None:
+    """Note the answers that a cell with a syntax error would define, and forget those that it defines."""
+    for name in map("".join, DEFINES.findall(cell)):
+        _broken.pop(name, None)
+        if isinstance(error, SyntaxError) and name in names():
+            _broken[name] = type(error).__name__
 
 
 def _answered_in(cell: str) -> str:

@@ -189,6 +189,23 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
 
 
 @pytest.mark.slow
+def test_what_an_earlier_run_has_defined_is_not_marked_for_a_cell_with_an_error(location):
+    cells = cells_of(notebook_in(location))
+    unclosed, misspelt = ONE_MAXIMUM.replace("scores.max())", "scores.max()"), ONE_MAXIMUM.replace("softmax", "sofmax")
+    again = ("test_softmax", "test_softmax")
+    sources = [misspelt, cells[again[0]], ONE_MAXIMUM, unclosed, cells[again[0]], ONE_MAXIMUM, cells[again[1]]]
+    _, other, _, _, broken, _, marked = shown(location, [cells["learning"], cells["setup"], *sources])[2:]
+    assert "<code>sofmax</code> is defined: was it to be <code>softmax</code>?" in other
+    assert "○ <code>softmax</code> is not marked: its cell stopped with SyntaxError" in broken
+    assert "of 4 points" not in broken
+    assert "✗ softmax: 3.25 of 4 points" in marked
+    assert Copy(location).state("softmax").tries == 1
+    calls = shown(location, [cells["learning"], "hint()", "solution()", "check()", 'hint("q5_1")'])
+    assert all("in quotation marks, as in" in text for text in calls[1:4])
+    assert "says what is true of each letter" in calls[4]
+
+
+@pytest.mark.slow
 def test_a_test_that_ended_python_is_named_when_the_notebook_begins_again(location):
     note = location / ".learning" / "running" / "softmax"
     note.parent.mkdir()
