@@ -119,7 +119,16 @@ def _foreseen(name: str, args: list[Any], kwargs: dict[str, Any]) -> Case | None
     if not 0 < _numbers(right) <= MAX_NUMBERS or len(_text(right)) > MAX_RESULT:
         return None
     text = f"What does this return? Three digits of a number are enough.\n\n```python\n{call}\n```"
-    return Case(name, text, right, "your result, such as [0.25, 0.75]")
+    return Case(name, text, right, f"your result, such as {_example(right)},")
+
+
+def _example(right: Any) -> str:
+    """Return a result of the same kind and nesting as the right one, and of no use as an answer."""
+    if isinstance(right, list):
+        inner = _example(right[0]) if right else "0.25"
+        return f"[{inner}, {inner}]"
+    kinds = {dict: '{"a": 2}', str: '"word"', bool: "True", int: "7"}
+    return kinds.get(type(right), "0.25")
 
 
 def _rounded(value: Any) -> Any:

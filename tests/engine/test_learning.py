@@ -592,6 +592,8 @@ def test_a_result_may_be_rounded_and_come_in_any_container():
         assert practice.is_right(case, answer)
     for answer in ([0.24, 0.76], [[0.3, 0.7]], [[0.24]], [["a", "b"]]):
         assert not practice.is_right(case, answer)
+    for right, kind in ((0.5, "0.25"), ([1], "[7, 7]"), ([[0.5]], "[[0.25, 0.25], [0.25, 0.25]]"), ("a", '"word"')):
+        assert practice._example(right) == kind, "it shows how a result is nested"
     small = practice.Case("noam_rate", "", 0.00091, "")
     assert practice.is_right(small, 0.00092)
     assert not practice.is_right(small, 0.001)
