@@ -83,7 +83,7 @@ def mark_yourself(name: str, *marks: Any) -> None:
         _keep(course, name, replace(course.state(name), tries=1, earned=earned))
         lead = self_marking.MARKED.format(name=name, earned=number(earned), points=number(rubric.points))
         home = course.home(name)
-        lead += f"\n\n{course.done(home)}. {course.what_next(home)}"
+        lead += f"\n\n{course.done(home)}. {course.what_next(home, name)}"
     display(Markdown(self_marking.comparison(rubric, lead)))
 
 
@@ -145,7 +145,7 @@ def _page(verdict: Verdict, course: Copy | None) -> str:
         if not verdict.full:
             helps = f', or ask <code>hint("{verdict.exercise}")</code>' if answer.hints else ""
             parts.append(f"<p>Reread “{prose(answer.section)}”{helps}.</p>")
-        then = f" {prose(course.what_next(home))}" if verdict.full else ""
+        then = f" {prose(course.what_next(home, verdict.exercise))}" if verdict.full else ""
         parts.append(f"<p><small>{course.done(home)}.{then}</small></p>")
     return "".join(parts)
 
@@ -402,7 +402,7 @@ def _begin(shell: Any) -> None:
                 note.unlink()
             _say(ENDED.format(name=note.name))
     if home:
-        _say(f"“{course.title(home)}”: {course.done(home)}. {course.what_next(home)}")
+        _say(f"“{course.title(home)}”: {course.done(home)}. {course.what_next(home, course.last(home))}")
 
 
 if (_shell := get_ipython()) is not None:

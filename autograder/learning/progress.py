@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import urllib.parse
 from dataclasses import asdict, dataclass
@@ -91,8 +92,18 @@ class Copy:
             return State()
 
     def remember(self, name: str, state: State) -> None:
-        files.write_with_folders(self._path(name), json.dumps(asdict(state)).encode())
+        """Keep a state. Practising an answer does not make it the one that was tried last."""
+        path = self._path(name)
+        tried = path.stat().st_mtime if state.practised and path.exists() else None
+        files.write_with_folders(path, json.dumps(asdict(state)).encode())
+        if tried:
+            os.utime(path, (tried, tried))
         self.write_start()
+
+    def last(self, notebook: str = "") -> str:
+        """Return the name of the answer, in a notebook or in any, that was tried last; "" if there is none."""
+        tried = [path for path in self._path("x").parent.glob("*.json") if notebook in ("", self.home(path.stem))]
+        return max(tried, key=lambda path: path.stat().st_mtime).stem if tried else ""
 
     def _path(self, name: str) -> Path:
         return self.folder / FOLDER / "answers" / f"{name}.json"
@@ -110,25 +121,32 @@ class Copy:
                 text += f"; written answer: {marks if state.tries else 'open'}"
         return text
 
-    def following(self, notebook: str) -> tuple[str, str] | None:
-        """Return (notebook, name) of the first answer without full points, in this notebook if it has one.
+    def is_open(self, name: str) -> bool:
+        """Return whether an answer lacks points. A written answer is done with any marks."""
+        answer, state = self.notebooks[self.home(name)][name], self.state(name)
+        return not state.tries if answer.written else state.earned < answer.points
 
-        A written answer is done with any marks.
-        """
+    def following(self, notebook: str, since: str = "") -> tuple[str, str] | None:
+        """Return (notebook, name) of the first open answer: from `since` on, in this notebook, or in another."""
         for home in sorted(self.notebooks, key=lambda one: one != notebook):
-            for name, answer in self.notebooks[home].items():
-                state = self.state(name)
-                if not state.tries if answer.written else state.earned < answer.points:
-                    return home, name
+            open_ones = list(filter(self.is_open, self.notebooks[home]))
+            order = list(self.notebooks[home])
+            below = [name for name in open_ones if since in order and order.index(name) >= order.index(since)]
+            if found := below or open_ones:
+                return home, found[0]
         return None
 
-    def what_next(self, notebook: str) -> str:
-        """Return what comes after all that is done: in this notebook, or in which other one."""
-        if (found := self.following(notebook)) is None:
+    def what_next(self, notebook: str, since: str = "") -> str:
+        """Return what comes next from an answer on, and how much was left above it; or in which other notebook."""
+        if (found := self.following(notebook, since)) is None:
             return "Everything is answered: `practise.ipynb` and START.md have the rest."
         home, name = found
         where = "" if home == notebook else f" in “{self.title(home)}”: open it from START.md"
-        return f"Next: {self.notebooks[home][name].title}{where}."
+        text = f"Next: {self.notebooks[home][name].title}{where}."
+        order = list(self.notebooks[home])
+        if left := [self.notebooks[home][one].title for one in order[: order.index(name)] if self.is_open(one)]:
+            text += f" Not full yet, above: {left[0]}{f' and {len(left) - 1} more' if left[1:] else ''}."
+        return text
 
     def write_start(self) -> None:
         """Write the start page, with what is done and what comes next."""
@@ -172,12 +190,12 @@ class Copy:
         return f"\n\n**Newer versions**, beside those that you have worked in: {links}." if links else ""
 
     def _next(self) -> str:
-        last = max(self._path("x").parent.glob("*.json"), key=lambda path: path.stat().st_mtime, default=None)
-        if (found := self.following(self.home(last.stem) if last else "")) is None:
+        last = self.last()
+        if (found := self.following(self.home(last), last)) is None:
             return "Everything is answered, with full points."
         notebook, name = found
         answer, link = self.notebooks[notebook][name], f"{notebook}/{notebook}.ipynb"
-        if last is None:
+        if not last:
             return f"**Next:** [begin with “{self.title(notebook)}”]({link})."
         return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."
 

@@ -181,7 +181,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     assert "NameError" not in "".join(message[:16])
     assert not message[11], "marking is on already"
     assert "1 of 12 answered, 1 of 34 points" in message[4], "the best try counts"
-    assert "Next: Exercise: softmax." in message[2]
+    assert "Next: Exercise: simple attention. Not full yet, above: Exercise: softmax." in message[2]
     assert "✗ softmax: 0 of 4 points" in message[15]
     assert "2 of 12 answered" in message[15], "a test without the cells above is no try"
     assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
@@ -249,6 +249,23 @@ def test_what_comes_next_names_the_notebook_if_it_is_another(location):
         course.remember(name, State(tries=1, earned=answer.points))
     assert "in “1. Language modelling: what comes next?”" in course.what_next(NAME)
     assert course.what_next(NAME).endswith("open it from START.md.")
+
+
+def test_what_comes_next_stands_below_what_was_answered_last(location):
+    course = Copy(location)
+    course.remember("softmax", State(tries=1, earned=3.25, missed=True))
+    assert course.what_next(NAME, "softmax") == "Next: Exercise: softmax."
+    course.remember("q5_2", State(tries=1, earned=1))
+    left = "Not full yet, above: Exercise: softmax and 2 more."
+    assert course.what_next(NAME, course.last(NAME)) == f"Next: Question 5.3. {left}"
+    assert "[Question 5.3 in" in (location / "START.md").read_text("utf-8")
+    os.utime(location / ".learning" / "answers" / "softmax.json", (1, 1))
+    course.remember("softmax", State(tries=2, earned=4, missed=True, practised=True))
+    assert course.last() == "q5_2", "practising does not lead back"
+    for name in course.notebooks[NAME]:
+        if name not in ("q5_1", "q5_2"):
+            course.remember(name, State(tries=1, earned=course.notebooks[NAME][name].points))
+    assert course.what_next(NAME, "q5_7") == "Next: Question 5.1.", "nothing is left below"
 
 
 def test_a_place_to_stop_says_how_to_go_on(location):
