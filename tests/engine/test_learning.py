@@ -189,7 +189,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
 
 
 @pytest.mark.slow
-def test_what_an_earlier_run_has_defined_is_not_marked_for_a_cell_with_an_error(location):
+def test_an_earlier_answer_is_not_marked_after_a_syntax_error(location):
     cells = cells_of(notebook_in(location))
     unclosed, misspelt = ONE_MAXIMUM.replace("scores.max())", "scores.max()"), ONE_MAXIMUM.replace("softmax", "sofmax")
     again = ("test_softmax", "test_softmax")
