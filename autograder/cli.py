@@ -242,13 +242,10 @@ def grade(
     no_sandbox: Unsandboxed = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
-    from .batch.pool import cores, pool, start_server
-
-    if not scheduler and not dry_run:
-        start_server()  # its imports take as long as those that follow here
     from .batch import preflight
     from .batch.grade import Classroom, afterwards, progress
     from .batch.grade import grade as mark_all
+    from .batch.pool import cores, pool
     from .nbgrader_plugin.class_secret import SecretError
     from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.overlooked import overlooked as overlooked_in

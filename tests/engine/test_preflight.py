@@ -41,7 +41,6 @@ def test_a_name_brings_the_closest_one_to_mind_whatever_its_case():
 @pytest.mark.parametrize("command", ["grade", "watch", "report", "unknown", "release", "demo"])
 def test_without_a_course_a_command_says_where_it_looked(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("autograder.batch.pool.start_server", lambda: None)
     done = CliRunner().invoke(cli.app, [command])
     assert isinstance(done.exception, NoCourse)
     assert f"no nbgrader_config.py lies in {tmp_path} or in a folder above it" in str(done.exception)
@@ -154,7 +153,6 @@ def test_ctrl_c_says_what_is_marked(course, monkeypatch):
         raise grade.Interrupted(1, 2)
 
     monkeypatch.setattr(grade, "grade", stopped)
-    monkeypatch.setattr("autograder.batch.pool.start_server", lambda: None)
     done = CliRunner().invoke(cli.app, ["grade", "sums"])
     assert done.exit_code == 130
     assert "sums: 1 of 2 are marked, with their feedback; the same command goes on with the others" in done.output
