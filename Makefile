@@ -58,7 +58,7 @@ bench: $(READY) ## measure what marking a class costs, beside stock nbgrader
 	$(BIN)/python tools/benchmarks/grading.py
 
 findings: ## run what guesses about other software got wrong, all or NAMES, and say what changed; it installs a lot
-	@findings/harness/run.sh $(NAMES)
+	@tools/run_findings.sh $(NAMES)
 
 fuzz: MINUTES = 3
 fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES; nothing may break

@@ -5,7 +5,12 @@
 #          runs: another stage takes it for the magic %cd. With a second line in the cell it is a syntax error.
 # Matters: a tool that reads notebooks by this transformer, as this course's does, believes that such a cell did nothing,
 #          while it moved the kernel to another folder, where the cells below find neither modules nor files.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" ipython==9.18.1
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check ipython==9.18.1 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/lone.py" <<'PY'
 import ast, contextlib, io, os, sys
 import IPython
@@ -28,6 +33,6 @@ for cell in ("cd ..", "cd ..\nx = 1"):
 PY
 mkdir -p "$folder/below"
 cd "$folder/below"
-HOME=$folder IPYTHONDIR=$folder/ipython "$python" "$folder/lone.py" 2>&1 | tee "$folder/said"
+HOME=$folder IPYTHONDIR=$folder/ipython python "$folder/lone.py" 2>&1 | tee "$folder/said"
 grep -q "^'cd \.\.': transformed to 'cd \.\.\\\\n', no Python; ran: True; moved: True" "$folder/said"
 grep -q "no Python; ran: False; moved: False" "$folder/said"

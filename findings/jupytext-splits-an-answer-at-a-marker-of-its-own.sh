@@ -5,7 +5,12 @@
 #          which is empty if it was the first: the answer is in a cell without a name.
 # Matters: VS Code and Spyder run parts of a file between such lines, so students write them into answers. Marking must
 #          find the answer in the other cell.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" jupytext==1.19.6 nbformat==5.11.1
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check jupytext==1.19.6 nbformat==5.11.1 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 from importlib.metadata import version
 
@@ -18,6 +23,6 @@ text = jupytext.writes(new_notebook(cells=[answer]), "py:percent")
 for cell in jupytext.reads(text, "py:percent").cells:
     print(cell.metadata.get("nbgrader", {}).get("grade_id"), repr(cell.source))
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'double '\'''\''' "$folder/said"
 grep -qxF 'None '\''def double(x):\n    return 2 * x'\''' "$folder/said"

@@ -4,7 +4,12 @@
 #          Of solutions this is harmless: a cell without a region is replaced whole.
 # Matters: docs/your-own-assignments.md teaches hidden tests for assignments of one's own: one letter decides who reads
 #          them.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" nbgrader==0.9.6 setuptools==84.2.1
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check nbgrader==0.9.6 setuptools==84.2.1 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 from importlib.metadata import version
 
@@ -22,7 +27,7 @@ for begin, end in (("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"), ("###BEGI
     notebook, _ = ClearHiddenTests().preprocess(new_notebook(cells=[cell]), {})
     print(f"{begin}: {'released' if 'assert hidden' in notebook.cells[0].source else 'taken out'}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF '### BEGIN HIDDEN TESTS: taken out' "$folder/said"
 grep -qxF '###BEGIN HIDDEN TESTS: taken out' "$folder/said"
 grep -qxF '### begin hidden tests: released' "$folder/said"

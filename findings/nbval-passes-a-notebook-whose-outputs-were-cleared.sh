@@ -4,7 +4,12 @@
 #          and none is compared, and the test passes, whatever they print.
 # Matters: this course tests its solutions by nbval. A notebook that somebody saved with cleared outputs would be tested
 #          no more and look well; the release refuses one.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" nbval==0.11.0 nbformat==5.11.1 ipykernel==7.4.0
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check nbval==0.11.0 nbformat==5.11.1 ipykernel==7.4.0 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import subprocess
 import sys
@@ -26,7 +31,7 @@ for name, count, stored in (
     ran = subprocess.run([sys.executable, "-m", "pytest", "--nbval", "-q", path], capture_output=True, text=True)
     print(f"{name}: {'passes' if ran.returncode == 0 else 'fails'}")
 PY
-"$python" "$folder/probe.py" "$folder" | tee "$folder/said"
+python "$folder/probe.py" "$folder" | tee "$folder/said"
 grep -qxF 'stored: passes' "$folder/said"
 grep -qxF 'other stored: fails' "$folder/said"
 grep -qxF 'none stored: fails' "$folder/said"

@@ -5,7 +5,12 @@
 #          is an inverse temperature: 0 takes all ways to cut alike, and a large one is the usual text.
 # Matters: notebook 02 trains both kinds' ideas on one text; a setting that is copied from one to the other turns a
 #          little noise into letters.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" sentencepiece==0.2.3
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check sentencepiece==0.2.3 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import io
 from importlib.metadata import version
@@ -33,7 +38,7 @@ for kind in ("bpe", "unigram"):
         letters = all(len(piece.replace("▁", "")) < 2 for pieces in draws for piece in pieces)
         print(f"{kind}, alpha={alpha:g}: {'as usual' if same else 'single letters' if letters else 'other pieces'}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'bpe, alpha=0: as usual' "$folder/said"
 grep -qxF 'bpe, alpha=1: single letters' "$folder/said"
 grep -qxF 'unigram, alpha=0: other pieces' "$folder/said"

@@ -5,7 +5,12 @@
 #          composition. The text looks the same, is longer, and is not equal. Igbo's letters are composed: other code
 #          points there, too.
 # Matters: notebook 11 compares strings and n-grams, and its Bangla comes from keyboards that write either form.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" sentencepiece==0.2.3 tokenizers==0.23.3
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check sentencepiece==0.2.3 tokenizers==0.23.3 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import io
 from importlib.metadata import version
@@ -33,6 +38,6 @@ for name, text in (("Bangla", "মেয়েটি পড়ে গাঢ়")
     back = model.decode(model.encode(given))
     print(f"{name}: {len(given)} code points, back {len(back)}, NFC of tokenizers {len(NFC().normalize_str(given))}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'Bangla: 14 code points, back 17, NFC of tokenizers 17' "$folder/said"
 grep -qxF 'Igbo: 10 code points, back 7, NFC of tokenizers 7' "$folder/said"

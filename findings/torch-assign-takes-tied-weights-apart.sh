@@ -5,7 +5,12 @@
 #          taken.
 # Matters: notebook 09 ties its output layer to the embedding and resumes training from a file. The loss of such a model
 #          is right at first, and `is` is the only check of the tie that notices.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 from torch import nn
@@ -35,6 +40,6 @@ for assign in (False, True):
     number = len(list(model.parameters()))
     print(f"assign={assign}: {number} parameters, tied {same}, same memory {memory}, moved {moved}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'assign=False: 1 parameters, tied True, same memory True, moved True' "$folder/said"
 grep -qxF 'assign=True: 2 parameters, tied False, same memory True, moved False' "$folder/said"

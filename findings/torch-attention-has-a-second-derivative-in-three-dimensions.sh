@@ -4,7 +4,12 @@
 #          (batch, 1, time, width), and with dropout, a mask or not. So does the forward mode of torch.func.
 # Matters: notebook 05 gives it three dimensions and 07 four. A check of an answer by the curvature of its loss runs
 #          with attention written by hand, and stops with torch's own.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import torch.nn.functional as F
@@ -29,7 +34,7 @@ for name, given in (("three dimensions", x), ("four dimensions", x[None])):
         except RuntimeError as error:
             print(f"{name}, {how}: {type(error).__name__}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'three dimensions, twice: computed' "$folder/said"
 grep -qxF 'three dimensions, forward: computed' "$folder/said"
 grep -qxF 'four dimensions, twice: RuntimeError' "$folder/said"

@@ -4,7 +4,12 @@
 #          does give back the very function, with fullgraph=True as well.
 # Matters: answers under @torch.compile are marked as they are written, in a sandbox without a compiler; which of the
 #          two variables is set there decides whether a right answer with fullgraph=True earns its points.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/compiled.py" <<'PY'
 import sys
 import torch
@@ -22,7 +27,7 @@ except RuntimeError as error:
 PY
 for variable in TORCH_COMPILE_DISABLE TORCHDYNAMO_DISABLE; do
     echo "== $variable=1"
-    env "$variable=1" "$python" "$folder/compiled.py" | tee "$folder/$variable"
+    env "$variable=1" python "$folder/compiled.py" | tee "$folder/$variable"
 done
 grep -q "raised: torch.compile with fullgraph=True found no compiled frames" "$folder/TORCH_COMPILE_DISABLE"
 grep -q "its result: 2.0" "$folder/TORCHDYNAMO_DISABLE"

@@ -5,7 +5,12 @@
 #          With a NaN entry everything becomes NaN. Only error_if_nonfinite=True raises.
 # Matters: notebook 09 clips gradients and prints their norm. After such a step the damage is where nobody looks: one
 #          weight is NaN, the rest moved by momentum alone.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 from torch import nn
@@ -18,6 +23,6 @@ for bad in (float("inf"), float("nan")):
     nn.utils.clip_grad_norm_([first, second], 1.0)
     print(f"{bad}: {first.grad.tolist()} {second.grad.tolist()}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'inf: [0.0, nan] [0.0]' "$folder/said"
 grep -qxF 'nan: [nan, nan] [nan]' "$folder/said"

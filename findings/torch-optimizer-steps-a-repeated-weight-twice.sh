@@ -5,7 +5,12 @@
 #          the gradient. AdamW counts two steps, and decays twice.
 # Matters: notebook 09 ties weights, and its readers collect parameters in lists of their own to leave some without
 #          decay. `model.parameters()` does not repeat them; `[*a.parameters(), *b.parameters()]` does.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 from torch import nn
@@ -25,7 +30,7 @@ try:
 except ValueError as error:
     print("two groups:", error)
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'SGD moved by 0.5' "$folder/said"
 grep -qxF 'AdamW counts 2' "$folder/said"
 grep -qxF 'two groups: some parameters appear in more than one parameter group' "$folder/said"

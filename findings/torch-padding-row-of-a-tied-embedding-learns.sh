@@ -4,7 +4,12 @@
 #          moves the row though its gradient is zero, and with a tied output layer it gets that layer's gradient.
 # Matters: notebook 11 pads sentences, notebook 09 ties weights and initializes all of them anew: with both, the row of
 #          the padding is trained as any other.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import torch.nn.functional as F
@@ -28,6 +33,6 @@ for tied in (False, True):
     shrunk = torch.allclose(embedding.weight[0], before * 0.99)
     print(f"tied {tied}: zero at first {zero}, gradient {gradient}, only shrunk {shrunk}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'tied False: zero at first True, gradient False, only shrunk True' "$folder/said"
 grep -qxF 'tied True: zero at first True, gradient True, only shrunk False' "$folder/said"

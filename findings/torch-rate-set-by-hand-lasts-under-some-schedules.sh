@@ -5,7 +5,12 @@
 #          CosineAnnealingLR multiply what they find, so it lasts to the end.
 # Matters: notebook 09's further part schedules the rate with LambdaLR, and readers lower it by hand when a loss jumps:
 #          with one scheduler that is for one step, with another for good.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 from torch.optim import lr_scheduler
@@ -26,7 +31,7 @@ for name, make in (
     scheduler.step()
     print(f"{name}: {optimizer.param_groups[0]['lr']:.3f}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'LambdaLR: 1.000' "$folder/said"
 grep -qxF 'StepLR: 0.010' "$folder/said"
 grep -qxF 'CosineAnnealingLR: 0.010' "$folder/said"

@@ -4,7 +4,12 @@
 #          probabilities by the number of rows. A row that ignore_index=-100 leaves out has no counterpart.
 # Matters: notebook 11 has a smoothed loss compared with torch's and gives padding the weight nothing. Weights for
 #          classes, which readers know from classification, show the difference at once.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import torch.nn.functional as F
@@ -20,6 +25,6 @@ for name, weight in (("no weights", None), ("weights", torch.tensor([1.0, 2.0, 3
     by_one_hot = F.cross_entropy(logits, one_hot, weight).item()
     print(f"{name}: one-hot is {by_one_hot / by_ids:.3f} times as much")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'no weights: one-hot is 1.000 times as much' "$folder/said"
 grep -qxF 'weights: one-hot is 1.750 times as much' "$folder/said"

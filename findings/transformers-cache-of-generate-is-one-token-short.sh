@@ -6,7 +6,12 @@
 #          first.
 # Matters: notebook 09's further part writes a cache of its own, and notebook 10 generates; continuing a text from a
 #          cache is the natural next step.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -38,7 +43,7 @@ with torch.no_grad():
 for name, logits in (("next token alone", alone), ("last and next token", right), ("the same cache again", again)):
     print(f"{name}: {'as' if torch.allclose(logits, whole, atol=1e-3) else 'not as'} the whole text")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'tokens: 8 in the cache: 7' "$folder/said"
 grep -qxF 'next token alone: not as the whole text' "$folder/said"
 grep -qxF 'last and next token: as the whole text' "$folder/said"

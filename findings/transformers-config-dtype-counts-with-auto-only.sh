@@ -3,7 +3,12 @@
 # Fact:    AutoModelForCausalLM.from_config does so; GPT2LMHeadModel(config) makes float32 from the same config. A model
 #          that is saved in bfloat16 is loaded in bfloat16 by both, without a word.
 # Matters: notebook 10 makes GPT-2 by its class and compares logits to a tolerance that bfloat16 misses by far.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -24,7 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
     GPT2LMHeadModel(config).bfloat16().save_pretrained(folder)
     print("saved and loaded:", GPT2LMHeadModel.from_pretrained(folder).dtype)
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'by its class: torch.float32' "$folder/said"
 grep -qxF 'by Auto: torch.bfloat16' "$folder/said"
 grep -qxF 'saved and loaded: torch.bfloat16' "$folder/said"

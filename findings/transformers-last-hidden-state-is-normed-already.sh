@@ -5,7 +5,12 @@
 #          last layer come out wrong, those of all others right.
 # Matters: notebook 10 looks into the layers of GPT-2. A logit lens that treats all layers alike is wrong in the only
 #          one where a reader can check it, against model(ids).logits.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -34,7 +39,7 @@ with torch.no_grad():
     print("logits without another norm:", torch.allclose(model.lm_head(last), out.logits, atol=1e-5))
     print("and with it:", torch.allclose(model.lm_head(model.transformer.ln_f(last)), out.logits, atol=1e-5))
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'states: 3 blocks: 2' "$folder/said"
 grep -qxF 'first block'\''s output: True' "$folder/said"
 grep -qxF 'last block'\''s output: False' "$folder/said"

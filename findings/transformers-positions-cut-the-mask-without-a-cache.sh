@@ -5,7 +5,12 @@
 #          logits.
 # Matters: notebooks 04 and 10 are about what a model knows of order. Who turns the positions round to see that switches
 #          attention off between them, and measures that instead.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -29,7 +34,7 @@ for name, positions in (("0 to 5", range(6)), ("0 to 2 twice", [0, 1, 2] * 2), (
             moved = (model(ids, **given).logits - model(other, **given).logits)[:, 3:].abs().max()
         print(f"{name}, use_cache={cache}: the first half is {'seen' if moved > 1e-4 else 'not seen'} by the second")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF '0 to 5, use_cache=True: the first half is seen by the second' "$folder/said"
 grep -qxF '0 to 5, use_cache=False: the first half is seen by the second' "$folder/said"
 grep -qxF '0 to 2 twice, use_cache=True: the first half is seen by the second' "$folder/said"

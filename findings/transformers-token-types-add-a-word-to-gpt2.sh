@@ -4,7 +4,12 @@
 #          published vocabulary, to every position.
 # Matters: notebook 10 calls GPT-2 with model(**tokenizer(...)). A tokenizer of another model, or one that is told to
 #          return token types, changes all logits so, without a word.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -28,6 +33,6 @@ with torch.no_grad():
 print("logits change:", bool((plain - typed).abs().max() > 0.1))
 print("as with the embedding of token 0 added:", torch.allclose(typed, added, atol=1e-5))
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'logits change: True' "$folder/said"
 grep -qxF 'as with the embedding of token 0 added: True' "$folder/said"

@@ -4,7 +4,12 @@
 #          random numbers: a report of what is missing, no error.
 # Matters: notebook 09 and 10 tie the output layer. Somebody who unties it so for an experiment gets another model from
 #          the file than the one that was saved.
-source "$(dirname "${BASH_SOURCE[0]}")/harness/environment.sh" transformers==5.23.0 torch==2.13.0 numpy==2.4.6
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check transformers==5.23.0 torch==2.13.0 numpy==2.4.6 || exit 77
+export PATH="$folder/env/bin:$PATH" PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
 import transformers
@@ -31,6 +36,6 @@ for tied in (True, False):
         equal = torch.allclose(model(ids).logits, loaded(ids).logits, atol=1e-5)
     print(f"tie_word_embeddings={tied}: still tied {same}; equal after loading {equal}")
 PY
-"$python" "$folder/probe.py" | tee "$folder/said"
+python "$folder/probe.py" | tee "$folder/said"
 grep -qxF 'tie_word_embeddings=True: still tied True; equal after loading True' "$folder/said"
 grep -qxF 'tie_word_embeddings=False: still tied True; equal after loading False' "$folder/said"

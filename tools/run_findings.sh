@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # Run findings one after another, those that are named or all, and say which are the same, changed, or not installed.
-# Findings with the same packages share an environment. The exit status is 1 if one changed.
+# Each installs its own packages. The exit status is 1 if one changed.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
-export ENVIRONMENTS=${ENVIRONMENTS:-$temporary}
-said=$temporary/said
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../findings" && pwd)
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 same=0 changed=0 missing=0
 [ $# -gt 0 ] || set -- $(basename -s .sh "$here"/*.sh)
 for name; do

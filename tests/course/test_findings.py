@@ -13,8 +13,8 @@ SCRIPTS = sorted(FOLDER.glob("*.sh"))
 INDEX = (FOLDER / "README.md").read_text("utf-8")
 HEAD = re.compile(
     r"#!/usr/bin/env bash\n# Guess: .+\n(?:#  .+\n)*# Fact: .+\n(?:#  .+\n)*# Matters: .+\n(?:#  .+\n)*"
-    r'(?:ENVIRONMENTS="" )?'
-    r'source "\$\(dirname "\$\{BASH_SOURCE\[0\]\}"\)/harness/environment\.sh" (?P<packages>.+)\n'
+    r'set -euo pipefail\nfolder=\$\(mktemp -d\)\ntrap .+\npython3 -m venv "\$folder/env"\n'
+    r'"\$folder/env/bin/pip" install --quiet --disable-pip-version-check (?P<packages>.+) \|\| exit 77\n'
 )
 
 
@@ -33,16 +33,19 @@ def test_the_index_lists_the_findings_that_exist_in_order():
 
 
 def test_the_runner_counts_same_changed_and_not_installed_apart(tmp_path):
-    shutil.copytree(FOLDER / "harness", tmp_path / "harness")
+    runner = tmp_path / "tools" / "run_findings.sh"
+    runner.parent.mkdir()
+    shutil.copy(ROOT / "tools" / "run_findings.sh", runner)
+    (tmp_path / "findings").mkdir()
     for name, status in {"same": 0, "other": 1, "missing": 77}.items():
-        script = tmp_path / f"{name}.sh"
+        script = tmp_path / "findings" / f"{name}.sh"
         script.write_text(f"#!/bin/sh\necho said {name}\nexit {status}\n")
         script.chmod(0o755)
-    ran = subprocess.run([tmp_path / "harness" / "run.sh"], capture_output=True, text=True)
+    ran = subprocess.run([runner], capture_output=True, text=True)
     *lines, last = ran.stdout.splitlines()
     assert sorted(lines) == ["    said other", "CHANGED        other", "not installed  missing", "same           same"]
     assert last.startswith("1 the same, 1 changed, 1 not installed")
     assert ran.returncode == 1
-    named = subprocess.run([tmp_path / "harness" / "run.sh", "same", "missing"], capture_output=True, text=True)
+    named = subprocess.run([runner, "same", "missing"], capture_output=True, text=True)
     assert named.stdout.count("\n") == 3
     assert named.returncode == 0
