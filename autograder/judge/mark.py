@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ..spec.catalogue import FUNDAMENTAL
+from ..spec.common_mistakes import COMMON_MISTAKES
 from ..spec.course import exercises, library_equivalents, names_in, question_or_exercise
 from ..spec.exercise import Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..spec.messages import UNANSWERED, shortened
@@ -17,6 +19,7 @@ from .diagnosis.aspects import OTHER_NAMES
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Apart, Diagnosis, Line, diagnose, diagnose_apart, diagnose_pair, symptoms
 from .diagnosis.fingerprints import Fingerprints
+from .diagnosis.mistake_costs import NOTHING_SAVED
 from .drawn_inputs import failed_again
 from .source_rules import uses
 from .student import SYMPTOMS, UNDEFINED, RecordedReplies, Student
@@ -25,6 +28,8 @@ VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
 MAX_RUN_AGAIN = 5  # checks of an exercise, where a failure is only a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
+LAPSES = frozenset(one.name for one in COMMON_MISTAKES)
+ROUNDING = 1e-9
 NUMBERS = re.compile(r"\d+(?:, \d+)*")
 UNREADABLE = "The judge could not read the answer (malformed data)."
 
@@ -135,7 +140,7 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.replies)
         replies = student.replies
-        if len(verdict.diagnoses) != 1 or any(one.mistake == OTHER_NAMES for one in verdict.diagnoses):
+        if len(verdict.diagnoses) != 1 or any(_may_hide_lapses(exercise, one) for one in verdict.diagnoses):
             replies = _take_lapses_off(exercise, verdict, student)
         verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
         failed = [line for line in verdict.lines if not line.passed]
@@ -145,6 +150,12 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
         verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
+
+
+def _may_hide_lapses(exercise: Exercise, only: Diagnosis) -> bool:
+    """Return whether the only diagnosis is of names, or of a mistake whose error messages are others."""
+    unsure = only.share == NOTHING_SAVED and exercise.severities.get(only.mistake) != FUNDAMENTAL
+    return unsure or only.mistake == OTHER_NAMES
 
 
 def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> RecordedReplies:
@@ -211,14 +222,26 @@ def _unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[
 def _apply_costs(exercise: Exercise, verdict: Verdict, replies: RecordedReplies) -> None:
     """Raise the points to the total less the cost of the mistakes, which explain every failure, if that is more.
 
-    An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
+    An answer that never gave a value gets no such points: nothing shows that the rest of it is right. But a lapse
+    beside a mistake that costs all its lines costs no more than the lapse.
     """
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
     earned = mistake_costs.by_costs(verdict.points, shares)
-    if earned > verdict.earned and gave_a_value(replies):
+    if earned > verdict.earned and (gave_a_value(replies) or not _naming_saves(exercise, verdict.diagnoses)):
         verdict.earned = earned
         mistakes = [diagnosis.mistake for diagnosis in verdict.diagnoses]
         verdict.score_explanation = mistake_costs.sentence(exercise, mistakes, earned, shares)
+
+
+def _naming_saves(exercise: Exercise, diagnoses: Sequence[Diagnosis]) -> bool:
+    """Return whether a mistake, other than a lapse, costs less than the lines that it explains."""
+    weights = {check.title: check.weight for check in exercise.checks}
+    total = sum(weights.values())
+    return any(
+        found.share < sum(weights[title] for title in found.checks) / total - ROUNDING
+        for found in diagnoses
+        if found.mistake not in LAPSES
+    )
 
 
 def gave_a_value(replies: RecordedReplies) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 from patience import patience
-from two_faults import Outcome, drawn, named, outcome, verdict_on
+from two_faults import LAPSES, Outcome, Two, drawn, named, outcome, verdict_on
 
 from autograder.judge.diagnosis import aspects
 from autograder.judge.diagnosis.aspects import names_of_the_box
@@ -40,6 +40,26 @@ def test_a_mistake_and_a_lapse_are_both_named_and_each_is_paid_for(asked, count)
     # Some lapses change what a check sees next: with its input changed in place, a second call looks like dropout
     assert sum(one.named for one in found) >= 0.95 * len(found)
     assert sum(one.fair for one in found) >= 0.98 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "lapse"),
+    [
+        ("encode", "lazy", "bad_input_accepted"),  # no value of it is ever seen
+        ("decode", "range_checked", "error_of_another_type"),  # which valid input meets, too
+        ("encode", "not_named", "error_of_another_type"),  # both are of one error
+        ("ids_to_text", "last_missing", "bad_input_accepted"),  # a text is an answer here, and no message
+        ("cosine_similarity", "centred", "input_changed"),  # PyTorch refuses the gradients
+        ("sequence_log_prob", "math_log", "single_precision_inside"),  # it cuts the gradient off by itself
+        ("analogy", "similarity_returned", "tensor_returned"),  # of a number that no id can be
+    ],
+)
+def test_a_lapse_costs_what_it_costs_alone_beside(name, mistake, lapse):
+    declared = exercise(name)
+    [first, *_] = [one for one in declared.mistakes if one.name == mistake]
+    both, alone = (LAPSES[lapse](declared, source) for source in (first.source, declared.source))
+    assert both is not None and alone is not None
+    assert outcome(declared, Two(mistake, lapse, both, first.source, alone)) == Outcome(named=True, fair=True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.responder import Responder
-from ...untrusted.wire import Ref, is_tensor
+from ...untrusted.wire import Opaque, Ref, is_tensor
 from ..run_check import namespace_with, run_check, student_with_answer
 from ..student import RecordedReplies, Reply, Student, agree, request_reply, type_of_error
 
@@ -44,7 +44,7 @@ FACTS = frozenset(
 SINGLE = 3e-6  # relative error of a few operations in single precision
 DOUBLE = 1e-9
 ELSEWHERE = ("device", "strict_device")  # options of a call that puts something on another device
-IN_PLACE = "leaf Variable that requires grad"  # of PyTorch's error where an input is changed
+IN_PLACE = re.compile("leaf Variable that requires grad|modified by an inplace operation")  # of PyTorch's errors
 MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: ")
 UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
 RENAME = """
@@ -142,6 +142,7 @@ class _Combining(Student):
         left: Collection[str] = (),
     ) -> None:
         super().__init__(student.send, student.submission_key)
+        self.exercise = exercise
         self.reference = Responder(_reference_names(exercise))
         self.only, self.left, self.names = only, left, names
         self.handles: dict[int, Ref] = {}  # the reference's, by the number of the student's
@@ -183,12 +184,15 @@ class _Combining(Student):
                     return here | {"kept": True} if "kept" in expected else here
                 self.whole = self.only == "device_not_kept"
                 return actual
-        if request.get("upstream") is not None and IN_PLACE in str(actual.get("problem", {}).get("text")):
+        if request.get("upstream") is not None and IN_PLACE.search(str(actual.get("problem", {}).get("text"))):
+            forward = request_reply(self.send, request | {"upstream": None})
+            if "problem" in forward or _same(forward.get("inputs"), expected.get("inputs")):
+                return actual  # something else was changed
             if not self._takes("input_changed") or self.only:
                 self.whole = self.only == "input_changed"
                 return actual
             self.cut = "input_changed"
-            return request_reply(self.send, request | {"upstream": None}) | {"gradients": _none(expected["gradients"])}
+            return forward | {"gradients": _none(expected["gradients"])}
         return actual
 
     def _adapted(self, request: dict[str, Any], actual: Reply) -> tuple[str, dict[str, Any]] | None:
@@ -230,7 +234,7 @@ class _Combining(Student):
         if self.whole:
             return actual if "kept" not in actual else expected | {"kept": actual["kept"]}
         if "problem" in actual:
-            return expected if self.only else actual
+            return expected if self.only else _as_value_error(actual)
         values, form = (expected, actual) if self.only else (actual, expected)
         conversion = _Conversion(self._takes, bool(self.only), self.cut)
         result = dict(values) | {"value": conversion.of(values["value"], form["value"])}
@@ -261,12 +265,21 @@ class _Combining(Student):
         if problem.get("kind") not in (None, "raised"):
             return expected if self.only else actual
         if not problem:
-            name = "bad_input_accepted" if _is_plain(actual.get("value")) else "error_returned"
+            name = "error_returned" if self._is_error(actual.get("value")) else "bad_input_accepted"
         elif type_of_error(problem) != type_of_error(expected["problem"]):  # refused, or stopped by an operation
             name = "error_of_another_type" if problem.get("own") else "bad_input_accepted"
         else:
             return actual
-        return expected if self._takes(name) != bool(self.only) else actual
+        if self._takes(name) == bool(self.only):
+            return actual
+        own = {"text": problem["text"]} if name == "error_of_another_type" else {}
+        return expected | {"problem": expected["problem"] | own}  # whether the text says enough is another matter
+
+    def _is_error(self, value: Any) -> bool:
+        """Return whether a result is an exception or its message, and no answer."""
+        if isinstance(value, Opaque):
+            return value.type_name.endswith(("Error", "Exception"))
+        return isinstance(value, str) and self.exercise.gives not in ("str", "text")
 
     def _gradients(self, values: dict[str, Any], form: dict[str, Any], conversion: _Conversion) -> dict[str, Any]:
         result = dict(values)
@@ -362,7 +375,7 @@ class _Conversion:
         lapse = "tensor_returned"
         if self.swapped:
             lapse = "python_number" if isinstance(form, (bool, int, float)) else "list_returned"
-        return values if result is None or not self.takes(lapse) else result
+        return values if result is None or not self.takes(lapse) else self.of(result, form)
 
 
 def _as_tensor(values: Any, form: torch.Tensor) -> torch.Tensor | None:
@@ -383,8 +396,7 @@ def _as_plain(values: torch.Tensor, form: Any) -> Any:
     if values.device.type == "meta":
         return None
     if type(form) in (bool, int, float) and values.numel() == 1:
-        number = values.item()
-        return type(form)(number) if number != number or type(form)(number) == number else None
+        return values.item()
     if type(form) in (list, tuple) and values.dim() and len(values) == len(form):
         return type(form)(values.tolist())
     return None
@@ -428,9 +440,12 @@ def _none(gradients: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_plain(value: Any) -> bool:
-    """Return whether a result is of a kind that an answer could be: not a text, and no object such as an exception."""
-    return value is None or is_tensor(value) or isinstance(value, (bool, int, float, list, tuple, dict, Ref))
+def _as_value_error(reply: Reply) -> Reply:
+    """Return an error that the student's own `raise` made, as a ValueError: its type is a lapse of its own."""
+    problem = reply["problem"]
+    if problem.get("kind") != "raised" or not problem.get("own"):
+        return reply
+    return reply | {"problem": problem | {"type": "ValueError", "base": "ValueError"}}
 
 
 def _same(actual: Any, expected: Any) -> bool:

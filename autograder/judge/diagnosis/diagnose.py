@@ -160,6 +160,9 @@ def _apart(
         alone = _single_mistakes(catalogue, weights, right)
         if {title for _, titles in alone for title in titles} == weights.keys():
             for variant, titles in alone:
+                own = _own_lapses(exercise, catalogue, variant, failed, found) if names else {}
+                names = [name for name in names if name not in own]
+                titles += [title for name in own for title in own[name] if title not in titles]
                 _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
             names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
             break
@@ -174,6 +177,16 @@ def _apart(
     found_lapses = {lapse.mistake for lapse in lapses}
     facts = {*found.lapses} <= aspects.FACTS
     return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
+
+
+def _own_lapses(
+    exercise: Exercise, catalogue: _Catalogue, variant: int, failed: Sequence[Check], found: aspects.Separated
+) -> dict[str, list[str]]:
+    """Return those lapses of an answer that a catalogued variant has by itself: its own cost holds them already."""
+    reference = student_with_answer(exercise, catalogue.fingerprints.variants[variant])
+    own = aspects.separated(exercise, failed, reference).lapses
+    own.setdefault("single_precision_inside", own.get("single_precision", []))
+    return {name: titles for name, titles in found.lapses.items() if {*titles} <= {*own.get(name, [])}}
 
 
 def _lapse(
