@@ -58,7 +58,8 @@ def test_a_lapse_costs_what_it_costs_alone_beside(name, mistake, lapse):
     declared = exercise(name)
     [first, *_] = [one for one in declared.mistakes if one.name == mistake]
     both, alone = (LAPSES[lapse](declared, source) for source in (first.source, declared.source))
-    assert both is not None and alone is not None
+    assert both is not None
+    assert alone is not None
     assert outcome(declared, Two(mistake, lapse, both, first.source, alone)) == Outcome(named=True, fair=True)
 
 
