@@ -1,7 +1,7 @@
 """Write what GloVe's published vectors answer, for notebook 03: python -m tools.published_vectors
 
-The vectors are read out of a pinned wheel and are not kept: the table holds the nearest words to a few questions, the
-percentages of whole families of analogies, and the hashes of what was read.
+The vectors are read out of a pinned wheel. The table holds the nearest words to a few questions, the percentages of
+whole families of analogies, the rows of the few hundred words that these need, and the hashes of what was read.
 """
 
 import io
@@ -33,6 +33,13 @@ QUESTIONS = (
     "man doctor woman",
 )
 
+# Further words of the small table, for questions of the reader's own.
+MORE = (
+    *("good", "better", "bad", "worse", "big", "bigger", "small", "smaller", "old", "older", "boy", "girl", "father"),
+    *("brother", "sister", "son", "aunt", "uncle", "dog", "cat", "cow", "bird", "water", "milk", "rice", "tea"),
+    *("school", "teacher", "hospital", "music", "football", "rain", "river", "london"),
+)
+
 
 class Vectors:
     """Words with their vectors, less the mean of all of them."""
@@ -60,17 +67,28 @@ class Vectors:
         a, b, c = words
         return self.nearest(self[b] - self[a] + self[c], words, k)
 
-    def family(self, pairs: str) -> list[float]:
-        """Return the number of a family's questions, and the shares of right answers that the notebook prints."""
+    def found(self, pairs: str) -> list[tuple[str, ...]]:
+        """Return each question's words a, b, c and d, and the words found by the step, by b alone and by c alone."""
         both = permutations((pair.split(":") for pair in pairs.split()), 2)
         asked = [(a, b, c, d) for (a, b), (c, d) in both if b != d]
-        kind, found = {d for *_, d in asked}, []
-        for a, b, c, d in asked:
-            step, by_b, by_c = (
-                self.nearest(t, (a, b, c))[0][0] for t in (self[b] - self[a] + self[c], self[b], self[c])
-            )
-            found.append((step == d, step in kind, by_b == d, by_c == d))
-        return [len(asked), *np.mean(found, axis=0).round(4).tolist()]
+        targets = [(self[b] - self[a] + self[c], self[b], self[c]) for a, b, c, _ in asked]
+        return [
+            (*four, *(self.nearest(target, four[:3])[0][0] for target in three))
+            for four, three in zip(asked, targets, strict=True)
+        ]
+
+    def family(self, pairs: str) -> list[float]:
+        """Return the number of a family's questions, and the shares of right answers that the notebook prints."""
+        found = self.found(pairs)
+        kind = {d for _, _, _, d, *_ in found}
+        right = [(step == d, step in kind, by_b == d, by_c == d) for _, _, _, d, step, by_b, by_c in found]
+        return [len(found), *np.mean(right, axis=0).round(4).tolist()]
+
+    def excerpt(self, questions: Iterable[str], families: Iterable[str]) -> dict[str, str]:
+        """Return the rows, in ten-thousandths, of all words asked or found: they answer as the whole table does."""
+        words = {word for question in questions for word in (*question.split(), *dict(self.answer(question)))}
+        words |= {word for pairs in families for found in self.found(pairs) for word in found}
+        return {word: " ".join(map(str, np.rint(10_000 * self[word]).astype(int))) for word in sorted(words)}
 
 
 def table(wheels: Mapping[str, Path]) -> dict:
@@ -93,6 +111,7 @@ def table(wheels: Mapping[str, Path]) -> dict:
             question: {word: round(cosine, 2) for word, cosine in found.answer(question)} for question in QUESTIONS
         },
         "families": {name: found.family(pairs) for name, pairs in families.items()},
+        "vectors, less the mean, in ten-thousandths": found.excerpt((*QUESTIONS, *MORE), families.values()),
     }
 
 
