@@ -1,4 +1,4 @@
-"""Record what a causal language model says: its next tokens, a greedy and a sampled text, and the shapes of a block.
+"""Record what a causal language model says: next tokens, texts, answers after examples, and the shapes of a block.
 
     python -m tools.record_model offline/smollm2 solutions/10-hugging-face-gpt2/smollm2.json
 
@@ -23,6 +23,12 @@ PROMPTS = (
 )
 SAMPLING = {"do_sample": True, "temperature": 0.8, "top_k": 50}
 SIZES = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size", "vocab_size")
+# As in section 6 of notebook 10: what is asked, the right answer, and the end of an example
+ANIMALS = ("dog", "cat", "cow", "goat", "lion", "pig")
+STORY = "Meg saw a {0} near the river. The {0} drank the water because it was thirsty. Who was thirsty? The"
+TASKS = {"plural": ("{0}:", " {0}s", "\n"), "question": (STORY, " {0}", " was. ")}
+SHOTS = (0, 1, 3)  # solved examples before the task
+SHOWN = ANIMALS.index("cow")  # whose answers are written out
 IN_FIRST_BLOCK = re.compile(r"\.(?:layers|h)\.0\.(.*)")
 
 
@@ -60,7 +66,35 @@ def record(folder: str | Path, tokens: int = 24, likeliest: int = 10) -> dict[st
         "sizes": {name: getattr(model.config, name) for name in SIZES if hasattr(model.config, name)},
         "first block": {found[1]: shape for name, shape in shapes.items() if (found := IN_FIRST_BLOCK.search(name))},
         "said": said,
+        "few-shot": few_shot(model, tokenizer),
     }
+
+
+@torch.no_grad()
+def few_shot(model: Any, tokenizer: Any, tokens: int = 6) -> dict[str, Any]:
+    """Return the mean −ln p of the right answers to TASKS after each number of examples, and what is written instead.
+
+    The prompts are in the record, so that the notebook can assert that it asks the same.
+    """
+    losses: dict[str, list[float]] = {task: [] for task in TASKS}
+    written: dict[str, list[str]] = {task: [] for task in TASKS}
+    for task, (ask, right, end) in TASKS.items():
+        for shots in SHOTS:
+            total = 0.0
+            for i, animal in enumerate(ANIMALS):
+                examples = "".join((ask + right + end).format(other) for other in (ANIMALS * 2)[i + 1 : i + 1 + shots])
+                inputs = tokenizer(examples + ask.format(animal), return_tensors="pt")
+                answer = tokenizer(right.format(animal), return_tensors="pt").input_ids
+                ids = torch.cat([inputs.input_ids, answer], 1)
+                log_probs = model(ids).logits[0, -answer.shape[1] - 1 : -1].log_softmax(-1)
+                total -= log_probs.gather(1, answer.T).sum().item()
+                if i == SHOWN:
+                    how = {"max_new_tokens": tokens, "do_sample": False, "pad_token_id": tokenizer.eos_token_id}
+                    text = tokenizer.decode(model.generate(**inputs, **how)[0, inputs.input_ids.shape[1] :])
+                    written[task].append(text)
+            losses[task].append(round(total / len(ANIMALS), 4))
+    asked = {"animals": ANIMALS, "tasks": TASKS, "shots": SHOTS, "shown": ANIMALS[SHOWN]}
+    return {**asked, "losses": losses, "written": written}
 
 
 def write(folder: str | Path, file: Path) -> None:

@@ -267,6 +267,9 @@ def test_the_command_records_what_a_model_says(tmp_path, capsys):
     assert found["parameters"] == 950_912
     assert found["first block"]["attn.c_attn.weight"] == [128, 384]
     assert found["sizes"]["num_hidden_layers"] == 4
+    examples = found["few-shot"]
+    assert examples["losses"]["question"][0] < 0.1 < 1 < min(examples["losses"]["plural"])
+    assert all(text.startswith(" cow") for text in examples["written"]["question"])
 
 
 def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
