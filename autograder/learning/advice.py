@@ -22,7 +22,11 @@ OUTSIDE = (
     "opens your copy: work in the notebook there."
 )
 DAMAGED = "○ {file} cannot be read. In a terminal, run `autograder learn` again: it repairs it and keeps your work."
-READ_ONLY = "In a terminal, `chmod -R u+w {folder}` gives you the right to write there."
+READ_ONLY = (
+    "{folder} cannot be written to, so nothing is kept. In a terminal, `chmod -R u+w {folder}` gives you the right to "
+    "write there. If that is refused, copy this folder to a place of your own and work in the copy."
+)
+FULL = "{folder} cannot be written to, so nothing is kept: {reason}. Make room there, then run this cell again."
 FILE = re.compile(r"'([\w.-]+\.\w+)'")
 
 

@@ -3,7 +3,9 @@
 import ast
 import contextlib
 import difflib
+import errno
 import importlib
+import os
 import random
 import re
 import sys
@@ -49,7 +51,6 @@ BROKEN = (
 )
 MISSPELT = " `{other}` is defined: was it to be `{name}`? Then correct its name."
 BACK = "The start page says what comes next."
-NOT_KEPT = "This cannot be kept in {folder}: {reason}. {fix} Then run this cell again."
 STOPPED = "■ Stopped while `{name}` was called. If it hung there: does a loop in it never end?"
 ENDED = (
     "■ Python ended while the test of `{name}` ran: the answer crashed it, took all the memory or called `os._exit`, "
@@ -133,8 +134,9 @@ def _keep(course: Copy, name: str, state: State) -> None:
     try:
         course.remember(name, state)
     except OSError as error:  # a disk that is full
-        fix = advice.READ_ONLY if isinstance(error, PermissionError) else "Make room there."
-        _say(NOT_KEPT.format(folder=course.folder, reason=error.strerror, fix=fix.format(folder=course.folder)))
+        refused = isinstance(error, PermissionError) or error.errno == errno.EROFS
+        sentence = advice.READ_ONLY if refused else advice.FULL
+        _say(f"✗ {sentence.format(folder=course.folder, reason=error.strerror)}")
 
 
 def _page(verdict: Verdict, course: Copy | None) -> str:
@@ -395,6 +397,8 @@ def _begin(shell: Any) -> None:
         found = copy_around(Path.cwd())
         _say(advice.DAMAGED.format(file=found.path) if found else advice.OUTSIDE)
         return
+    if not os.access(course.folder, os.W_OK) or not os.access(Path.cwd(), os.W_OK):
+        _say(f"✗ {advice.READ_ONLY.format(folder=course.folder)}")
     home = course.notebook_in(Path.cwd())
     for note in (course.folder / FOLDER / RUNNING).glob("*"):
         if course.home(note.name) == home:

@@ -42,7 +42,8 @@ def look_around():
             wrong.append("Less than 1 GiB of memory is free: close other notebooks (Kernel → Shut Down All Kernels).")
     if shutil.disk_usage(".").free < 2**28:
         wrong.append("The disk is nearly full, so the notebook may not be saved: make room first.")
-    if not os.access(".", os.W_OK):
+    # Marking of one's own copy names its folder and the command that helps: one instruction is enough.
+    if not os.access(".", os.W_OK) and "autograder.learning" not in sys.modules:
         wrong.append("This folder cannot be written to, so nothing is saved: copy the course to a folder of your own.")
     print(" · ".join(found))
     print("\n".join(f"✗ {sentence}" for sentence in wrong) or "Everything is here.")

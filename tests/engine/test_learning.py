@@ -549,8 +549,11 @@ def test_a_kernel_says_why_it_records_nothing(location, tmp_path, monkeypatch):
     )
     steps = [cells_of(notebook_in(location))["learning"], refused, "files.write_with_folders = refuse", 'q5_1 = "A"']
     *_, marked = shown(location, [*steps, 'check("q5_1")'])
-    assert "Permission denied. In a terminal, <code>chmod -R u+w" in marked
+    assert "cannot be written to, so nothing is kept. In a terminal, <code>chmod -R u+w" in marked
     assert "q5_1:" in marked, "the verdict is there"
+    unwritable = "import os; os.access = lambda *_: False"
+    first, _ = shown(location, [f"{unwritable}\n{steps[0]}", "1"])
+    assert advice.READ_ONLY.split("`")[0].format(folder=location) in first, "said before anything is lost"
     (location / ".learning" / "course.json").write_text("{")
     damaged, _, marked = shown(location, [steps[0], steps[3], 'check("q5_1")'])
     assert "cannot be read. In a terminal, run <code>autograder learn</code> again" in damaged

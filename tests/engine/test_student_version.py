@@ -1,6 +1,7 @@
 """Tests of the students' notebooks: the environment check, folded tests, and plain error messages."""
 
 import importlib.util
+import os
 import re
 import sys
 
@@ -140,6 +141,16 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(tools, tmp_path, monkeypa
     tools.look_around()
     [wrong] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
     assert "too old" in wrong
+
+
+def test_a_read_only_folder_is_told_once_in_a_copy_that_marks(tools, monkeypatch, capsys):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    for module, told in (("autograder.learning", False), ("another", True)):
+        with monkeypatch.context() as loaded:
+            loaded.delitem(sys.modules, "autograder.learning", raising=False)
+            loaded.setitem(sys.modules, module, sys)
+            tools.look_around()
+        assert ("cannot be written to" in capsys.readouterr().out) == told
 
 
 @pytest.mark.parametrize(
