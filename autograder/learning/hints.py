@@ -9,7 +9,9 @@ import os
 import random
 import re
 import sys
+import textwrap
 import threading
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -358,8 +360,6 @@ def _after(result: Any) -> None:
     if not running:
         if answered and (name := _tested(result.info)):  # the cell that switched marking on
             _mark(name)
-        elif sentence := advice.about(error, result.info.raw_cell, Path.cwd(), _copy()):
-            _say(sentence)
         elif error is None and (name := _answered_in(result.info.raw_cell)):
             _say(DEFINED.format(name=name))
         return
@@ -371,6 +371,24 @@ def _after(result: Any) -> None:
     if course := _copy():
         with contextlib.suppress(OSError):  # a folder that is read-only
             (course.folder / FOLDER / RUNNING / test.name).unlink(missing_ok=True)
+
+
+def _advise_first(shell: Any) -> None:
+    """Have an error that no answer caused shown as a sentence that says what to run.
+
+    Its traceback follows only if it was raised in a function: a name in it may have been meant otherwise.
+    """
+    show = shell._showtraceback
+
+    def advised(kind: type[BaseException], error: BaseException, trace: list[str]) -> None:
+        cell = str(_defined()["In"][-1])
+        if sentence := "" if running else advice.about(error, cell, Path.cwd(), _copy()):
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            below = ["", *trace] if frame.f_code.co_name != "<module>" else []
+            trace = [textwrap.fill(sentence.replace("`", ""), 100), *below]
+        show(kind, error, trace)
+
+    shell._showtraceback = advised
 
 
 def _note_broken(cell: str, error: BaseException | None) -> None:
@@ -393,6 +411,7 @@ def _begin(shell: Any) -> None:
     shell.push(new, interactive=False)
     shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", _after)
+    _advise_first(shell)
     if (course := _copy()) is None:
         found = copy_around(Path.cwd())
         _say(advice.DAMAGED.format(file=found.path) if found else advice.OUTSIDE)

@@ -543,6 +543,17 @@ def test_a_notebook_outside_its_folder_is_told_where_it_belongs(advise, location
 
 
 @pytest.mark.slow
+def test_advice_comes_before_a_traceback_or_alone(location):
+    cells = cells_of(notebook_in(location))
+    called = "def own(): return draw_shares\nown()"
+    _, alone, first, own = shown(location, [cells["learning"], "draw_shares(1)", called, "1 / 0"])
+    assert alone.startswith("○ draw_shares comes from another cell")
+    assert "Traceback" not in alone
+    assert re.match(r"○ draw_shares comes .*Traceback .*in own\(\)", first, re.DOTALL)
+    assert own.startswith("---"), "an error of the cell's own is Python's to explain"
+
+
+@pytest.mark.slow
 def test_a_kernel_says_why_it_records_nothing(location, tmp_path, monkeypatch):
     refused = (
         "import pathlib; from autograder import files\ndef refuse(*_): raise PermissionError(13, 'Permission denied')"
