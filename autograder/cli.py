@@ -20,7 +20,7 @@ from rich.table import Table
 
 from . import __version__
 from .close_names import did_you_mean
-from .judge.formatting import MIME
+from .judge.formatting import MIME, without_emphasis
 from .plain_output import escape_logs, escaped, tracked
 from .spec import course
 from .spec.exercise import Exercise
@@ -380,7 +380,7 @@ def try_answer(
         text, verdict = _tried_notebook(declared, file, not no_sandbox)
     else:
         text, verdict = _tried_source(declared, file.read_text(encoding="utf-8-sig"))
-    _print(text)
+    _print(without_emphasis(text))
     if verdict["earned"] < verdict["points"] and not verdict["diagnoses"] and not verdict["remark"]:
         console.print("No catalogued mistake answers like this.", highlight=False)
 

@@ -22,7 +22,7 @@ from IPython.display import Markdown, display
 
 from .. import files
 from ..close_names import did_you_mean
-from ..judge.formatting import number, prose
+from ..judge.formatting import number, prose, without_emphasis
 from ..judge.mark import Verdict
 from ..judge.source_rules import defined_in
 from ..judge.student import UNDEFINED
@@ -289,7 +289,9 @@ def _copy() -> Copy | None:
 
 
 def _say(sentence: str) -> None:
-    display({"text/plain": sentence.replace("`", ""), "text/html": f"<p>{prose(sentence)}</p>"}, raw=True)
+    display(
+        {"text/plain": without_emphasis(sentence).replace("`", ""), "text/html": f"<p>{prose(sentence)}</p>"}, raw=True
+    )
 
 
 # PyTorch imports this at the first use of a second device. It takes a second, while the learner reads.

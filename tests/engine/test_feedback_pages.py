@@ -1,5 +1,6 @@
 """Tests of feedback pages: summary, view of the notebook, limits, and that no student content runs or loads."""
 
+import html
 import re
 import threading
 from itertools import pairwise
@@ -30,7 +31,7 @@ from pygments import lex
 from pygments.lexers import get_lexer_by_name
 
 from autograder.judge.diagnosis.diagnose import Line
-from autograder.judge.formatting import prose
+from autograder.judge.formatting import prose, without_emphasis
 from autograder.judge.mark import Verdict
 from autograder.judge.parsing import MAX_SOURCE
 from autograder.nbgrader_plugin.feedback import lexer, rendering, sections
@@ -160,6 +161,8 @@ def test_nbgraders_own_comment_is_not_shown():
     ("message", "written"),
     [
         ("over the *other* tokens", "over the <em>other</em> tokens"),
+        ("after *the keys to the cabinet*", "after <em>the keys to the cabinet</em>"),
+        ("*Nf3* stands in *ada's* games", "<em>Nf3</em> stands in <em>ada&#x27;s</em> games"),
         ("*minus* the `a *b* c` of *all*:", "<em>minus</em> the <code>a *b* c</code> of <em>all</em>:"),
         ("2*x*3, f(*args), **bold**, 2 * x * 3", "2*x*3, f(*args), **bold**, 2 * x * 3"),
         ("<b> *<b>*", "&lt;b&gt; *&lt;b&gt;*"),
@@ -168,6 +171,8 @@ def test_nbgraders_own_comment_is_not_shown():
 )
 def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(message, written):
     assert prose(message) == written
+    code = re.sub("</?code>", "`", re.sub("</?em>", "", written))
+    assert without_emphasis(message) == html.unescape(code), "in text the asterisks of emphasis go, and no others"
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

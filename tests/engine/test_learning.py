@@ -647,6 +647,12 @@ def test_an_answer_in_numpy_is_told_to_stay_in_torch():
     assert not verdict_page.with_advice(local_marking.verdict_on("softmax", here), here).remark
 
 
+def test_an_explanation_in_text_has_no_asterisks():
+    for name, letter in (("q1_1", "B"), ("q1_5", "D")):
+        verdict = local_marking.verdict_on(name, {name: letter})
+        assert "*" not in verdict_page.plain(verdict) + verdict_page.page(verdict)
+
+
 def test_lines_that_are_not_judged_for_one_reason_are_one_line():
     not_judged = [Line(f"check {letter}", 1.0, False, VALUES_DIFFER, judged=False) for letter in "abcde"]
     verdict = Verdict("softmax", 4, 1.0, [Line("values", 1.0, False, "They differ."), *not_judged])
