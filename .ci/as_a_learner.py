@@ -32,7 +32,7 @@ def main() -> None:
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
         said = str(cells["test_softmax"].outputs)
         start = (Path(place) / "learn" / "START.md").read_text("utf-8")
-    if MISTAKE not in said or "1 of 12 answered" not in start:
+    if MISTAKE not in said or "1 of 12 tried" not in start:
         sys.exit(f"The mistake was not named: {said}")
     print("The mistake was named below the answer.")
 

@@ -109,12 +109,12 @@ class Copy:
         return self.folder / FOLDER / "answers" / f"{name}.json"
 
     def done(self, notebook: str) -> str:
-        """Return what is done in a notebook: "7 of 13 answered, 21 of 28 points"; then what the learner marked."""
+        """Return what is done in a notebook: "7 of 13 tried, 21 of 28 points"; then what the learner marked."""
         found = [(answer, self.state(name)) for name, answer in self.notebooks[notebook].items()]
         judged = [(answer, state) for answer, state in found if not answer.written]
-        answered, earned = sum(state.tries > 0 for _, state in judged), sum(state.earned for _, state in judged)
+        tried, earned = sum(state.tries > 0 for _, state in judged), sum(state.earned for _, state in judged)
         points = sum(answer.points for answer, _ in judged)
-        text = f"{answered} of {len(judged)} answered, {number(earned)} of {number(points)} points"
+        text = f"{tried} of {len(judged)} tried, {number(earned)} of {number(points)} points"
         for answer, state in found:
             if answer.written:
                 marks = f"{number(state.earned)} of {number(answer.points)} by your own marks"

@@ -116,7 +116,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location
             "softmax.__name__",
         ],
     )
-    assert "0 of 12 answered" in message[1]
+    assert "0 of 12 tried" in message[1]
     assert ("<code>q5_1</code> is not answered yet" in message[1]) == (switch == "test_q5_1")
     assert not message[2], "nothing is missing, and nothing is said of it"
     assert message[5].startswith("<p>○ <code>q5_1</code> is not answered yet")
@@ -139,7 +139,7 @@ def test_the_cell_below_an_answer_marks_it_and_hints_and_solutions_help(location
     assert "✓ softmax: 4 of 4 points" in message[21]
     assert "all tests that you can see pass" not in message[21], "the verdict says more"
     start = (location / "START.md").read_text("utf-8")
-    assert "2 of 12 answered, 4 of 34 points" in start
+    assert "2 of 12 tried, 4 of 34 points" in start
     assert f"{NAME}.ipynb#cell-id=q5-1-question" in start, "what is not right yet comes next"
 
 
@@ -151,7 +151,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     wrong = min(set(question.explanations) - {question.key})
     not_run = "○ Not tested yet: <code>torch</code> comes from a cell above that has not run in this kernel"
     steps = [  # a cell, and what it shows
-        (cells["test_q5_1"], "0 of 12 answered"),
+        (cells["test_q5_1"], "0 of 12 tried"),
         (f'q5_1 = "{question.key.lower()}"', "● <code>q5_1</code> is defined. Now run the cell below it"),
         (cells["test_q5_1"], "✓ q5_1: 1 of 1 points"),
         (f'q5_1 = "{wrong}"', ""),
@@ -180,10 +180,10 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     assert "○ <code>q5_1</code> is not answered yet, or the cell of the answer has not run" in message[0]
     assert "NameError" not in "".join(message[:16])
     assert not message[11], "marking is on already"
-    assert "1 of 12 answered, 1 of 34 points" in message[4], "the best try counts"
+    assert "1 of 12 tried, 1 of 34 points" in message[4], "the best try counts"
     assert "Next: Exercise: simple attention. Not full yet, above: Exercise: softmax." in message[2]
     assert "✗ softmax: 0 of 4 points" in message[15]
-    assert "2 of 12 answered" in message[15], "a test without the cells above is no try"
+    assert "2 of 12 tried" in message[15], "a test without the cells above is no try"
     assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
     assert Copy(location).state("q5_1") == State(tries=2, earned=1, missed=True)
 
@@ -239,7 +239,7 @@ def test_a_learner_marks_a_written_answer_beside_the_samples(location):
     assert "2.5 of 3 points, by your own marks" in marked
     assert "No hint is written" in hinted
     start = (location / "START.md").read_text("utf-8")
-    assert "0 of 12 answered, 0 of 34 points; written answer: 2.5 of 3 by your own marks" in start
+    assert "0 of 12 tried, 0 of 34 points; written answer: 2.5 of 3 by your own marks" in start
 
 
 def test_what_comes_next_names_the_notebook_if_it_is_another(location):
@@ -446,7 +446,7 @@ def test_progress_is_kept_where_the_list_of_files_is_damaged(location):
     (location / ".learning" / "course.json").write_text('{"laid": ')  # cut off
     lay_out(location)
     assert Copy(location).state("softmax") == State(tries=2, earned=3.25)
-    assert "1 of 12 answered, 3.25 of 34 points" in (location / "START.md").read_text("utf-8")
+    assert "1 of 12 tried, 3.25 of 34 points" in (location / "START.md").read_text("utf-8")
 
 
 # --- in the notebook's process ----------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_a_learner_alone_reads_the_mistake_by_its_name_and_what_comes_next(learn
     without_findings(page, ".jp-OutputArea-output")
     kept(page, "a_learner_alone_in_the_dark")
     page.locator(".lm-TabBar-tab", has_text="START.md").first.click()
-    expect(page.locator(".jp-MarkdownViewer table").first).to_contain_text("2 of 12 answered, 3.25 of 34 points")
+    expect(page.locator(".jp-MarkdownViewer table").first).to_contain_text("2 of 12 tried, 3.25 of 34 points")
     without_findings(page, ".jp-MarkdownViewer")
     page.locator(".jp-MarkdownViewer a", has_text="Exercise: softmax in").click()
     expect(page.locator(".jp-NotebookPanel h3", has_text="Exercise: softmax")).to_be_in_viewport()
