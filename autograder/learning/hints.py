@@ -74,8 +74,8 @@ def mark_yourself(name: str, *marks: Any) -> None:
     if not about.written:
         _say(f"`{name}` is marked by itself: run the cell below it.")
         return
-    if not self_marking.written(name, Path.cwd()):
-        _say(self_marking.NOT_WRITTEN.format(name=name, words=self_marking.MIN_WORDS))
+    if lacking := self_marking.what_is_missing(name, Path.cwd()):
+        _say(lacking)
         return
     rubric = self_marking.rubric_of(course.home(name), name)
     lead = self_marking.COMPARE

@@ -1,6 +1,7 @@
 """Let a learner mark a written answer: show the rubric and sample answers once it is written, and keep the marks."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ from autograder.learning import mark_yourself
 
 mark_yourself("{name}", {nones})"""
 NOT_WRITTEN = (
-    "○ `{name}` is not answered yet, or the notebook is not saved: write {words} words or more in the cell above, save "
-    "(Ctrl + S), then run this cell again."
+    "○ `{name}` {found} in the notebook as it was last saved. Write {least} words or more in the cell above, save the "
+    "notebook (Ctrl + S), then run this cell again."
 )
 EACH = '○ Give a mark for each of the {items} items of the rubric, {marks}, as in `mark_yourself("{name}", {example})`.'
 MARKED = "**● {name}: {earned} of {points} points, by your own marks.** You can change them at any time."
@@ -47,18 +48,21 @@ def cell_for(name: str, rubric: "Rubric") -> str:
     return CELL.format(name=name, nones=", ".join(["None"] * items_in(rubric)), marks=_allowed(rubric))
 
 
-def written(name: str, folder: Path) -> str:
-    """Return what the learner wrote, in the notebook of this folder that was saved last; "" if it is too short."""
-    for path in sorted(folder.glob("*.ipynb"), key=lambda path: path.stat().st_mtime, reverse=True):
+def what_is_missing(name: str, folder: Path) -> str:
+    """Return what to do before a written answer is compared, with its number of words; "" if it is long enough."""
+    words = max((len(text.replace(STUB, "").split()) for text in _written(name, folder)), default=0)
+    found = "is not answered yet" if words == 0 else f"has {words} word{'s' * (words > 1)}"
+    return NOT_WRITTEN.format(name=name, found=found, least=MIN_WORDS) if words < MIN_WORDS else ""
+
+
+def _written(name: str, folder: Path) -> Iterator[str]:
+    """Yield what the learner wrote in each notebook of this folder."""
+    for path in folder.glob("*.ipynb"):
         try:
             cells = json.loads(path.read_text("utf-8"))["cells"]
-            texts = ["".join(cell["source"]) for cell in cells if _grade_id(cell) == name]
+            yield from ["".join(cell["source"]) for cell in cells if _grade_id(cell) == name]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no notebook, or half of one
             continue
-        for text in texts:
-            if len(text.replace(STUB, "").split()) >= MIN_WORDS:
-                return text
-    return ""
 
 
 def _grade_id(cell: dict[str, Any]) -> str:

@@ -223,7 +223,8 @@ def test_a_learner_marks_a_written_answer_beside_the_samples(location):
     cell = cells_of(path)[f"marks-{name}"]
     assert f"{below}None, None, None)" in cell
     before = shown(location, [cell, f'solution("{name}")'])
-    assert all("is not answered yet, or the notebook is not saved" in text for text in before)
+    for text in before:
+        assert "is not answered yet in the notebook as it was last saved. Write 30 words or more" in text
     path.with_name("broken.ipynb").write_text("[]")
     path = path.rename(path.with_name("mine.ipynb"))  # whatever its name
     path.write_text(path.read_text("utf-8").replace(self_marking.STUB, "The variance grows. " * 20), "utf-8")
@@ -240,6 +241,15 @@ def test_a_learner_marks_a_written_answer_beside_the_samples(location):
     assert "No hint is written" in hinted
     start = (location / "START.md").read_text("utf-8")
     assert "0 of 12 tried, 0 of 34 points; written answer: 2.5 of 3 by your own marks" in start
+
+
+@pytest.mark.parametrize(("words", "told"), [(1, "has 1 word in"), (29, "has 29 words in"), (30, "")])
+def test_a_short_written_answer_is_told_its_words_and_how_many_are_asked(tmp_path, words, told):
+    cell = {"metadata": {"nbgrader": {"grade_id": "why"}}, "source": [self_marking.STUB + " word" * words]}
+    (tmp_path / "any.ipynb").write_text(json.dumps({"cells": [cell]}))
+    sentence = self_marking.what_is_missing("why", tmp_path)
+    assert told in sentence
+    assert ("Write 30 words or more in the cell above, save" in sentence) == bool(told)
 
 
 def test_what_comes_next_names_the_notebook_if_it_is_another(location):
