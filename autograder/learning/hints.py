@@ -39,8 +39,8 @@ DEFINES = re.compile(r"^(?:def|class) +(\w+)|^(\w+) *=(?!=)", re.MULTILINE)  # a
 RUNNING = "running"  # a folder with a file for each test that runs: one that is left shows a crash
 ELSEWHERE = "Hints and solutions are there in a notebook of your own copy of the course: `autograder learn` makes one."
 HUNG = (
-    "■ The test of `{name}` was stopped after {seconds} seconds: does a loop in your answer never end? The verdict "
-    "follows."
+    "■ The test of `{name}` was stopped after {seconds} seconds: does a loop in your answer never end? Marking tries "
+    "it once more: the verdict follows in about {seconds} seconds."
 )
 NOT_RUN = (
     "○ Not tested yet: `{name}` comes from a cell above that has not run in this kernel. Choose Run → Run All Above "

@@ -182,6 +182,7 @@ def test_a_kernel_of_the_copy_marks_from_its_first_cell_on(location, monkeypatch
     assert not message[11], "marking is on already"
     assert "1 of 12 tried, 1 of 34 points" in message[4], "the best try counts"
     assert "Next: Exercise: simple attention. Not full yet, above: Exercise: softmax." in message[2]
+    assert "the verdict follows in about 1 seconds" in message[15]
     assert "✗ softmax: 0 of 4 points" in message[15]
     assert "2 of 12 tried" in message[15], "a test without the cells above is no try"
     assert "✗ softmax: 0 of 4 points" in message[18], "the name is in no cell above"
