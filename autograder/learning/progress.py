@@ -18,6 +18,7 @@ PRACTICE = "practise.ipynb"
 TEST = re.compile(r"# @title Test of (\w+)")  # how the cell below an answer begins
 SAID = re.compile(r"print\(['\"][✓●]")  # how its last statement begins if it passes; in a copy the verdict says it
 FIRST_CELL = "learning"  # the id of the cell that comes first in each notebook of a copy
+SHOWN = 3  # answers to practise that the start page lists; the others are folded
 NEW = "-new"  # suffix of a folder with a newer version of a notebook
 
 
@@ -171,9 +172,12 @@ class Copy:
         """Return what to practise again, or that all is done; "" if nothing was ever wrong."""
         due, done = self.to_practise()
         if due:
-            links = ", ".join(self._link(name) for name in due)
+            links = list(map(self._link, due))
+            left = len(links) - SHOWN
+            more = f"\n\n<details><summary>and {left} more</summary>\n\n{', '.join(links[SHOWN:])}\n\n</details>"
             return (
-                f"\n\n**[Practise again]({PRACTICE})**, a minute each, what was once wrong and is right now: {links}."
+                f"\n\n**[Practise again]({PRACTICE})**, a minute each, what was once wrong and is right now: "
+                f"{', '.join(links[:SHOWN])}{more if left > 0 else '.'}"
             )
         number = "the one answer that was" if len(done) == 1 else f"all {len(done)} answers that were"
         return f"\n\n**Practised again:** {number} once wrong." if done else ""

@@ -594,6 +594,13 @@ def test_an_answer_that_was_once_wrong_is_practised_when_it_is_right(location):
     start = (location / "START.md").read_text("utf-8")
     assert "**[Practise again](practise.ipynb)**, a minute each" in start
     assert f"right now: [Exercise: softmax]({NAME}/{NAME}.ipynb#cell-id=exercise-softmax)." in start
+    for number in (2, 3, 4, 5):
+        course.remember(f"q5_{number}", State(tries=2, earned=1, missed=True))
+    listed, folded = (location / "START.md").read_text("utf-8").split("<summary>and 2 more</summary>")
+    assert all(f"[Question 5.{number}](" in listed for number in (2, 3))
+    assert all(f"[Question 5.{number}](" in folded for number in (4, 5))
+    for number in (2, 3, 4, 5):
+        course.remember(f"q5_{number}", State(tries=1, earned=1))
     course.remember("softmax", State(tries=2, earned=4, missed=True, practised=True))
     assert course.to_practise() == ([], ["softmax"])
     assert "**Practised again:** the one answer that was once wrong" in (location / "START.md").read_text("utf-8")
@@ -614,6 +621,11 @@ def test_practising_draws_a_fresh_case_until_each_is_right(location):
     for text in (done, again):
         assert "**All done:** 2 of 2" in text
     assert "**Practised again:** all 2 answers" in (location / "START.md").read_text("utf-8")
+
+
+def test_questions_can_be_practised_away_from_their_notebooks():
+    pointing = re.compile(r"\b(as|tokeniser|text|cell|figure|section) above\b|\bsuch layers\b")
+    assert not [one.name for one in questions() if pointing.search(practice.draw(one.name, random.Random(1)).text)]
 
 
 @pytest.mark.parametrize("name", ["count_bigrams", "encode", "softmax", "SelfAttention", "q5_1"])
