@@ -185,6 +185,20 @@ def compare_guess(guess, truth, unit="", close=None):
         print(f"You guessed {_spoken(guess)}; the answer is {answer}.")
 
 
+def cells_of(name):
+    """Return the cells of notebook `name` in the folder beside this one, also of one that was renamed: the newest."""
+    import json
+    from pathlib import Path
+
+    own = Path("..", name, f"{name}.ipynb")
+    others = sorted(own.parent.glob("*.ipynb"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in [own] if own.exists() else others:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        if any("grade_id" in cell["metadata"].get("nbgrader", {}) for cell in cells):  # no notes of the student's
+            return cells
+    raise FileNotFoundError(f"no notebook of the course in {own.parent}")
+
+
 def _spoken(value):
     """Return a number with at most three digits after the point and with commas; anything else as text."""
     try:

@@ -4,7 +4,7 @@ The models are packed in `broken_models.packed`, so that a glance at neither fil
 unpacks them finds out what experiments would have told. What is marked is `diagnose`, on other models.
 """
 
-from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, show, subplots
+from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, cells_of, show, subplots
 
 GROUPS = {"suspects": "ABCD", "ward": "EFGHIJKL"}
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (7, 3)), (0, (3, 1, 1, 1, 1, 1)))
@@ -111,15 +111,13 @@ def draw_influence(moved, name):
 def own_gpt(V, T=33):
     """Return your GPT if notebook 09 lies in the folder beside this one, else GPT-2 of the library, both untrained."""
     import ast
-    import json
-    from pathlib import Path
 
     wanted = {"GPTConfig", "TorchBlock", "Block", "GPT"}
     found: dict = {}
     try:
         exec("import math, torch\nimport torch.nn.functional as F\nfrom dataclasses import dataclass\n"
              "from functools import partial\nfrom torch import nn", found)  # fmt: skip
-        for cell in json.loads(Path("../09-gpt/09-gpt.ipynb").read_text("utf-8"))["cells"]:
+        for cell in cells_of("09-gpt"):
             source = "".join(cell["source"])
             if any(f"class {name}" in source for name in wanted):
                 parts = [node for node in ast.parse(source).body if getattr(node, "name", "") in wanted]
@@ -127,11 +125,11 @@ def own_gpt(V, T=33):
         gpt = found["GPT"](found["GPTConfig"](V, T, 2, 4, 48))
         gpt(found["torch"].zeros(1, T, dtype=int))
         print("your own GPT, from notebook 09")
-    except Exception:  # not there, not answered yet, or it stops
+    except Exception as error:  # not there, not answered yet, or it stops
         from transformers import GPT2Config, GPT2LMHeadModel
 
         sizes = {"vocab_size": V, "n_positions": T, "n_embd": 48, "n_layer": 2, "n_head": 4}
         gpt = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))
         gpt.token_embedding = gpt.transformer.wte
-        print("GPT-2 of the transformers library")
+        print(f"GPT-2 of the transformers library: your GPT of 09 is not ready ({type(error).__name__}: {error})")
     return gpt

@@ -1,6 +1,7 @@
 """Tests of the students' notebooks: the environment check, folded tests, and plain error messages."""
 
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -151,6 +152,22 @@ def test_a_read_only_folder_is_told_once_in_a_copy_that_marks(tools, monkeypatch
             loaded.setitem(sys.modules, module, sys)
             tools.look_around()
         assert ("cannot be written to" in capsys.readouterr().out) == told
+
+
+def test_a_renamed_notebook_is_found_in_the_folder_beside(tools, tmp_path, monkeypatch):
+    (tmp_path / "08-blocks").mkdir()
+    (tmp_path / "07-heads").mkdir()
+    monkeypatch.chdir(tmp_path / "08-blocks")
+    with pytest.raises(FileNotFoundError, match=r"no notebook of the course in \.\./07-heads"):
+        tools.cells_of("07-heads")
+    own, notes = ({"metadata": {"nbgrader": about}, "source": []} for about in ({"grade_id": "merge_heads"}, {}))
+    for number, (name, cell) in enumerate({"mine": own, "notes": notes}.items()):
+        path = tmp_path / "07-heads" / f"{name}.ipynb"
+        path.write_text(json.dumps({"cells": [cell]}))
+        os.utime(path, (number, number))
+    assert tools.cells_of("07-heads") == [own]
+    (tmp_path / "07-heads" / "07-heads.ipynb").write_text(json.dumps({"cells": [own, own]}))
+    assert tools.cells_of("07-heads") == [own, own], "its own name comes first"
 
 
 @pytest.mark.parametrize(
