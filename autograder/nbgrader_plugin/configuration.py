@@ -87,6 +87,9 @@ def _plug_in(c: Any) -> None:
     folders = [str(Path(sys.executable).parent), sysconfig.get_path("scripts", f"{os.name}_user")]
     os.environ["PATH"] = os.pathsep.join(dict.fromkeys([*folders, *os.environ.get("PATH", "").split(os.pathsep)]))
 
+    # nbgrader releases hidden tests between delimiters in small letters. This comes first: a refusal changes nothing.
+    c.GenerateAssignment.preprocessors.insert(0, "autograder.nbgrader_plugin.release.delimiters.RefuseDelimiters")
+
     # Marking: the exporter repairs submissions as it reads them. The judge replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter
     c.Autograde.sanitize_preprocessors = [
