@@ -161,6 +161,22 @@ def test_outputs_and_the_running_time_are_kept_and_none_is_an_error(solution):
     )
 
 
+def shows(source):
+    """Return True if a cell prints at its top level, or ends in a value other than a call's."""
+    body = ast.parse(source).body
+    values = [statement.value for statement in body if isinstance(statement, ast.Expr)]
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    ends = body and isinstance(body[-1], ast.Expr) and body[-1].value not in calls
+    return ends or any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in calls)
+
+
+def test_every_cell_that_shows_something_has_stored_outputs(solution):
+    """Without them nbval runs the cell and compares nothing."""
+    shown = [cell for cell in cells(solution, "code") if shows(cell.source)]
+    assert shown
+    assert not [cell.id for cell in shown if not cell.outputs]
+
+
 def test_every_figure_has_words_and_is_shown_with_half_its_pixels(solution):
     """On a screen with two pixels for each of these, all are seen. A palette keeps most files as small as they were."""
     modes = []
