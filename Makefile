@@ -12,7 +12,7 @@ READY := $(VENV)/ready
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-engine test-course test-journeys check bench fuzz learn teach hub hub-clean dist \
     students mistakes notebooks corpus model offline translate say grow release site format lint clean empty-classroom \
-    findings
+    findings crossings
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -143,6 +143,19 @@ $(SITE)/ready: tools/website/requirements.txt tools/website/constraints.txt
 
 site: $(SITE)/ready ## build the website, website/build/html: course and guides (REPOSITORY=owner/name adds links to Colab, Binder)
 	$(SITE)/bin/python -m tools.website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
+
+# The tools of other people that rewrite notebooks have an environment of their own, too.
+CROSSINGS := .venv-crossings
+CROSSINGS_IN := tools/crossings
+
+$(CROSSINGS)/ready: $(CROSSINGS_IN)/requirements.txt $(CROSSINGS_IN)/constraints.txt $(CROSSINGS_IN)/package-lock.json
+	$(PYTHON) -m venv $(CROSSINGS)
+	$(CROSSINGS)/bin/python -m pip install --quiet --disable-pip-version-check -r $(CROSSINGS_IN)/requirements.txt
+	npm ci --silent --no-audit --no-fund --prefix $(CROSSINGS_IN)
+	touch $@
+
+crossings: $(READY) $(CROSSINGS)/ready ## put right answers through tools that rewrite notebooks, mark them, say what changed; needs npm
+	$(BIN)/python -m tools.crossings.cross $(OPTIONS)
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .

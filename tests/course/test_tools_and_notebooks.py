@@ -1,9 +1,7 @@
 """Tests that the tools of the lock do to a notebook what the guide's table says, and that all answers are found."""
 
-import ast
 import copy
 import json
-import re
 import subprocess
 import sys
 
@@ -15,17 +13,17 @@ from nbdime import merge_notebooks
 from nbformat.v4 import new_output
 from submissions import ANSWERS, NAME
 
-from autograder.nbgrader_plugin.intake.repair import grade_id, load
 from autograder.sample_class import filled_in
+from tools.crossings.cross import TREATMENTS, _run, changes, finds_all, rows
 
-PAGE = (ROOT / "docs" / "what-tools-do-to-notebooks.md").read_text("utf-8")
-ROWS = {row[0]: row[1:] for row in re.findall("^" + r"\| ([^|]+) " * 9 + r"\|$", PAGE, re.MULTILINE)}
-LOCK = dict(
-    line.split(";")[0].strip().split("==")
-    for line in (ROOT / "constraints.txt").read_text().splitlines()
-    if "==" in line
-)
+FOLDER = ROOT / "tools" / "crossings"
+ROWS = rows()
 RELEASE = graded_only(NAME)
+
+
+def pins(file):
+    lines = [line.split(";")[0].strip() for line in file.read_text().splitlines() if "==" in line]
+    return {name.lower().replace("-", "_"): version for name, version in (line.split("==") for line in lines)}
 
 
 def formatted(notebook, folder):
@@ -52,44 +50,36 @@ TOOLS = {
 }
 
 
-def program(source):
-    try:
-        return ast.dump(ast.parse(source))
-    except SyntaxError:  # a written answer
-        return source.strip()
-
-
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tool_does_to_a_notebook_what_the_guide_says(tool, tmp_path):
     before = filled_in(copy.deepcopy(RELEASE), ANSWERS)
     for number, cell in enumerate(before.cells):
         if cell.cell_type == "code":
             cell.execution_count, cell.outputs = number, [new_output("stream", text=f"{number}\n")]
-    after = TOOLS[tool](copy.deepcopy(before), tmp_path)
     path = tmp_path / f"{NAME}.ipynb"
-    path.write_text(json.dumps(after), encoding="utf-8")
-    read = nbformat.read(path, 4)
-    cells = after["worksheets"][0]["cells"] if "worksheets" in after else after["cells"]
-    ids = [cell.get("id") for cell in cells] == [cell.id for cell in before.cells]
-    for cell in read.cells:
-        cell.metadata.pop("collapsed", None)  # a field of format 3
-    metadata = [cell.metadata for cell in read.cells] == [cell.metadata for cell in before.cells]
-    texts = [cell.source for cell in read.cells] == [cell.source for cell in before.cells]
-    outputs = [cell.get("outputs") for cell in read.cells] == [cell.get("outputs") for cell in before.cells]
-    found = {grade_id(cell): program(cell.source) for cell in load(path, RELEASE).cells}
-    right = {grade_id(cell): program(cell.source) for cell in before.cells}
-    answers = all(found[name] == right[name] for name in ANSWERS)
-    assert list(ROWS[tool][1:7]) == [
-        "kept" if ids else "lost",
-        "kept" if metadata else "lost",
-        "kept" if texts else "formatted",
-        "kept" if outputs else "lost",
-        f"{after['nbformat']}.{after['nbformat_minor']}",
-        "found" if answers else "lost",
-    ]
+    path.write_text(json.dumps(TOOLS[tool](copy.deepcopy(before), tmp_path)), encoding="utf-8")
+    assert changes(path, before) == ROWS[tool][1:7]
+    assert finds_all(path, RELEASE, before)
+    assert ROWS[tool][7] == "found"
 
 
-def test_the_guide_names_the_locks_versions_of_the_tools_that_are_run():
-    packages = {"nbconvert": "nbconvert", "nbformat": "nbformat", "ruff": "ruff", "nbmerge": "nbdime"}
-    named = {tool: ROWS[tool][0] for tool in TOOLS}
-    assert named == {tool: LOCK[packages[re.split("[ ,]", tool)[0]]] for tool in TOOLS}
+def test_the_guide_has_a_row_for_each_treatment_and_its_locks_version():
+    packages = {treatment.tool: treatment.package for treatment in TREATMENTS}
+    assert list(ROWS) == list(packages)
+    prettier = json.loads((FOLDER / "package-lock.json").read_text())["packages"]["node_modules/prettier"]
+    pinned = pins(FOLDER / "constraints.txt") | {"prettier": prettier["version"], "": "–"}
+    assert {tool: row[0] for tool, row in ROWS.items()} == {
+        tool: pinned[name.replace("-", "_")] for tool, name in packages.items()
+    }
+
+
+def test_what_both_environments_run_here_has_one_version_in_both():
+    ours, theirs = pins(ROOT / "constraints.txt"), pins(FOLDER / "constraints.txt")
+    for tool in ("nbconvert", "nbformat", "ruff", "nbdime"):
+        assert ours[tool] == theirs[tool]
+
+
+def test_shell_commands_of_the_runner_say_what_failed(tmp_path):
+    assert _run("echo fine", tmp_path) == ""
+    assert _run("echo said; exit 3", tmp_path) == "said\n"
+    assert _run("exit 3", tmp_path) == "exit status 3"
