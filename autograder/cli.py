@@ -1,8 +1,10 @@
 """Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
+import ast
 import contextlib
 import enum
 import functools
+import json
 import os
 import sys
 import tempfile
@@ -449,7 +451,7 @@ def mistakes(
         course.package()  # raises NoCourse where there is none
         _print(markdown(_track(course.course().commonest, "computing costs")))
         return
-    declared = _exercise(name)
+    declared = _unloaded(name)
     known = {one.name: one for one in declared.mistakes}
     if mistake is not None and mistake not in known:
         raise typer.BadParameter(f"{name} has no mistake {mistake!r}.{did_you_mean(mistake, known)}")
@@ -570,9 +572,41 @@ def _chosen(names: list[str] | None) -> list[Exercise]:
 
 
 def _exercise(name: str) -> Exercise:
+    return next(exercise for exercise in _exercises(_home(name)) if exercise.name == name)
+
+
+def _unloaded(name: str) -> Exercise:
+    """Return an exercise without its checks, for its catalogue alone: its module, which imports torch, is only read.
+
+    The module is imported after all where it does not say in literals what the common mistakes depend on.
+    """
+    home, [module], answers = _home(name), course.exercise_files(name), course.mistakes_file(name)
+    try:
+        declared = Exercise(**_literals(module))
+    except (SyntaxError, ValueError):
+        return _exercise(name)
+    cells = json.loads(course.notebook_path(home).read_text("utf-8"))["cells"]
+    [source] = ["".join(c["source"]) for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name]
+    declared.name, declared.notebook, declared.source = name, home, course.without_markers(source)
+    declared.catalogue_module = f"{course.course().package}.{answers.parent.name}.{answers.stem}"
+    return _readable(declared)
+
+
+def _literals(module: Path) -> dict[str, Any]:
+    """Return what a module's `EXERCISE = Exercise(…)` says of its kinds. Raises ValueError if that is no literal."""
+    assigned = (node for node in ast.parse(module.read_bytes()).body if isinstance(node, ast.Assign))
+    call = {ast.unparse(node.targets[0]): node.value for node in assigned}.get("EXERCISE")
+    if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "Exercise" and all(k.arg for k in call.keywords)):
+        raise ValueError
+    given = {str(keyword.arg): keyword.value for keyword in call.keywords}
+    return {name: ast.literal_eval(given[name]) for name in ("takes", "gives", "harmless") if name in given}
+
+
+def _home(name: str) -> str:
+    """Return an exercise's notebook."""
     for home in _notebooks(None):
         if name in course.names_in(home):
-            return next(exercise for exercise in _exercises(home) if exercise.name == name)
+            return home
     hint = did_you_mean(name, course.names())
     new = "a new one needs a module and a solution cell of its name."
     raise typer.BadParameter(f"there is no exercise {name!r}; `autograder plan NOTEBOOK` lists them; {new}{hint}")
@@ -586,12 +620,13 @@ def _exercises(notebook: str) -> list[Exercise]:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if isinstance(error, SyntaxError) else f" ({frame.filename}, line {frame.lineno})"
         raise typer.BadParameter(f"{notebook} has an exercise that cannot be loaded: {error}{where}") from error
-    for exercise in found:
-        try:
-            _ = exercise.mistakes
-        except (ValueError, OSError) as error:
-            raise typer.BadParameter(str(error)) from error
-    return found
+    return [_readable(exercise) for exercise in found]
+
+
+def _readable(exercise: Exercise) -> Exercise:
+    with _refusing(ValueError, OSError):
+        _ = exercise.mistakes
+    return exercise
 
 
 @app.command()

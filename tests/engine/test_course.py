@@ -1,13 +1,14 @@
 """Tests of how the engine finds the course that it marks, and tells its optional notebooks apart."""
 
 import contextlib
+import operator
 from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT, python
 from rich.console import Console
 
-from autograder import demo, handout, workload
+from autograder import cli, demo, handout, workload
 from autograder.nbgrader_plugin.report import data, terminal
 from autograder.nbgrader_plugin.report.html_page import page
 from autograder.nbgrader_plugin.report.marks import CellMark, Sheet
@@ -70,6 +71,30 @@ def test_pytorch_and_what_is_as_slow_are_imported_when_something_is_marked(tmp_p
     slow = {"torch", "transformers", "matplotlib"}
     program = f"import sys\nfor name in {modules}: __import__(name)\nprint({slow} & set(sys.modules))"
     assert python("-c", program, cwd=tmp_path).stdout == "set()\n"
+
+
+def test_plan_mistakes_and_help_import_neither_pytorch_nor_nbgrader(tmp_path):
+    commands = [["--help"], ["plan", "05-attention"], ["mistakes", "softmax"], ["mistakes", "softmax", "--diff"]]
+    invoke = f"codes = [CliRunner().invoke(app, words).exit_code for words in {commands}]"
+    program = f"import sys\nfrom typer.testing import CliRunner\nfrom autograder.cli import app\n{invoke}"
+    slow = {"torch", "numpy", "nbgrader", "nbconvert"}
+    assert python("-c", f"{program}\nprint(codes, {slow} & set(sys.modules))").stdout == "[0, 0, 0, 0] set()\n"
+
+
+def test_an_exercise_that_is_only_read_has_the_imported_ones_catalogue(monkeypatch):
+    monkeypatch.setattr(cli, "_readable", lambda exercise: exercise)
+    depends_on = operator.attrgetter("name", "notebook", "source", "catalogue_module", "takes", "gives", "harmless")
+    for declared in course.exercises():
+        read = cli._unloaded(declared.name)
+        assert not read.checks
+        assert depends_on(read) == depends_on(declared)
+
+
+@pytest.mark.parametrize("text", ["EXERCISE = made()", "EXERCISE = Exercise(takes=KIND)", "Exercise(**of)", "1 +"])
+def test_a_module_that_says_no_literals_is_imported(tmp_path, monkeypatch, text):
+    (tmp_path / "softmax.py").write_text(text)
+    monkeypatch.setattr(course, "exercise_files", lambda name: [tmp_path / "softmax.py"])
+    assert cli._unloaded("softmax") is course.exercise("softmax")
 
 
 SMALL = Course(title="", package="", notebooks=("01-a", "02-b"), topics=(), imports="", preload=())
