@@ -145,6 +145,12 @@ class Assignment:
     def answers_to(self, exercise: str) -> list[Answer]:
         return [answer for answer in self.answers if answer.exercise == exercise]
 
+    def by_student(self) -> dict[str, list[Answer]]:
+        found: dict[str, list[Answer]] = {}
+        for answer in self.answers:
+            found.setdefault(answer.student, []).append(answer)
+        return found
+
 
 @dataclass
 class ClassData:
@@ -268,9 +274,10 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
         try:
             with path.open(encoding="utf-8") as file:
                 notebook = nbformat.reader.read(file)
+            refused = refusal(notebook.cells) is not None
             for cell in notebook.cells:
                 cell["mark_name"] = f"{path.stem}: {grade_id(cell)}"  # as in `marks`
-                cell["refused"] = refusal(notebook.cells) is not None
+                cell["refused"] = refused
             if all(isinstance(cell.source, str) for cell in notebook.cells):
                 found.append(notebook)
         except Exception as error:  # one student's broken file must not stop the class's report

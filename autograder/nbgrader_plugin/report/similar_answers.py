@@ -1,12 +1,12 @@
 """Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof."""
 
 import functools
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from pygments.lexers import PythonLexer
 from pygments.token import Token
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
@@ -14,7 +14,7 @@ from rapidfuzz.process import cdist
 from ...spec.course import names, question_or_exercise
 from ...spec.exercise import Exercise
 from ..intake.repair import grade_id
-from .bare_code import bare
+from .bare_code import bare, bare_lines
 from .data import Answer, Assignment
 
 MIN_TOKENS = 30  # of an answer, without the release's lines: shorter answers are alike by chance
@@ -88,14 +88,13 @@ class _Reader:
     """Turn sources into strings of a character per token. Names that a student may choose are all the same token."""
 
     def __init__(self, stub: str) -> None:
-        self.lexer = PythonLexer()
         self.stub = {line.strip() for line in bare(stub).splitlines()}
         self.characters: dict[str, str] = defaultdict(lambda: chr(0x100 + len(self.characters)))
 
     def __call__(self, source: str) -> str:
-        own = "\n".join(line for line in bare(source).splitlines() if line.strip() not in self.stub)
+        own = (tokens for code, tokens in bare_lines(source) if code.strip() not in self.stub)
         found, after_dot = [], False
-        for kind, text in self.lexer.get_tokens(own):
+        for kind, text in itertools.chain.from_iterable(own):
             if kind in Token.Text or not text.strip():
                 continue
             if kind in Token.Literal.String:

@@ -89,9 +89,9 @@ def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
 
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
-    rows = []
+    rows, answers = [], assignment.by_student()
     for sheet in assignment.sheets:
-        own = [answer for answer in assignment.answers if answer.student == sheet.student]
+        own = answers.get(sheet.student, [])
         late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
         waiting = str(sheet.waiting or "")
         rows.append([data.called(sheet.student), _lost(own), late, number(sheet.total), waiting])
