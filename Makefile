@@ -54,8 +54,9 @@ SOURCE ?= igbo
 TARGET ?= english
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
-bench: $(READY) ## measure what marking a class costs, beside stock nbgrader
+bench: $(READY) ## measure what marking a class costs, of this course and of an ordinary one, beside stock nbgrader
 	$(BIN)/python tools/benchmarks/grading.py
+	$(BIN)/python tools/benchmarks/grading.py --quickstart
 
 findings: ## run what guesses about other software got wrong, all or NAMES, and say what changed; it installs a lot
 	@tools/run_findings.sh $(NAMES)

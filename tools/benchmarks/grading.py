@@ -1,20 +1,24 @@
 """Compares marking a class with feedback by stock nbgrader, one submission after another, and by `autograder grade`.
 
-    python tools/benchmarks/grading.py [--students 40] [--stock 40] [--quickstart]
+    python tools/benchmarks/grading.py [--students 40] [--stock 5] [--quickstart] [--seed 0]
 
-The class is made from the sample class, or with `--quickstart` from the example course of `nbgrader quickstart`; no two
-submissions are alike. `--stock N` gives stock nbgrader only the first N (0: none). The memory is that of all processes
-together (proportional set size): the peak, and the value halfway through the run.
+Every answer is drawn: a right one, a wrong one or none, by SHARES, so that no two submissions are alike. The wrong ones
+are the catalogued ones of this course, or with `--quickstart` made up for the example course of `nbgrader quickstart`.
+`--stock N` gives stock nbgrader only the first N (0: none). A student's CPU seconds include the start; compare these
+on a machine that does other work as well, not the seconds on the clock. The memory is that of all processes together
+(proportional set size): the peak, and the value halfway through the run.
 """
 
 import contextlib
 import os
+import random
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +29,8 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.sample_class import sample_class, submitted_notebook
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises, questions
 
 STOCK = """
 c = get_config()
@@ -39,7 +44,28 @@ GROUP = Path(f"/sys/fs/cgroup/cpuacct/bench-{os.getpid()}")
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "05-attention"
 PS1 = "ps1"  # of `nbgrader quickstart`
-SQUARES = ("return [i**2 for i in range(1, n + 1)]", "return n / 0", "raise NotImplementedError()")
+SHARES = {"right": 0.45, "wrong": 0.47, "none": 0.08}  # of the answers
+RIGHT_LETTERS = 0.7
+QUICKSTART = {  # right and wrong bodies of the functions in problem1
+    "squares": (
+        (
+            "if n < 1:\n        raise ValueError(n)\n    return [i**2 for i in range(1, n + 1)]",
+            "if n <= 0:\n        raise ValueError(n)\n    return [(i + 1) ** 2 for i in range(n)]",
+            "if not n > 0:\n        raise ValueError(n)\n    return list(map(lambda i: i * i, range(1, n + 1)))",
+        ),
+        (
+            "return [i**2 for i in range(1, n + 1)]",
+            "return [i**2 for i in range(n)]",
+            "return [2 * i for i in range(1, n + 1)]",
+            "return n / 0",
+            "print([i**2 for i in range(1, n + 1)])",
+        ),
+    ),
+    "sum_of_squares": (
+        ("return sum(squares(n))", "total = 0\n    for one in squares(n):\n        total += one\n    return total"),
+        ("return n * (n + 1) * (2 * n + 1) // 6", "return sum(squares(n - 1))", "return squares(n)", "return sum(n)"),
+    ),
+}
 
 
 class Measured(NamedTuple):
@@ -83,29 +109,50 @@ def nbgrader(folder: Path, *command: str) -> None:
         raise SystemExit(done.stdout + done.stderr)
 
 
-def hand_in(folder: Path, classroom: str, students: int) -> None:
+def drawn(draw: random.Random, right: Sequence[str], wrong: Sequence[str]) -> str | None:
+    """Return a right or a wrong answer, or None."""
+    kind = draw.choices((right, wrong, ()), tuple(SHARES.values()))[0]
+    return draw.choice(kind) if kind else None
+
+
+def answers_of(draw: random.Random) -> dict[str, str]:
+    """Return a student's answers to NOTEBOOK: the sources of solution cells by name."""
+    answers = {}
+    for declared in exercises(NOTEBOOK):
+        right = (declared.source, *(one.source for one in declared.alternatives))
+        if (source := drawn(draw, right, draw.choice(declared.mistakes).sources)) is not None:
+            answers[declared.name] = source
+    for question in questions(NOTEBOOK):
+        right_letter = draw.random() < RIGHT_LETTERS
+        letter = question.key if right_letter else draw.choice(sorted(question.explanations))
+        answers[question.name] = f'{question.name} = "{letter}"'
+    return answers
+
+
+def hand_in(folder: Path, classroom: str, students: int, seed: int) -> None:
     blank = nbformat.read(folder / "course" / NOTEBOOK / f"{NOTEBOOK}.ipynb", as_version=4)
-    samples = sample_class(NOTEBOOK)
     for number in range(students):
-        sample = samples[number % len(samples)]
-        filled = submitted_notebook(sample, blank)
-        filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))
+        filled = filled_in(blank, answers_of(random.Random(f"{seed} {number}")))
+        filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))  # two may have drawn the same
         student_folder = folder / classroom / "submitted" / f"student-{number:04}" / NOTEBOOK
         student_folder.mkdir(parents=True)
         nbformat.write(filled, student_folder / f"{NOTEBOOK}.ipynb")
 
 
-def hand_in_quickstart(folder: Path, students: int) -> None:
+def hand_in_quickstart(folder: Path, students: int, seed: int) -> None:
     """Make the course of `nbgrader quickstart` in `folder`, and hand in both its notebooks for each student."""
     folder.mkdir()
     nbgrader(folder, "quickstart", ".")
     nbgrader(folder, "generate_assignment", PS1)
     for number in range(students):
+        draw = random.Random(f"{seed} {number}")
         student_folder = folder / "submitted" / f"student-{number:04}" / PS1
         shutil.copytree(folder / "release" / PS1, student_folder)
         notebook = nbformat.read(student_folder / "problem1.ipynb", as_version=4)
-        [answer] = [cell for cell in notebook.cells if grade_id(cell) == "squares"]
-        answer.source = f"def squares(n):  # {number}\n    {SQUARES[number % len(SQUARES)]}"
+        for cell in notebook.cells:
+            body = drawn(draw, *QUICKSTART[name]) if (name := grade_id(cell)) in QUICKSTART else None
+            if body is not None:
+                cell.source = f"def {name}(n):  # {number}\n    {body}"
         nbformat.write(notebook, student_folder / "problem1.ipynb")
 
 
@@ -133,26 +180,26 @@ def marked_by_stock(folder: Path, assignment: str) -> Measured:
     return Measured(time.monotonic() - started, cpu_seconds() - cpu, [])
 
 
-def main(students: int = 40, stock: int = 40, quickstart: bool = False) -> None:
+def main(students: int = 40, stock: int = 5, quickstart: bool = False, seed: int = 0) -> None:
     """Mark a class of so many students, and the first of them by stock nbgrader; print a table."""
     assignment = PS1 if quickstart else NOTEBOOK
-    columns = ("", "students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
+    columns = ("", "students", "wall s", "CPU s", "CPU s a student", "against stock", "GiB at most", "GiB at a half")
     shown = Table(*columns, title=f"{assignment}, with feedback pages")
-    rates: list[float] = []  # students per second; stock nbgrader's first
+    costs: list[float] = []  # CPU seconds a student; stock nbgrader's first
 
     def show(name: str, count: int, found: Measured) -> None:
         memory = [f"{max(found.memory):.1f}", f"{found.memory[len(found.memory) // 2]:.1f}"] if found.memory else []
-        rates.append(count / found.seconds)
-        against = f"{rates[-1] / rates[0]:.0f} x" if stock else ""
-        row = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{rates[-1]:.2f}", against)
+        costs.append(found.cpu / count)
+        against = f"1/{costs[0] / costs[-1]:.0f}" if stock else ""
+        row = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{costs[-1]:.2f}", against)
         shown.add_row(name, str(count), *row, *memory)
 
     def made(folder: Path, count: int, by_stock: bool) -> Path:
         if quickstart:
-            hand_in_quickstart(folder, count)
+            hand_in_quickstart(folder, count, seed)
         else:
             course(folder, by_stock)
-            hand_in(folder, "." if by_stock else "classroom", count)
+            hand_in(folder, "." if by_stock else "classroom", count, seed)
         return folder
 
     with contextlib.suppress(OSError):
