@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from .diagnosis.diagnose import Line
-from .formatting import MIME, number, prose
+from .formatting import MIME, number, prose, without_emphasis
 from .mark import Verdict
 
 _STYLE = "border-collapse:collapse;border:0;margin:.3em 0"
@@ -22,7 +22,7 @@ def plain(verdict: Verdict) -> str:
         lines.append(f"  {'right' if line.passed else 'WRONG' if line.judged else '  –  '}  {line.title}")
         if line.message and line.message not in sentences:
             lines.append(f"         {line.message}")
-    return "\n".join(lines)
+    return without_emphasis("\n".join(lines))
 
 
 def html(verdict: Verdict, at_a_glance: bool = False) -> str:
