@@ -28,7 +28,8 @@ def draw_blend(vectors, shares, blend):
     new = "({:.2f}, {:.2f})".format(*blend)
     box = {"boxstyle": "round,pad=0.5", "fc": "white", "ec": BLUE}
     for j, (word, vector) in enumerate(vectors.items()):
-        arrow = {"arrowstyle": "-|>", "color": ORANGE, "lw": 1 + 9 * float(shares[j]), "mutation_scale": 16}
+        arrow = {"arrowstyle": "-|>", "color": ORANGE, "lw": 1 + 9 * float(shares[j]), "mutation_scale": 10}
+        arrow |= {} if shares[j] else {"arrowstyle": "-", "color": GREY, "ls": ":"}
         ax.annotate("", (1, 0.78), (j, 0.14), arrowprops=arrow)
         ax.text(1 + 0.65 * (j - 1) + 0.04 * (j == 1), 0.42, said[j], va="center", ha="left" if j else "right")
         ax.text(j, 0, f"{word} ({vector[0]:g}, {vector[1]:g})", ha="center", va="center", bbox=box)
@@ -98,15 +99,13 @@ def draw_tables(tables, across, down, words=None, trained=None, **limits):
         ax.set(title=title, xlabel=across, ylabel=down, xticks=columns[:: 1 + len(columns) // 10])
         for line in (ax.axhline, ax.axvline) if trained else ():
             line(trained - 0.5, color="white", lw=2, ls="--")
+        if not (words or trained):  # nothing else shows where the largest number of a row is
+            ax.plot(rows.argmax(-1), range(len(rows)), ".", color=BLACK, ms=8)
     fig.colorbar(image, ax=axes, label="cosine" if trained else "value", shrink=0.8)
     bright = (f"{title}: {[int(row.argmax()) for row in rows]}" for title, rows in tables.items())
     first = (f"{title}: {[round(float(number), 2) for number in rows[0]]}" for title, rows in tables.items())
-    told = (
-        f"Their first rows: {'; '.join(first)}."
-        if trained
-        else f"The column of each row's largest number: {'; '.join(bright)}."
-    )
-    show(fig, f"Heat maps of {down} against {across}. {told}")
+    told = "Their first rows" if trained else "The column of each row's largest number"
+    show(fig, f"Heat maps of {down} against {across}. {told}: {'; '.join(first if trained else bright)}.")
 
 
 def draw_readers(curves, every, guessing):
