@@ -61,7 +61,7 @@ def draw_arrows(arrows):
         look = {"arrowstyle": "-|>", "color": colour, "lw": 2.5, "ls": style, "mutation_scale": 18}
         ax.annotate("", (x, y), (0, 0), zorder=3 - x, arrowprops=look)
         ax.text(x + 0.1, y + (0.08 if name != "u" else -0.28), f"{name} = ({x}, {y})")
-    ax.set(title="Same direction, or same length?", xlabel="component 0", ylabel="component 1")
+    ax.set(title="Which two are most alike?", xlabel="component 0", ylabel="component 1")
     ax.set(xlim=(0, 5.2), ylim=(0, 4), aspect="equal")
     about = ", ".join(f"{name} = ({x}, {y})" for name, (x, y) in arrows.items())
     show(fig, f"Arrows from the origin: {about}. u and v have the same direction, w has another one.")
