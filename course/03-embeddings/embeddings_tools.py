@@ -30,7 +30,7 @@ def draw_lookup(table, words, chosen):
         say = "{:.1f}".format if sign else "{:.0f}".format
         heat_map(ax, values, rows, columns, say, "PuOr", vmin=-2.5, vmax=2.5)
         ax.set(title=f"{title} [{len(rows)}, {len(columns)}]", xlabel="component" if sign else "word of the vocabulary")
-        ax.text(-0.5 if sign == "×" else -0.38, 0.5, sign, transform=ax.transAxes, size=20, ha="center", va="center")
+        ax.text(-0.5 if sign == "×" else -0.48, 0.5, sign, transform=ax.transAxes, size=20, ha="center", va="center")
     show(fig, f"Three grids of numbers. One-hot rows for {', '.join(chosen)}, times a table of {len(words)} words and "
               f"{len(components)} components, equal the rows of the table for these words.")  # fmt: skip
 
