@@ -152,10 +152,10 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     return verdict
 
 
-def _may_hide_lapses(exercise: Exercise, only: Diagnosis) -> bool:
-    """Return whether the only diagnosis is of names, or of a mistake whose error messages are others."""
-    unsure = only.share == NOTHING_SAVED and exercise.severities.get(only.mistake) != FUNDAMENTAL
-    return unsure or only.mistake == OTHER_NAMES
+def _may_hide_lapses(exercise: Exercise, found: Diagnosis) -> bool:
+    """Return whether a diagnosis is of names, or of a mistake whose error messages are others."""
+    unsure = found.share == NOTHING_SAVED and exercise.severities.get(found.mistake) != FUNDAMENTAL
+    return unsure or found.mistake == OTHER_NAMES
 
 
 def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> RecordedReplies:
@@ -168,8 +168,10 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     """
     apart = diagnose_apart(exercise, verdict.lines, student.replies, student)
     if apart is None or not apart.explains_all:
-        verdict.diagnoses = diagnose_pair(exercise, verdict.lines, student.replies) or verdict.diagnoses
-        if verdict.diagnoses or apart is None or not apart.are_facts:
+        pair = diagnose_pair(exercise, verdict.lines, student.replies)
+        sure = pair or [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
+        verdict.diagnoses = pair or verdict.diagnoses
+        if sure or apart is None or not apart.are_facts:
             return student.replies
     lines = _lines_apart(exercise, verdict.lines, apart)
     if not apart.explains_all:
@@ -178,7 +180,7 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
         earned = round(share_of(exercise, right) - exercise.points * lost, 2)
         # A refusal that is taken off shows nothing right: something else has to be
         something = verdict.earned > 0 or exercise.checks[0].title in apart.right
-        if earned <= verdict.earned or not something or not gave_a_value(student.replies):
+        if earned <= verdict.earned or not something or not gave_a_value(apart.replies):
             return student.replies
         verdict.earned = earned
         verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)

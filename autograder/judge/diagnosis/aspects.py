@@ -39,6 +39,12 @@ FACTS = frozenset(
         "global_generator",
         "single_precision",
         "double_precision",
+        "other_dtype",
+        "other_container",
+        "other_number",
+        "tensor_returned",
+        "list_returned",
+        "python_number",
     }
 )
 SINGLE = 3e-6  # relative error of a few operations in single precision

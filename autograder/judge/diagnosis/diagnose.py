@@ -121,7 +121,7 @@ def diagnose_apart(
     """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake.
 
     Some mistakes have a lapse of their own. So each lapse is left in the answer, too, and the least costly explanation
-    is returned.
+    is returned. Without one, those are left that a mistake of value may bring about.
     """
     outcomes = list(zip(exercise.checks, lines, strict=True))
     failed = [check for check, line in outcomes if not line.passed and replies.get(check.title)]
@@ -132,9 +132,15 @@ def diagnose_apart(
         found = aspects.separated(exercise, failed, student, each)
         if not each and len(found.lapses) > 1:
             left += [(name,) for name in found.lapses]
+            doubtful = tuple(name for name in found.lapses if name not in aspects.FACTS)
+            left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
         if (apart := _apart(exercise, failed, passed, replies, found, student, each)) is not None:
             explanations.append(apart)
-    return min(explanations, key=lambda apart: apart.share if apart.explains_all else math.inf, default=None)
+
+    def rank(apart: Apart) -> tuple[float, bool]:
+        return apart.share if apart.explains_all else math.inf, not apart.are_facts
+
+    return min(explanations, key=rank, default=None)
 
 
 def _apart(
@@ -175,7 +181,7 @@ def _apart(
     everything = bool(len(lapses) < len(diagnoses) or not weights) and explained >= {check.title for check in failed}
     diagnoses.sort(key=lambda one: -one.share)
     found_lapses = {lapse.mistake for lapse in lapses}
-    facts = {*found.lapses} <= aspects.FACTS
+    facts = {*found.lapses} - {*left} <= aspects.FACTS
     return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
 
 
