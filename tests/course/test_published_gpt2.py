@@ -316,7 +316,7 @@ def proved(cells, monkeypatch, capsys, tmp_path):
     def run(nine: Path | None, edits: tuple = ()) -> tuple[dict, str]:
         folder = tmp_path / NAME
         folder.mkdir()
-        for name in ("gpt2-stories", "published.json"):
+        for name in ("gpt2-stories", "published.json", "smollm2.json"):
             (folder / name).symlink_to(FOLDER / name)
         if nine:
             (tmp_path / "09-gpt").symlink_to(nine)
