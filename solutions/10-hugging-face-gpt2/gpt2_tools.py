@@ -1,6 +1,6 @@
 """Find the models of notebook 10, and draw its figures."""
 
-from notebook_tools import GREY, RED, SKY, heat_map, show, subplots
+from notebook_tools import GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
 import contextlib
 import os
@@ -70,8 +70,11 @@ def tell(small, published):
     display(Markdown(small if _loaded == SMALL else published))
 
 
-def draw_bars(title, labels, groups, unit, lines=(), digits=3, what=""):
-    """Draw a horizontal bar for each label, in groups {name: numbers}; lines: {name: place}."""
+def draw_bars(title, labels, groups, unit, lines=(), digits=3, what="", longest=0.0):
+    """Draw a horizontal bar for each label, in groups {name: numbers}; lines: {name: place}.
+
+    Charts that are to be compared need the same `longest`: the number that the axis has room for.
+    """
     fig, ax = subplots(figsize=(8.5, 1.2 + 0.3 * len(labels) * len(groups) + 0.12 * len(labels)), layout="constrained")
     high, lines = 0.8 / len(groups), dict(lines)
     for i, (name, numbers) in enumerate(groups.items()):
@@ -81,11 +84,38 @@ def draw_bars(title, labels, groups, unit, lines=(), digits=3, what=""):
     for name, place in lines.items():
         ax.axvline(place, color=RED, ls="--", label=f"{name} {place:.2f}")
     ax.set_yticks(range(len(labels)), labels)
-    ax.set(title=title, xlabel=unit, ylabel=what, xlim=(0, 1.15 * max(*lines.values(), *map(max, groups.values()), 0)))
+    ax.set(
+        title=title,
+        xlabel=unit,
+        ylabel=what,
+        xlim=(0, 1.15 * max(longest, *lines.values(), *map(max, groups.values()))),
+    )
     ax.invert_yaxis()
-    fig.legend(loc="outside lower center", ncols=3, frameon=False)
+    if lines or len(groups) > 1:
+        fig.legend(loc="outside lower center", ncols=3, frameon=False)
     said = [f"{name}, {a}: {x:.{digits}f}" for name, n in groups.items() for a, x in zip(labels, n, strict=True)]
     show(fig, f"Bar chart, {unit}. {title}. {'; '.join(said)}.")
+
+
+def draw_tokens(text, rows):
+    """Draw a text's tokens as boxes with their ids, in rows {name: (tokens, ids)} from top to bottom."""
+    fig, ax = subplots(figsize=(11, 2.8), layout="constrained")
+    said = []
+    for y, (name, (pieces, ids)) in enumerate(rows.items()):
+        ax.text(-0.6, y, f"{name}: {len(pieces)} tokens", ha="right", va="center")
+        left = 0.0
+        for piece, number in zip(pieces, ids, strict=True):
+            size = max(len(piece), 3.6)
+            ax.barh(y, size, 0.8, left, color=(SKY, ORANGE)[y], alpha=0.35, ec=GREY)
+            ax.text(left + size / 2, y, f"{piece}\n{number}", ha="center", va="center", fontsize=10)
+            left += size + 0.4
+        said.append(
+            " ".join([*name.split(), *(f"{piece} {number}" for piece, number in zip(pieces, ids, strict=True))])
+        )
+    ax.set(title=f"“{text}” in tokens, with their ids", xlim=(-14, 64), ylim=(-0.6, len(rows) - 0.4))
+    ax.invert_yaxis()
+    ax.axis("off")
+    show(fig, f"“{text}” cut into tokens, with their ids. {'; '.join(said)}.")
 
 
 def draw_table(title, values, rows, columns, words=None, xlabel="", ylabel="", unit="probability"):
