@@ -22,7 +22,7 @@ from rich.table import Table
 
 from . import __version__
 from .close_names import did_you_mean
-from .judge.formatting import MIME, without_emphasis
+from .judge.formatting import MIME
 from .plain_output import escape_logs, escaped, tracked
 from .spec import course
 from .spec.exercise import Exercise
@@ -382,7 +382,7 @@ def try_answer(
         text, verdict = _tried_notebook(declared, file, not no_sandbox)
     else:
         text, verdict = _tried_source(declared, file.read_text(encoding="utf-8-sig"))
-    _print(without_emphasis(text))
+    _print(text)
     if verdict["earned"] < verdict["points"] and not verdict["diagnoses"] and not verdict["remark"]:
         console.print("No catalogued mistake answers like this.", highlight=False)
 

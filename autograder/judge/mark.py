@@ -29,7 +29,7 @@ SAME_FAULT = "Not judged: it is the fault that was found above."
 MAX_RUN_AGAIN = 5  # checks of an exercise, where a failure is only a sign
 LEARNED = "Right for the inputs that every hand-in is asked, and wrong for others that were drawn for yours alone."
 LAPSES = frozenset(one.name for one in COMMON_MISTAKES)
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # of sums of shares
 NUMBERS = re.compile(r"\d+(?:, \d+)*")
 UNREADABLE = "The judge could not read the answer (malformed data)."
 

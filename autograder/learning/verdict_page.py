@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 from ..judge.diagnosis.diagnose import Line
-from ..judge.formatting import without_emphasis
 from ..judge.mark import Verdict
 from ..judge.parsing import parse_cell
 from ..judge.source_rules import defined_in
@@ -57,7 +56,7 @@ def plain(verdict: Verdict) -> str:
         else group[0]
         for group in lines.values()
     ]
-    return without_emphasis(plain_lines(replace(verdict, lines=folded)))
+    return plain_lines(replace(verdict, lines=folded))
 
 
 def with_advice(verdict: Verdict, namespace: dict[str, Any]) -> Verdict:

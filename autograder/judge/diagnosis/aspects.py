@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
 
 OTHER_NAMES = "other_names"
-# Lapses that no mistake of value can bring about
+# Lapses that cost what they cost alone also where no known mistake explains the values
 FACTS = frozenset(
     {
         "device_not_kept",

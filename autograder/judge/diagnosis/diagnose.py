@@ -98,7 +98,7 @@ class Apart:
     """What an answer's values show once its lapses are taken off.
 
     `failures` are those that are left, by title; the lines in `right` are then right. The diagnoses are all that there
-    are if they explain everything. `are_facts`: each lapse is one whatever else is wrong.
+    are if they explain everything. `are_facts`: each lapse is charged whatever else is wrong.
     """
 
     failures: dict[str, Wrong | None]
