@@ -185,7 +185,7 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
         verdict.earned = earned
         verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)
     verdict.diagnoses, verdict.lines = apart.diagnoses, lines
-    return apart.replies
+    return student.replies | apart.replies
 
 
 def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> list[Line]:
