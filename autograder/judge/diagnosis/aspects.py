@@ -64,6 +64,14 @@ def rename(module, names):
     own = type(module)
     module.__class__ = type(own.__name__, (own,), {old: part(new) for old, new in names.items()})
 """
+WITH_DEFAULTS = """
+def with_defaults(module, defaults):
+    own = type(module)
+    def forward(self, *args, **kwargs):
+        given = own.forward.__code__.co_varnames[1 : 1 + len(args)]
+        return own.forward(self, *args, **{n: d for n, d in defaults.items() if n not in given} | kwargs)
+    module.__class__ = type(own.__name__, (own,), {"forward": forward})
+"""
 
 
 @dataclass
@@ -152,6 +160,7 @@ class _Combining(Student):
         self.reference = Responder(_reference_names(exercise))
         self.only, self.left, self.names = only, left, names
         self.handles: dict[int, Ref] = {}  # the reference's, by the number of the student's
+        self.probes: set[object] = set()  # the handles of the judge's own functions
         self.lapses: dict[str, None] = {}
         self.without_gradients = False
         self.cut = ""  # the lapse because of which gradients of this reply are missing
@@ -164,6 +173,8 @@ class _Combining(Student):
         if isinstance(actual.get("value"), Ref) and isinstance(expected.get("value"), Ref):
             self.handles[actual["value"].key] = expected["value"]
             self._rename(actual["value"], expected["value"])
+        if request["do"] == "define" and isinstance(actual.get("value"), Ref):
+            self.probes.add(actual["value"])
         if request["do"] != "call" or request.get("keep"):
             return expected if self.only and not isinstance(expected.get("value"), Ref) else actual
         return self._combined(actual, expected)
@@ -174,14 +185,22 @@ class _Combining(Student):
     def _student_reply(self, request: dict[str, Any], expected: Reply) -> Reply:
         """Return the student's reply; where only the form of the call is at fault, the reply to another form."""
         actual = request_reply(self.send, request)
-        if request["do"] != "call" or "value" not in expected:
+        if request["do"] != "call" or ("value" not in expected and expected["problem"].get("kind") != "raised"):
             return actual
-        if adapted := self._adapted(request, actual):
+        if request["target"] in self.probes and MISSING.search(str(actual.get("problem", {}).get("text"))):
+            if not self._adapts("default_missing"):
+                self.whole = self.only == "default_missing"
+                return actual
+            self._give_defaults(request["args"])
+            actual = request_reply(self.send, request)
+        elif adapted := self._adapted(request, actual):
             lapse, other = adapted
             again = request_reply(self.send, other)
             if again.get("problem", {}).get("type") != "TypeError":
                 self.whole = self.only == lapse
-                actual = again if self._adapts(lapse) else actual
+                request, actual = (other, again) if self._adapts(lapse) else (request, actual)
+        if "value" not in expected:
+            return actual
         if any(request.get(option) for option in ELSEWHERE):
             here = request_reply(self.send, {key: value for key, value in request.items() if key not in ELSEWHERE})
             # On the wrong device, some operations read whatever is in memory
@@ -220,6 +239,19 @@ class _Combining(Student):
         bound.apply_defaults()
         return lapse, request | {"args": list(bound.args), "kwargs": bound.kwargs}
 
+    def _give_defaults(self, modules: Sequence[Any]) -> None:
+        """Give the modules among these the defaults of the reference's, so that a probe can call them."""
+        for module in modules:
+            if isinstance(module, Ref) and module.key in self.handles:
+                forward = getattr(self.reference.kept[self.handles[module.key].key], "forward", None)
+                parameters = inspect.signature(forward).parameters.values() if forward else ()
+                defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+                self._run_probe("with_defaults", WITH_DEFAULTS, module, defaults)
+
+    def _run_probe(self, name: str, source: str, *args: Any) -> None:
+        probe = request_reply(self.send, {"do": "define", "name": name, "source": source})["value"]
+        request_reply(self.send, {"do": "call", "target": probe, "args": list(args), "kwargs": {}})
+
     def _rename(self, module: Ref, reference: Ref) -> None:
         """Give the layers of a student's module the names of the reference's, where kind and shapes tell which."""
         box = self.reference.kept[reference.key]
@@ -228,17 +260,16 @@ class _Combining(Student):
         own = request_reply(self.send, {"do": "state", "target": module})
         names = names_of_the_box(own, self.reference.tensors.state(box)) if "parameters" in own else {}
         if names and self._adapts(OTHER_NAMES):
-            probe = request_reply(self.send, {"do": "define", "name": "rename", "source": RENAME})["value"]
-            request_reply(self.send, {"do": "call", "target": probe, "args": [module, names], "kwargs": {}})
+            self._run_probe("rename", RENAME, module, names)
             self.names |= names
 
     def _combined(self, actual: Reply, expected: Reply) -> Reply:
+        if self.whole:
+            return actual if "kept" not in actual else expected | {"kept": actual["kept"]}
         if expected.get("problem", {}).get("kind") == "raised":
             return self._refusal(actual, expected)
         if "problem" in expected:
             return expected
-        if self.whole:
-            return actual if "kept" not in actual else expected | {"kept": actual["kept"]}
         if "problem" in actual:
             return expected if self.only else _as_value_error(actual)
         values, form = (expected, actual) if self.only else (actual, expected)
