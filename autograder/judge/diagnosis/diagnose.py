@@ -15,7 +15,7 @@ from ...spec.course import exercise
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.wire import is_tensor
 from ..run_check import student_with_answer
-from ..student import RecordedReplies, Reply, Student, agree
+from ..student import RecordedReplies, Reply, Student, agree, type_of_error
 from . import aspects, fingerprint_store, mistake_costs, pair_cache
 from .fingerprints import replies_to
 from .mistake_costs import NOTHING_SAVED, costs
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import torch
 
 MAX_DIAGNOSES = 3  # students would not read more
+MAX_VARIANTS = 4  # that run without their own lapses
 
 
 @dataclass
@@ -164,35 +165,101 @@ def _apart(
     for single in (False, True):
         catalogue = _Catalogue(exercise, replies | found.replies, single)
         alone = _single_mistakes(catalogue, weights, right)
-        if {title for _, titles in alone for title in titles} == weights.keys():
-            for variant, titles in alone:
-                own = _own_lapses(exercise, catalogue, variant, failed, found) if names else {}
-                names = [name for name in names if name not in own]
-                titles += [title for name in own for title in own[name] if title not in titles]
-                _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
-            names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
+        explained = {title for _, titles in alone for title in titles} == weights.keys()
+        if explained:
             break
+    several = len({catalogue.names[variant] for variant, _ in alone}) > 1
+    one = None
+    if not left and (several or not explained):
+        one = _without_lapses(catalogue, weights, passed, failed, found, student)
+    if one is not None:
+        variant, own = one
+        names = [name for name in names if name not in own]
+        titles = list(dict.fromkeys(itertools.chain(weights, *own.values())))
+        share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
+        diagnoses.append(catalogue.diagnosis(variant, titles, share))
+    elif explained:
+        for variant, titles in alone:
+            own = _own_lapses(catalogue, variant, failed, found, student) if names else {}
+            names = [name for name in names if name not in own]
+            titles += [title for name in own for title in own[name] if title not in titles]
+            _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
+        names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
     lapses = [lapse for name in names if (lapse := _lapse(exercise, failed, student, name, found)) is not None]
     if not lapses and not diagnoses:
         return None
     for lapse in lapses:
         _add(diagnoses, lapse)
-    explained = {title for one in diagnoses for title in one.checks}
-    everything = bool(len(lapses) < len(diagnoses) or not weights) and explained >= {check.title for check in failed}
+    named = {title for one in diagnoses for title in one.checks}
+    everything = bool(len(lapses) < len(diagnoses) or not weights) and named >= {check.title for check in failed}
     diagnoses.sort(key=lambda one: -one.share)
     found_lapses = {lapse.mistake for lapse in lapses}
     facts = {*found.lapses} - {*left} <= aspects.FACTS
     return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
 
 
+def _without_lapses(
+    catalogue: _Catalogue,
+    weights: dict[str, float],
+    passed: Sequence[str],
+    failed: Sequence[Check],
+    found: aspects.Separated,
+    student: Student,
+) -> tuple[int, dict[str, list[str]]] | None:
+    """Return a variant that answers as the student did once its own lapses are taken off, too, and those lapses.
+
+    The hashes are of replies with these lapses, so variants run: those whose numbers are nearest. Of several, the one
+    that shares most lapses with the answer is returned; None if none answers alike.
+    """
+
+    def gap(variant: int) -> float:
+        return sum(catalogue.gap(variant, title) for title in weights)
+
+    def answers_alike(variant: int) -> bool:
+        own = catalogue.student(variant)
+        separated = (aspects.separated(catalogue.exercise, [check], own) for check in checks)
+        return all(_alike(found.replies, each.replies, unrefused) for each in separated)
+
+    checks = sorted(failed, key=lambda check: -weights.get(check.title, 0))
+    checks = [check for check in checks if check.title not in found.without_gradients]
+    unrefused = "bad_input_accepted" in found.lapses  # then valid input that a mistake refuses stops somewhere else
+    candidates = [one for one in catalogue.passing(passed) if all(catalogue.fails(one, title) for title in weights)]
+    alike = filter(answers_alike, sorted(candidates, key=gap)[:MAX_VARIANTS])
+    lapses = [(variant, _own_lapses(catalogue, variant, failed, found, student)) for variant in alike]
+    return max(lapses, key=lambda one: len(one[1]), default=None)
+
+
 def _own_lapses(
-    exercise: Exercise, catalogue: _Catalogue, variant: int, failed: Sequence[Check], found: aspects.Separated
+    catalogue: _Catalogue, variant: int, failed: Sequence[Check], found: aspects.Separated, student: Student
 ) -> dict[str, list[str]]:
     """Return those lapses of an answer that a catalogued variant has by itself: its own cost holds them already."""
-    reference = student_with_answer(exercise, catalogue.fingerprints.variants[variant])
+    exercise, reference = catalogue.exercise, catalogue.student(variant)
     own = aspects.separated(exercise, failed, reference).lapses
     own.setdefault("single_precision_inside", own.get("single_precision", []))
-    return {name: titles for name, titles in found.lapses.items() if {*titles} <= {*own.get(name, [])}}
+
+    def same(name: str) -> bool:
+        checks = [check for check in failed if check.title in found.lapses[name]]
+        mine, theirs = (aspects.separated(exercise, checks, one, (name,)).replies for one in (student, reference))
+        if name == "bad_input_accepted":  # whatever is returned instead
+            return all(_error_types(mine[title]) == _error_types(theirs[title]) for title in mine)
+        return _alike(mine, theirs)
+
+    return {name: titles for name, titles in found.lapses.items() if {*titles} <= {*own.get(name, [])} and same(name)}
+
+
+def _error_types(replies: list[Reply]) -> list[object]:
+    """Return the type of the error in each reply, None where there is none."""
+    return [type_of_error(reply["problem"]) if "problem" in reply else None for reply in replies]
+
+
+def _alike(actual: RecordedReplies, expected: RecordedReplies, any_error: bool = False) -> bool:
+    """Return whether these checks were answered alike, with the same errors, or with `any_error` in their places."""
+
+    def plain(replies: list[Reply]) -> list[Reply]:
+        return [{"problem": {}} if any_error and "problem" in reply else reply for reply in replies]
+
+    pairs = [(plain(actual[title]), plain(replies)) for title, replies in expected.items()]
+    return all(agree(*pair, single=True) and len({tuple(errors(one)) for one in pair}) == 1 for pair in pairs)
 
 
 def _lapse(
@@ -310,6 +377,14 @@ class _Catalogue:
 
     def fails(self, variant: int, title: str) -> bool:
         return bool(self.fingerprints.failed[variant, self.columns[title]])
+
+    def student(self, variant: int) -> Student:
+        return student_with_answer(self.exercise, self.fingerprints.variants[variant])
+
+    def gap(self, variant: int, title: str) -> float:
+        """Return how far the numbers in a variant's replies are from the student's, whatever their dtype."""
+        sums = self.hash_of(title).sums - self.fingerprints.reply_hash(variant, self.columns[title]).sums
+        return float(abs(sums.sum(axis=0)).max())
 
     def diagnosis(self, variant: int, titles: Sequence[str], share: float) -> Diagnosis:
         name = self.names[variant]
