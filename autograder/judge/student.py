@@ -221,14 +221,16 @@ TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute,
 # Parts of a reply that do not tell mistakes apart: the operations that ran, and whether random numbers were drawn
 # (who builds layers to count them draws some, and gives the same answer)
 IGNORED = frozenset({"operations", "rng_moved"})
-LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
+# Relative and absolute, for numbers outside tensors. Some come from single precision. A check may round to five digits:
+# with `single`, the last of these may differ.
+LAST_DIGITS = {False: (4e-6, 1e-7), True: (1e-4, 1e-7)}
 
 
 def agree(actual: Any, expected: Any, depth: int = 0, *, single: bool = False) -> bool:
     """Return whether two replies are the same: equal structure, numbers equal up to rounding, errors of the same type.
 
     Adding in another order changes last digits: in tensors, in a `loss.item()`, and in a number written as text.
-    `single`: numbers in double precision may differ as those in single precision may.
+    `single`: numbers in double precision, and those outside tensors, may differ as if they came from single precision.
     """
     if depth > 20 or type(actual) is not type(expected):
         return False
@@ -249,7 +251,7 @@ def agree(actual: Any, expected: Any, depth: int = 0, *, single: bool = False) -
     if isinstance(actual, float):
         if not (math.isfinite(actual) and math.isfinite(expected)):
             return repr(actual) == repr(expected)
-        relative, absolute = LAST_DIGITS
+        relative, absolute = LAST_DIGITS[single]
         return bool(abs(actual - expected) <= absolute + relative * abs(expected))
     if isinstance(actual, (str, set, frozenset)):
         apart: Callable[[Any], tuple[Any, Any]] = canonical.split if isinstance(actual, str) else canonical.unordered
