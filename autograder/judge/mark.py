@@ -20,6 +20,7 @@ from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Apart, Diagnosis, Line, diagnose, diagnose_apart, diagnose_pair, symptoms
 from .diagnosis.fingerprints import Fingerprints
 from .diagnosis.mistake_costs import NOTHING_SAVED
+from .diagnosis.pairs import errors
 from .drawn_inputs import failed_again
 from .source_rules import uses
 from .student import SYMPTOMS, UNDEFINED, RecordedReplies, Student
@@ -142,6 +143,9 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         replies = student.replies
         if len(verdict.diagnoses) != 1 or any(_may_hide_lapses(exercise, one) for one in verdict.diagnoses):
             replies = _take_lapses_off(exercise, verdict, student)
+        if not verdict.diagnoses:  # an error in some lines hides no mistake in the others
+            ended = {title: found for title, found in student.replies.items() if not any(errors(found))}
+            verdict.diagnoses = diagnose(exercise, [line for line in lines if line.title in ended], ended)
         verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
         failed = [line for line in verdict.lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):

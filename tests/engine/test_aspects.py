@@ -89,6 +89,46 @@ def test_a_lapse_hides_no_misconception(change, lapse):
     assert verdict.earned >= alone - SOFTMAX.points - 0.02
 
 
+TWO = [  # what is changed in a right answer, and both faults' names
+    (
+        "attention_maps",
+        {"return [tok": "weights = weights.mT\n    return [tok", "model.train(was_training)": "pass"},
+        {"transposed", "mode_not_restored"},
+    ),
+    (
+        "greedy_decode",
+        {"B = len": "model.eval()\n    B = len", "row[: row.index(eos_id)] if": "[i for i in row if i != eos_id] if"},
+        {"eos_filtered", "eval_mode"},
+    ),
+    (
+        "LearnedPositionalEmbedding",
+        {"return x +": "return x * x.shape[-1] ** 0.5 +", "if max_len < T": "if False"},
+        {"scaled", "bad_input_accepted"},
+    ),
+    (
+        "merge_pair",  # the results have other lengths
+        {"merged = []": "return ' '.join(symbols).replace(' '.join(pair), ''.join(pair)).split()\n    merged = []"},
+        {"text_replaced", "list"},
+    ),
+    (
+        "cross_entropy",  # most lines end in an error
+        {
+            "torch.log_softmax(logits, dim=-1)": "torch.log(logits.exp() / logits.exp().sum(-1, keepdim=True))",
+            "log_probs.gather(-1, targets.unsqueeze(-1))": "log_probs[torch.arange(len(targets)), targets]",
+        },
+        {"no_shift", "stops_with_an_error"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "faults"), TWO, ids=[row[0] for row in TWO])
+def test_what_is_left_behind_or_refused_is_seen_beside_a_mistake(name, changes, faults):
+    source = exercise(name).source
+    for old, new in changes.items():
+        source = source.replace(old, new)
+    assert named(verdict_on(exercise(name), source)) == faults
+
+
 def test_headlines_stand_in_the_order_of_what_they_cost():
     verdict = verdict_on(SOFTMAX, replaced(GLOBAL_SHIFT, "return ", "scores.mul_(2)\nreturn "))
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
@@ -108,6 +148,10 @@ def test_each_fault_is_told_once_and_other_lines_are_not_judged():
         ("SelfAttention", {"q_proj": "query", "k_proj": "key", "v_proj": "value"}),
         ("SelfAttention", {"q_proj": "W_query", "k_proj": "W_key", "v_proj": "W_value"}),
         ("SelfAttention", {"q_proj": "first", "k_proj": "second", "v_proj": "third"}),
+        (
+            "SwiGLU",
+            {"self.gate": "self.w1", "self.up": "self.w3", "self.down": "self.w2"},
+        ),  # all of one shape in places
         ("MultiHeadAttention", {"q_proj": "wq", "k_proj": "wk", "v_proj": "wv", "out_proj": "wo"}),
         ("TransformerBlock", {"self.attn": "self.att"}),
         ("TransformerBlock", {"norm1": "ln_1", "norm2": "ln_2"}),

@@ -72,8 +72,8 @@ def _refuses(*bad: Any) -> CheckFunction:
     """Make a check of ids that must raise an IndexError; right ones do not, before them."""
 
     def check(student: Student) -> None:
-        with only_values():
-            table = _table(student, 5, 3)
+        table = _table(student, 5, 3)
+        with student.case(), only_values():
             for right in ([0, 1, 2, 3, 4], [4, 0]):
                 _look_up(student, table, torch.tensor(right), "for ids in range")
         for ids in bad:

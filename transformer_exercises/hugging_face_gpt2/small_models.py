@@ -60,12 +60,12 @@ def make(words):
 _STATE = """
 def look(model):
     parameters = dict(model.named_parameters())
-    return {
-        "training": [module.training for module in model.modules()],
-        "numbers": [p.detach().double().sum().item() for p in parameters.values()],
-        "frozen": [name for name, p in parameters.items() if not p.requires_grad],
-        "gradients": [name for name, p in parameters.items() if p.grad is not None],
-    }
+    return {"lapses": {
+        "model_changed": [p.detach().double().sum().item() for p in parameters.values()],
+        "model_frozen": [name for name, p in parameters.items() if not p.requires_grad],
+        "gradients_left": [name for name, p in parameters.items() if p.grad is not None],
+        "mode_not_restored": [module.training for module in model.modules()],
+    }}
 """
 
 _WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty Ġbirds Ġsing ĠÃ©"
@@ -244,24 +244,27 @@ def refuses(student: Student, name: str, sizes: Sizes, *bad: tuple[str, str]) ->
             called_on(student, name, Case(sizes, text))
 
 
-_LEFT = {  # what `look` finds otherwise than it was, and the mistake's name
-    "numbers": ("The model's weights are different afterwards: reading a model must not change it.", "model_changed"),
-    "frozen": ("The model cannot be trained afterwards: its parameters lost requires_grad.", "model_frozen"),
-    "gradients": ("The model's parameters have gradients afterwards: nothing is trained here.", "gradients_left"),
-    "training": ("The mode is changed: keep `model.training`, end with `model.train(kept)`.", "mode_not_restored"),
+_LEFT = {  # what `look` finds otherwise than it was
+    "model_changed": "The model's weights are different afterwards: reading a model must not change it.",
+    "model_frozen": "The model cannot be trained afterwards: its parameters lost requires_grad.",
+    "gradients_left": "The model's parameters have gradients afterwards: nothing is trained here.",
+    "mode_not_restored": "The mode is changed: keep `model.training`, end with `model.train(kept)`.",
 }
 
 
 @contextlib.contextmanager
 def left_as_it_was(student: Student, model: Kept) -> Iterator[None]:
-    """Raise `Wrong` if what is done in this block changes the model."""
+    """Raise `Wrong` if what is done in this block changes the model, whatever else is wrong in it."""
     look = student.probe("look", _STATE)
-    before = student.value(look, model)
-    yield
-    after = student.value(look, model)
-    for part, (sentence, name) in _LEFT.items():
-        if after[part] != before[part]:
-            raise Wrong(sentence, name)
+    before = student.value(look, model)["lapses"]
+    try:
+        yield
+    finally:
+        with student.case():
+            after = student.value(look, model)["lapses"]
+            for name, sentence in _LEFT.items():
+                if after[name] != before[name]:
+                    raise Wrong(sentence, name)
 
 
 def side_effects(name: str, same: Same, sizes: Sizes) -> CheckFunction:

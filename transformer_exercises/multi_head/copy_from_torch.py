@@ -97,11 +97,11 @@ def _independent(student: Student) -> None:
         with student.case():
             pair = _Pair(student, C, H, batch_first)
             pair.copy()
-            pair.same()
             pair.unmoved(pair.theirs, stacked(pair.state), "theirs is changed by the copying: only mine should be.")
             student.load(pair.mine, weights_for(C))
             pair.unmoved(pair.theirs, stacked(pair.state), SHARED)
             pair.copy()
+            pair.same()
             student.load(pair.theirs, stacked(weights_for(C)))
             pair.unmoved(pair.mine, pair.state, SHARED)
 

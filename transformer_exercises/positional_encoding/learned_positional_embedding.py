@@ -108,8 +108,8 @@ def _modes(student: Student) -> None:
 
 
 def _too_long(student: Student) -> None:
-    with only_values():
-        module, table, _ = _learned(student, 6, 3)
+    module, table, _ = _learned(student, 6, 3)
+    with student.case(), only_values():
         _adds(student, module, table, normal(2, 6, 3), "for T = max_len")
     for T in (7, 9, 60):
         with student.case(), raises_error(f"T = {T} with max_len = 6"):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -10,6 +9,7 @@ from autograder.spec import (
     Check,
     CheckFunction,
     Exercise,
+    Kept,
     Student,
     ValuesDiffer,
     Wrong,
@@ -73,10 +73,13 @@ WORDS = "the", "a", "an", "in", "dog", "waer", "thin", "other", "drinks", "isn't
 TWO = {"English": "the dog", "Igbo": "nkịta"}
 
 
-def _rated(student: Student, make: Callable, texts: dict[str, str], plain: bool = False) -> Any:
-    """Raise `Wrong` unless the numbers of some texts are right, with `plain` floats too; return the tokenizer."""
+def _theirs(student: Student, make: Callable) -> Kept:
+    return student.call(student.probe(make.__name__, source_of(make)), [], keep=True)["value"]
+
+
+def _rated(student: Student, tokenizer: Kept, make: Callable, texts: dict[str, str], plain: bool = False) -> None:
+    """Raise `Wrong` unless the numbers of some texts are right for a tokenizer, with `plain` floats too."""
     where, expected = f"for texts called {', '.join(texts)}", reference("fertility")(make(), texts)
-    tokenizer = student.call(student.probe(make.__name__, source_of(make)), [], keep=True)["value"]
     answer = student.call("fertility", [tokenizer, texts], where=where, after=True)
     got = answer["value"]
     if not isinstance(got, dict):
@@ -94,7 +97,6 @@ def _rated(student: Student, make: Callable, texts: dict[str, str], plain: bool 
         raise Wrong("The values should be plain floats.", "wrong_type")
     if plain:
         as_before(answer["after"][1:], [texts], "texts")
-    return tokenizer
 
 
 def _others(texts: dict[str, str]) -> dict[str, str]:
@@ -105,15 +107,15 @@ def _rates(*cases: tuple[Callable, dict[str, str]], plain: bool = False) -> Chec
     def check(student: Student) -> None:
         for make, texts in cases:
             with student.case():
-                _rated(student, make, _others(texts), plain)
+                _rated(student, _theirs(student, make), make, _others(texts), plain)
 
     return check
 
 
 def _empty(student: Student) -> None:
-    two = _others(TWO)
-    with only_values():
-        tokenizer = _rated(student, make_bytes, two)
+    two, tokenizer = _others(TWO), _theirs(student, make_bytes)
+    with student.case(), only_values():
+        _rated(student, tokenizer, make_bytes, two)
     for text in ("", " \n "):
         with student.case():
             args, what = [tokenizer, two | {"Igbo": text}], f"A text without words ({text!r}) should be a ValueError"

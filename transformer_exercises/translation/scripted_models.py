@@ -1,7 +1,6 @@
 """Make models whose next tokens follow from a formula, and cases of decoding with them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -70,8 +69,9 @@ def scripted(training, *args):
     model = Noting(*args).train(training)
 
     def noted(what):
-        mode = model.training or (not training and any(modes))
-        return {"calls": len(modes), "graphs": any(graphs), "mode": mode}[what]
+        put = not training and (model.training or any(modes))
+        modes_changed = {"lapses": {"eval_mode": training and not model.training, "training_mode": put}}
+        return {"calls": len(modes), "graphs": any(graphs), "modes": modes_changed}[what]
 
     return model, noted
 """
@@ -110,7 +110,7 @@ def scripted(student: Student, args: Facts, training: bool = False, code: str = 
 
 
 def noted(student: Student, notes: Kept, what: str) -> Any:
-    """Return what a scripted model noted: the number of "calls", whether "graphs" were kept, or its "mode"."""
+    """Return what a scripted model noted: the number of "calls", whether "graphs" were kept, or the "modes"."""
     if not student.call(notes, ["calls"], record=False)["value"]:
         raise Wrong("The model itself is never asked: each new token comes from the logits that `model(…)` returns.")
     return student.value(notes, what)
@@ -126,12 +126,14 @@ def decodes(
     code: str = "",
     right: Any = None,
     then: Callable[[Student, Reply, Kept, Any], None] = lambda *_: None,
+    besides: Callable[[Student, Kept], None] = lambda *_: None,
     **named: Any,
 ) -> DependentCase:
     """Make a case of a scripted model and of further arguments, `named` in the signature's order, which are passed so.
 
     Those that `by_name` lists are passed by name, in its order. `code` is another model's source. `right` stands for
-    what the reference gives. `then` asks for more, of the answer, the model's notes and what is right.
+    what the reference gives. `then` asks for more, of the answer, the model's notes and what is right; `besides`,
+    also where the ids are wrong.
     """
 
     def check(student: Student, tested: FunctionUnderTest) -> None:
@@ -142,6 +144,8 @@ def decodes(
         answer = student.call(tested.name, by_place, {name: given[name] for name in by_name if name in given}, where)
         given["model"] = define_in_judge(source_code, "Scripted")(*args)
         expected = tested.right(**given) if right is None else right
+        with student.case():
+            besides(student, notes)
         tested.same(answer["value"], expected, args[1], args[2], named["max_len"], where)
         then(student, answer, notes, expected)
 
@@ -151,13 +155,18 @@ def decodes(
 def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[DependentCase]:
     """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
 
-    def stays(training: bool, student: Student, answer: Reply, notes: Kept, _: Any) -> None:
+    def stays(student: Student, answer: Reply, *_: Any) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         generator_unchanged(answer)
-        if noted(student, notes, "mode") != training:
-            what = "training mode and is left in eval mode" if training else "eval mode and is put into training mode"
-            symptom = "eval_mode" if training else "training_mode"
-            raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
+
+    def keeps_modes(student: Student, notes: Kept) -> None:
+        changed = noted(student, notes, "modes")["lapses"]
+        for symptom, what in (
+            ("eval_mode", "training mode and is left in eval mode"),
+            ("training_mode", "eval mode and is put into training mode"),
+        ):
+            if changed[symptom]:
+                raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
 
     def names_device(student: Student, tested: FunctionUnderTest) -> None:
         short = named | {"max_len": min(named["max_len"], 4)}  # operations there are slow
@@ -172,7 +181,7 @@ def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any
             raise Wrong(f"A tensor is made without `device=…`: {apart}.", wrong.symptom) from None
 
     where, names = "with a model that is in training mode", ("model", "source_ids", "bos_id", "eos_id", *named)
-    yield decodes(args, source, code=code, then=partial(stays, False), **named)
-    yield decodes(args, source, where, code=code, training=True, then=partial(stays, True), **named)
+    for training, said in ((False, ""), (True, where)):
+        yield decodes(args, source, said, code=code, training=training, then=stays, besides=keeps_modes, **named)
     yield decodes(args, source, "with the arguments given by name", code=code, by_name=names[::-1], **named)
     yield names_device

@@ -2,6 +2,8 @@
 
 A reply has a value, the numbers, and aspects: container, dtype and device, whether bad input was refused, inputs and
 generator left alone, gradients there, names of layers and arguments. A lapse is an aspect that is not the reference's.
+A check that looks at something else besides the values, such as the mode a model is left in, does it with a function
+that returns {"lapses": {NAME: FACT}}: a fact that is not the reference's is a lapse of this name.
 To find a mistake behind a lapse, the failed checks run once more, and every request goes to the student's code and to
 the reference: the check sees the student's values with the reference's aspects. To find what a lapse costs by itself,
 it sees the reference's values with the student's aspect.
@@ -12,8 +14,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...spec.exercise import Check, Exercise, Wrong
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     import torch
 
 OTHER_NAMES = "other_names"
-# Lapses that cost what they cost alone also where no known mistake explains the values
+# Common lapses that do not follow from other faults
 FACTS = frozenset(
     {
         "device_not_kept",
@@ -83,17 +86,19 @@ class Separated:
     lapses: dict[str, list[str]]  # the titles of the checks in which each shows
     without_gradients: set[str]  # titles of checks in which the reference's gradients stand in for missing ones
     names: dict[str, str]  # of layers: the student's, and those of the box
+    facts: set[str]  # lapses that cost what they cost alone also where no known mistake explains the values
 
 
 def separated(exercise: Exercise, checks: Sequence[Check], student: Student, left: Collection[str] = ()) -> Separated:
     """Run checks with the student's values and the reference's aspects, except those of the lapses that are `left`."""
-    found = Separated({}, {}, {}, set(), {})
+    found = Separated({}, {}, {}, set(), {}, set(FACTS))
     for check in checks:
         combining = _Combining(exercise, student, found.names, left=left)
         found.failures[check.title] = _failure(exercise, check, combining)
         found.replies[check.title] = combining.replies[check.title]
         for name in combining.lapses:
             found.lapses.setdefault(name, []).append(check.title)
+        found.facts |= combining.left_behind
         if combining.without_gradients:
             found.without_gradients.add(check.title)
     return found
@@ -162,6 +167,7 @@ class _Combining(Student):
         self.handles: dict[int, Ref] = {}  # the reference's, by the number of the student's
         self.probes: set[object] = set()  # the handles of the judge's own functions
         self.lapses: dict[str, None] = {}
+        self.left_behind: set[str] = set()  # lapses that functions of the judge look for
         self.without_gradients = False
         self.cut = ""  # the lapse because of which gradients of this reply are missing
         self.whole = False  # whether the lapse leaves nothing else in this reply
@@ -258,7 +264,8 @@ class _Combining(Student):
         if self.reference.tensors is None or not isinstance(box, self.reference.tensors.nn.Module):
             return
         own = request_reply(self.send, {"do": "state", "target": module})
-        names = names_of_the_box(own, self.reference.tensors.state(box)) if "parameters" in own else {}
+        state = self.reference.tensors.state(box)
+        names = names_of_the_box(own, state, self.names) if "parameters" in own else {}
         if names and self._adapts(OTHER_NAMES):
             self._run_probe("rename", RENAME, module, names)
             self.names |= names
@@ -273,6 +280,8 @@ class _Combining(Student):
         if "problem" in actual:
             return expected if self.only else _as_value_error(actual)
         values, form = (expected, actual) if self.only else (actual, expected)
+        if (facts := _facts(expected)) is not None:
+            return values | {"value": {"lapses": self._chosen(_facts(values) or facts, _facts(form) or facts)}}
         conversion = _Conversion(self._takes, bool(self.only), self.cut)
         result = dict(values) | {"value": conversion.of(values["value"], form["value"])}
         if actual.get("rng_moved") and not expected.get("rng_moved") and self._takes("global_generator"):
@@ -286,6 +295,14 @@ class _Combining(Student):
                 self.cut = "list_returned" if isinstance(actual["value"], (list, tuple)) else "python_number"
             result["gradients"] = self._gradients(values["gradients"], form["gradients"], conversion)
         return result
+
+    def _chosen(self, facts: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+        """Return facts about what a call left behind, those of the lapses from the other reply."""
+        self.left_behind |= facts.keys()
+        return {
+            name: others[name] if name in others and others[name] != fact and self._takes(name) else fact
+            for name, fact in facts.items()
+        }
 
     def _takes(self, lapse: str) -> bool:
         """Record a lapse, and return whether the aspect that it is about comes from the other reply."""
@@ -354,8 +371,9 @@ class _Conversion:
             return self._tensor(values, form)
         if is_tensor(form) or is_tensor(values):
             return self._across(values, form)
-        if isinstance(values, (list, tuple)) and isinstance(form, (list, tuple)) and len(values) == len(form):
-            items = [self.of(value, like) for value, like in zip(values, form, strict=True)]
+        if isinstance(values, (list, tuple)) and isinstance(form, (list, tuple)):
+            alike = len(values) == len(form)
+            items = [self.of(value, like) for value, like in zip(values, form, strict=True)] if alike else values
             other = type(values) is not type(form) and self.takes("other_container")
             return type(form if other else values)(items)
         if isinstance(values, dict) and isinstance(form, dict) and values.keys() == form.keys():
@@ -461,6 +479,13 @@ def _strays(actual: Reply, expected: Reply) -> bool:
     )
 
 
+def _facts(reply: Reply) -> dict[str, Any] | None:
+    """Return the facts that a function of the judge found, if that is what a reply holds."""
+    value = reply.get("value")
+    found = value.get("lapses") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else None
+
+
 def _tensors(value: Any) -> list[torch.Tensor]:
     if is_tensor(value):
         return [value]
@@ -514,17 +539,20 @@ def _marked(tensor: torch.Tensor, differentiable: bool) -> torch.Tensor:
     return result
 
 
-def names_of_the_box(own: Reply, box: Reply) -> dict[str, str]:
+def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return the box's name for each layer or parameter of a module whose name is not the box's.
 
     `own` and `box` are states of modules. A layer is the one of the same kind, or else of the same shapes; of several,
     names decide, and then the order in which they are made. What is left is the last one, whatever it is. If
-    one is not found, none is.
+    one is not found, none is. `known` is what another module of the class told, whose layers may have had other shapes.
     """
     wanted, present = _parts(box), _parts(own)
     missing = [name for name in wanted if name not in present]
     extra = [name for name in present if name not in wanted]
-    names: dict[str, str] = {}
+    names = {old: new for old, new in known.items() if old in extra and new in missing}
+    if len(names) == len(missing) and all(present[old][1] == wanted[new][1] for old, new in names.items()):
+        return names
+    names = {}
     for kind in (True, False):
         for name in list(missing):
             group = [one for one in missing if wanted[one] == wanted[name]]

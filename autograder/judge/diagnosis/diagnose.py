@@ -133,7 +133,7 @@ def diagnose_apart(
         found = aspects.separated(exercise, failed, student, each)
         if not each and len(found.lapses) > 1:
             left += [(name,) for name in found.lapses]
-            doubtful = tuple(name for name in found.lapses if name not in aspects.FACTS)
+            doubtful = tuple(name for name in found.lapses if name not in found.facts)
             left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
         if (apart := _apart(exercise, failed, passed, replies, found, student, each)) is not None:
             explanations.append(apart)
@@ -194,7 +194,7 @@ def _apart(
     everything = bool(len(lapses) < len(diagnoses) or not weights) and named >= {check.title for check in failed}
     diagnoses.sort(key=lambda one: -one.share)
     found_lapses = {lapse.mistake for lapse in lapses}
-    facts = {*found.lapses} - {*left} <= aspects.FACTS
+    facts = {*found.lapses} - {*left} <= found.facts
     return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
 
 
@@ -282,7 +282,8 @@ def _lapse(
     if not checks:
         return None
     share = min(costs().of(exercise.name, name, severity), sum(check.weight for check in checks) / total)
-    sentence = exercise.sentences.get(name, "") or next(one.sentence for one in COMMON_MISTAKES if one.name == name)
+    common = (one.sentence for one in COMMON_MISTAKES if one.name == name)
+    sentence = exercise.sentences.get(name, "") or next(common, str(failures[checks[0].title]))
     return Diagnosis(name, sentence, [check.title for check in checks], share)
 
 
