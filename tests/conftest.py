@@ -1,7 +1,9 @@
 """Fixtures and hooks that several test modules share."""
 
 import contextlib
+import ctypes
 import functools
+import gc
 import os
 import signal
 import subprocess
@@ -13,10 +15,12 @@ from typing import Any
 
 import nbformat
 import nbgrader.api
+import psutil
 import pytest
 import torch
 
 from autograder import authoring
+from autograder.judge.diagnosis import fingerprint_store
 from autograder.nbgrader_plugin.hidden_tests import HIDDEN
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sandbox.session import SandboxError, Template
@@ -110,6 +114,31 @@ def gradients_stay_on():
     """Switch gradients on again after each test: some catalogued mistakes switch them off for good."""
     with torch.enable_grad():
         yield
+
+
+MUCH = 400 * 2**20  # bytes by which a process may grow before it gives memory back
+
+
+def resident() -> int:
+    return psutil.Process().memory_info().rss
+
+
+@pytest.fixture(scope="session")
+def least_memory() -> list[int]:
+    """Return a list of one number: the bytes that this process held after it last gave memory back."""
+    return [resident()]
+
+
+@pytest.fixture(autouse=True)
+def memory_is_given_back(least_memory):
+    """Drop what is known of other exercises, and what malloc keeps between large tensors: several GB by the end."""
+    yield
+    if resident() > least_memory[0] + MUCH:
+        fingerprint_store.of.cache_clear()
+        gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of the GNU C library
+            trim(0)
+        least_memory[0] = resident()
 
 
 @pytest.fixture(scope="session", autouse=True)
