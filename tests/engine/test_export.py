@@ -223,6 +223,11 @@ def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, deli
     assert read(tmp_path / "out.csv").delimiter == delimiter
 
 
+def test_canvas_gets_no_tabs_which_it_does_not_read(canvas, tmp_path):
+    canvas(canvas_row("Bello, Amina", "4711"), delimiter="\t")
+    assert read(tmp_path / "out.csv").delimiter == ","
+
+
 def test_two_rows_for_one_student_are_not_filled_in(canvas, heard):
     _, rows = canvas(canvas_row("One, Amina", "4711"), canvas_row("Two, Amina", "", "amina"))
     assert [row[5] for row in rows] == ["", ""]
@@ -326,6 +331,12 @@ def test_a_worksheet_in_another_language_needs_its_headings(moodle):
     with pytest.raises(Unusable, match="none of the columns that Moodle knows students by"):
         moodle(header, row, options={"titles": {ATTENTION: "Bewertung"}}, delimiter=";")
     assert moodle(header, row, options={"headings": german, "decimal": ","}, delimiter=";")[0][4] == "6,5"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_worksheet_has_commas_the_only_delimiter_moodle_reads(moodle, tmp_path, delimiter):
+    moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena Late", "late@example.edu"), delimiter=delimiter)
+    assert read(tmp_path / "out.csv").delimiter == ","
 
 
 def test_moodles_grade_export_comes_back_too(moodle):

@@ -239,7 +239,12 @@ class LmsExport(MarksExport):
                 above = [f"{person}: {mark}" for person, mark in shown.items() if float(mark) > maximum]
                 what = f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence"
                 warn(self.log, above, what)
+        table.delimiter = self._delimiter(table)
         return self._made_harmless(table, set(columns.values()))
+
+    def _delimiter(self, table: Table) -> str:
+        """Return the delimiter to write: one that the system reads. A spreadsheet may have chosen another."""
+        return table.delimiter
 
     def _student_rows(self, table: Table) -> list[int]:
         """Return the indexes of the students' rows. Raise Unusable if the roster lacks a needed column."""
@@ -358,6 +363,9 @@ class CanvasExport(LmsExport):
         name = ", ".join(part for part in (person.last, person.first) if part) or person.id
         return [as_text(name), as_key(person.lms), as_key(person.id), ""]
 
+    def _delimiter(self, table: Table) -> str:
+        return ";" if table.delimiter == ";" else ","  # it knows no others
+
     def _student_rows(self, table: Table) -> list[int]:
         if needed := [name for name in ("Student", "ID", "Section") if table.column(name) is None]:
             raise Unusable(
@@ -402,7 +410,7 @@ class MoodleExport(LmsExport):
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
         grade = table.column("Grade")
-        if grade is None or table.column("Identifier") is None:
+        if grade is None or not self._is_worksheet(table):
             return super()._columns(table, assignments)
         if len(assignments) > 1:
             raise Unusable(
@@ -415,6 +423,12 @@ class MoodleExport(LmsExport):
                 "Download it again and leave its columns as they are; in another language, name it in `headings`."
             )
         return {assignments[0]: grade}
+
+    def _delimiter(self, table: Table) -> str:
+        return "," if self._is_worksheet(table) else table.delimiter  # the grade import asks which it is
+
+    def _is_worksheet(self, table: Table) -> bool:
+        return table.column("Grade") is not None and table.column("Identifier") is not None
 
     def _student_rows(self, table: Table) -> list[int]:
         if all(table.column(column) is None for column, _ in self.keys):
