@@ -61,7 +61,7 @@ BESIDES = {
     "evaluate",
     "ngshare_exchange",
 }  # for one option, or one step of a guide
-ELSEWHERE = {"JupyterHub"}  # its settings, where it is not installed
+ELSEWHERE = {"JupyterHub", "tensorflow_docs.tools.nbfmt"}  # settings and modules of what is not installed here
 THEIRS = {"late.py", "answer.py", "run_clm.py", "train.py"}  # a reader's own files, or another repository's
 OTHERS_OPTIONS = {
     "--keep-id",
@@ -107,7 +107,7 @@ def wrong_in(text: str) -> Iterator[str]:
             yield f"{command} {word}"
     for named in PIP.findall(text):
         yield from (f"pip install {word}" for word in wrong_for_pip(named))
-    for module in MODULE.findall(text):
+    for module in set(MODULE.findall(text)) - ELSEWHERE:
         if not (ROOT / module.replace(".", "/")).with_suffix(".py").is_file() and not found(module):
             yield f"python -m {module}"
     for name, trait in SETTING.findall(text):

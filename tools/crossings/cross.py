@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,16 @@ def _python(code: str) -> str:
     return f'python -c "{code}"'
 
 
+def _script(program: str, file: str, arguments: str = "") -> str:
+    return f"{program} {shlex.quote(str(HERE / file))} {arguments} n.ipynb"
+
+
+EXECUTE = "jupyter nbconvert --to notebook --execute --inplace"
+FAILING = _python(  # adds a cell that raises
+    "import nbformat as f; n = f.read('n.ipynb', 4); n.cells.append(f.v4.new_code_cell('1 / 0')); f.write(n, 'n.ipynb')"
+)
+
+
 TREATMENTS = (
     Treatment("nbconvert, clear outputs", "nbconvert", "jupyter nbconvert --clear-output --inplace n.ipynb"),
     Treatment(
@@ -76,10 +87,14 @@ TREATMENTS = (
         "ruff check, all fixes", "ruff", "ruff check --isolated --select ALL --fix --unsafe-fixes --exit-zero n.ipynb"
     ),
     Treatment("black", "black", "black n.ipynb"),
+    Treatment("ruff check, safe fixes", "ruff", "ruff check --isolated --fix --exit-zero n.ipynb"),
     Treatment("nbqa isort", "isort", "nbqa isort n.ipynb"),
     Treatment("nbqa autopep8", "autopep8", "nbqa autopep8 -i -a n.ipynb"),
     Treatment("nbqa yapf", "yapf", "nbqa yapf --in-place n.ipynb"),
     Treatment("nbqa pyupgrade", "pyupgrade", "nbqa pyupgrade --py311-plus n.ipynb || true"),  # exits 1 after a change
+    Treatment(
+        "nbqa docformatter", "docformatter", "nbqa docformatter --in-place n.ipynb || true"
+    ),  # exits 3 after a change
     Treatment("nbqa autoflake", "autoflake", "nbqa autoflake --in-place --remove-unused-variables n.ipynb"),
     Treatment("jupytext, percent and back", "jupytext", _through("py:percent", "py")),
     Treatment("jupytext, MyST and back", "jupytext", _through("md:myst", "md")),
@@ -116,13 +131,52 @@ TREATMENTS = (
         "nb-clean clean --preserve-cell-metadata --preserve-cell-outputs --preserve-execution-counts n.ipynb",
     ),
     Treatment("nbdev-clean", "nbdev", "nbdev-clean --fname n.ipynb"),
+    Treatment(
+        "nbfmt, the formatter of TensorFlow's documents",
+        "tensorflow-docs",
+        "python -m tensorflow_docs.tools.nbfmt n.ipynb",
+    ),
     Treatment("databooks meta", "databooks", "databooks meta n.ipynb --yes"),
     Treatment(
         "papermill, prepared only",
         "papermill",
         "papermill --prepare-only --no-progress-bar n.ipynb o.ipynb && mv o.ipynb n.ipynb",
     ),
+    Treatment("papermill, run", "papermill", "papermill --no-progress-bar n.ipynb n.ipynb"),
+    Treatment(
+        "papermill, run with a parameter", "papermill", "papermill --no-progress-bar -p rate 0.1 n.ipynb n.ipynb"
+    ),
+    Treatment("jupyter execute", "nbclient", "jupyter execute --inplace n.ipynb"),
+    Treatment("nbconvert, executed", "nbconvert", f"{EXECUTE} n.ipynb"),
+    Treatment("nbconvert, executed past an error", "nbconvert", f"{FAILING} && {EXECUTE} --allow-errors n.ipynb"),
+    Treatment(
+        "papermill, stopped by an error",
+        "papermill",
+        f"{FAILING} && {{ ! papermill --no-progress-bar n.ipynb n.ipynb; }}",
+    ),
+    Treatment("nbmake, overwriting", "nbmake", "python -m pytest -q --nbmake --overwrite n.ipynb"),
+    Treatment(
+        "jupyter-cache, executed and merged",
+        "jupyter-cache",
+        "yes | jcache notebook -p cache add n.ipynb && jcache project -p cache execute"
+        " && jcache notebook -p cache merge n.ipynb n.ipynb && rm -r cache",
+    ),
     Treatment("jupyter trust", "nbformat", "jupyter trust n.ipynb"),
+    Treatment(
+        "nbformat, to version 3 and back",
+        "nbformat",
+        "jupyter nbconvert --to notebook --nbformat 3 --output o n.ipynb && rm n.ipynb"
+        " && jupyter nbconvert --to notebook --output n o.ipynb",
+    ),
+    Treatment(
+        "nbformat, upgraded from 4.4",
+        "nbformat",
+        _python(
+            "import json, nbformat as f; n = json.load(open('n.ipynb')); n['nbformat_minor'] = 4;"
+            " [c.pop('id') for c in n['cells']];"
+            " f.write(f.v4.upgrade(f.from_dict(n), from_minor=4), 'n.ipynb')"
+        ),
+    ),
     Treatment(
         "JupyterLab's server, opened and saved",
         "jupyter_server",
@@ -138,6 +192,19 @@ TREATMENTS = (
             "import json; from jupyter_ydoc import YNotebook; y = YNotebook(); y.set(json.load(open('n.ipynb')));"
             " s = json.dumps(y.get()); open('n.ipynb', 'w').write(s)"
         ),
+    ),
+    Treatment("JupyterLab's document", "@jupyter/ydoc", _script("node", "editors.mjs", "jupyterlab")),
+    Treatment(
+        "VS Code, opened and saved",
+        "@codingame/monaco-vscode-ipynb-default-extension",
+        _script("node", "editors.mjs", "vscode"),
+    ),
+    Treatment("nteract's document", "@nteract/commutable", _script("node", "editors.mjs", "nteract")),
+    Treatment("Colab's form", "", _script("python", "colab.py")),
+    Treatment(
+        "Deepnote and back",
+        "deepnote-cli",
+        "deepnote convert n.ipynb -o n.deepnote && rm n.ipynb && deepnote convert n.deepnote -o o && mv o/n.ipynb .",
     ),
     Treatment(
         "marimo and back",
@@ -217,7 +284,7 @@ def _metadata(read: NotebookNode, before: NotebookNode) -> str:
         return "lost" if not names else "partly lost"
     if len(new) == len(old) and all(o.items() <= n.items() for n, o in zip(new, old, strict=True)):
         added = {key for n, o in zip(new, old, strict=True) for key in n.keys() - o.keys()}
-        return f"{' and '.join(sorted(added))} added"
+        return f"{' and '.join(sorted(added)) if len(added) < 4 else f'{len(added)} fields'} added"
     return "nbgrader's kept"
 
 
@@ -282,10 +349,12 @@ def _table(found: dict[str, list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _run(command: str, folder: Path) -> str:
+def _run(command: str, folder: Path, kernels: Path | None = None) -> str:
     """Run a command with the tools' environment in a folder; return what it said, or "" if it succeeded."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COURSE"))}
     environment["PATH"] = os.pathsep.join([str(TOOLS), str(HERE / "node_modules" / ".bin"), environment["PATH"]])
+    if kernels:
+        environment["JUPYTER_PATH"] = str(kernels)
     shell = ["bash", "-c", command]
     try:
         done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 * MINUTES)
@@ -294,13 +363,28 @@ def _run(command: str, folder: Path) -> str:
     return (done.stdout + done.stderr or f"exit status {done.returncode}") if done.returncode else ""
 
 
+def npm_versions() -> dict[str, str]:
+    """Return the locked versions of npm's packages that are asked for, by their names with underscores."""
+    packages = json.loads((HERE / "package-lock.json").read_text("utf-8"))["packages"]
+    wanted = packages[""]["dependencies"]
+    return {name.replace("-", "_"): packages[f"node_modules/{name}"]["version"] for name in wanted}
+
+
+def _kernel(folder: Path) -> Path:
+    """Write a kernelspec for `python3` and return its path. It runs this Python: the tools' own has no torch."""
+    spec = folder / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec.write_text(json.dumps({"argv": command, "display_name": "Python 3", "language": "python"}), "utf-8")
+    return folder
+
+
 def _versions() -> dict[str, str]:
     listed = subprocess.run(
         [TOOLS / "python", "-m", "pip", "list", "--format", "json"], capture_output=True, check=True
     )
     versions = {entry["name"].lower().replace("-", "_"): entry["version"] for entry in json.loads(listed.stdout)}
-    lock = json.loads((HERE / "package-lock.json").read_text("utf-8"))
-    return versions | {"prettier": lock["packages"]["node_modules/prettier"]["version"]}
+    return versions | npm_versions()
 
 
 def _submission() -> NotebookNode:
@@ -357,6 +441,7 @@ def observed(treatments: Sequence[Treatment], keep: Path, say: Callable[[str], N
     """Put the notebook through these treatments and mark it; return the rows of the table."""
     before, release = _submission(), nbformat.read(ROOT / "course" / NAME / f"{NAME}.ipynb", 4)
     keep.mkdir(exist_ok=True)
+    kernels = _kernel(keep / "jupyter")
     executed = keep / "small.ipynb"
     nbformat.write(_small(), executed)
     if said := _run(f"jupyter execute --inplace {executed}", keep):
@@ -373,7 +458,7 @@ def observed(treatments: Sequence[Treatment], keep: Path, say: Callable[[str], N
                 (folder / file.name).write_bytes(file.read_bytes())
         path = folder / "n.ipynb"
         nbformat.write(copy.deepcopy(before), path)
-        if said := _run(treatment.command, folder):
+        if said := _run(treatment.command, folder, kernels):
             say(f"{treatment.tool}: failed\n{said}")
             shutil.rmtree(folder)
             continue
@@ -383,16 +468,20 @@ def observed(treatments: Sequence[Treatment], keep: Path, say: Callable[[str], N
         small = keep / "small" / student
         small.mkdir(parents=True)
         shutil.copy(executed, small / "n.ipynb")
-        if said := _run(treatment.command, small):
+        if said := _run(treatment.command, small, kernels):
             raise RuntimeError(said)
         found[treatment.tool] = [versions.get(treatment.package.replace("-", "_"), "–"), *row, answered]
         students[treatment.tool] = student
         say(f"{treatment.tool}: {', '.join(found[treatment.tool])}")
+    if not found:
+        return {}
     compared, marks = _nbval(keep / "small"), _graded(keep, students.values())
     for tool, row in found.items():
         mark = marks[students[tool]]
-        if row[-1] == "found" and mark:  # an answer that the tool made another program may deserve less
-            row[-1] = f"found, and marked {mark}"
+        if mark:  # an answer that the tool made another program may deserve less
+            row[-1] += f", marked {mark}"
+        elif row[-1] == "changed":
+            row[-1] += ", full marks"
         row.append(compared[students[tool]])
     return found
 
