@@ -199,7 +199,7 @@ def wrong_for_pip(named: str) -> Iterator[str]:
     for word in words:
         if word in ("-c", "-r", "-e"):
             next(words, "")
-        elif word != FILLED_IN and re.match(r"[\w-]+(\[\w+\])?(?:[<>=~!]|$)", word):
+        elif word != FILLED_IN and re.match(r"\w[\w-]*(\[\w+\])?(?:[<>=~!]|$)", word):
             try:
                 wanted = Requirement(word)
             except InvalidRequirement:
