@@ -151,6 +151,13 @@ def test_cells_may_stand_in_quotation_marks_and_hold_stray_spaces(tmp_path):
     assert translate.read_pairs(path, "english", "igbo") == [("Yes.", "Ee"), ('He said "no".', 'Ọ sịrị "mba".')]
 
 
+def test_a_sentence_keeps_the_quotation_marks_that_it_begins_with(tmp_path):
+    pairs = [('"Come in," he said.', '"Bata," ka o kwuru.'), ('"Who is it?', "Onye?"), ("It rains.", "Mmiri na-ezo.")]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("en\tibo\n" + "".join(f"{en}\t{ig}\n" for en, ig in pairs), encoding="utf-8")
+    assert translate.read_pairs(path, "english", "igbo") == pairs
+
+
 def test_no_sentence_is_both_learnt_and_tested(tmp_path):
     rows = [(f"en {i}", f"ig {i}") for i in range(60)]
     parts = {

@@ -149,8 +149,11 @@ def lines_of(path: Path) -> list[str]:
 
 
 def cells(line: str) -> list[str]:
-    """Return the cells of one line, each tidied. Quotation marks may surround a cell."""
-    found = next(csv.reader([line], delimiter="\t"), [])  # line by line: a stray quotation mark spoils one line only
+    """Return the cells of one line, each tidied. Quotation marks may surround a cell, or belong to its sentence."""
+    try:
+        found = next(csv.reader([line], delimiter="\t", strict=True), [])
+    except csv.Error:  # such as "Come in," he said: the marks end before the cell does, or never
+        found = line.split("\t")
     return [tidied(cell) for cell in found]
 
 
