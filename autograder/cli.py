@@ -4,6 +4,7 @@ import ast
 import contextlib
 import enum
 import functools
+import gc
 import json
 import os
 import sys
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .judge.try_mistakes import Trial  # which needs torch
 
 ROOT = course.root()
+gc.set_threshold(100_000)  # what commands import stays, and the collector would walk over all of it again and again
 
 
 class PlainConsole(Console):

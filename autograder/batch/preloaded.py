@@ -2,10 +2,12 @@
 
 import gc
 
-from ..judge import small_case  # noqa: F401
-from ..nbgrader_plugin.marking import notebook_marker
-from . import marking  # noqa: F401
+gc.disable()  # it would walk again and again over what is imported, all of which stays
+
+from ..judge import small_case  # noqa: E402, F401
+from ..nbgrader_plugin.marking import notebook_marker  # noqa: E402
+from . import marking  # noqa: E402, F401
 
 notebook_marker.load(())
-gc.collect()
 gc.freeze()  # a walk over all of it would copy its pages in each worker
+gc.enable()

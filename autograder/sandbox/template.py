@@ -52,6 +52,7 @@ def warm_up(more: list[str]) -> None:
         torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
     from ..untrusted.warm_up import rehearse
 
+    gc.freeze()  # imports leave hardly anything to collect
     rehearse()
     if (inline := sys.modules.get("matplotlib_inline.backend_inline")) is not None:
         # Else the notebook's shell would not set PNG figures.
