@@ -10,6 +10,7 @@ from traitlets import Bool, Float, Integer
 
 from ...judge.formatting import number
 from .. import privacy
+from ..gradebook.locking import share_engines
 from ..intake.student_folder import folders_in
 from ..release import released_notebook
 from . import rendering, sections
@@ -32,6 +33,7 @@ class FeedbackExporter(HTMLExporter):
         if not hasattr(converter, "assignments"):
             return
         privacy.write_privately(converter)
+        share_engines()  # else SQLAlchemy would compile its queries anew for each page
         # Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot.
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
