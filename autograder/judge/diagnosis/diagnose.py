@@ -438,7 +438,7 @@ class _Catalogue:
 
     def error_hashes_match(self, variant: int, title: str) -> bool:
         """Return whether the errors of both, if there are any, have the same messages."""
-        return self.hash_of(title).error_hash == self.fingerprints.reply_hash(variant, self.columns[title]).error_hash
+        return bool(self.hash_of(title).error_hash == self.fingerprints.error_hashes[variant, self.columns[title]])
 
     def hashes_match(self, variant: int, title: str) -> bool:
         """Return whether the hashes alone show that a variant fails a check as the student did."""
@@ -454,7 +454,10 @@ class _Catalogue:
     def _compare_hashes(self, variant: int, title: str) -> bool | None:
         if not self.fails(variant, title):
             return False  # a variant that passes explains nothing, even if its numbers are near
-        return compare(self.hash_of(title), self.fingerprints.reply_hash(variant, self.columns[title]))
+        actual, column = self.hash_of(title), self.columns[title]
+        if actual.digest != self.fingerprints.digests[variant, column]:
+            return False  # `compare` says so too, but the variant's sums need not be put together
+        return compare(actual, self.fingerprints.reply_hash(variant, column))
 
     def replies_of(self, variant: int, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.fingerprints.variants[variant], self.columns[title])
