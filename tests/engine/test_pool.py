@@ -1,6 +1,7 @@
 """Tests of the pools and of Formgrader's queue: every task gives one result, even if processes die."""
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -82,6 +83,17 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
 
 def marker_folder() -> Path:
     return Marker(zlib.compress(b""))._folder
+
+
+def collector() -> tuple[bool, int]:
+    return gc.isenabled(), gc.get_freeze_count()
+
+
+def test_workers_collect_their_own_garbage_and_no_imported_module():
+    with pool(workers=1) as processes:
+        enabled, frozen = processes.executor().submit(collector).result()
+    assert enabled
+    assert frozen > 100_000
 
 
 def test_workers_leave_no_folder_behind():
