@@ -130,6 +130,30 @@ class warmup_not_subtracted(Misconception):
     ]
 
 
+class both_at_once(Misconception):
+    """Warm-up and cosine act at the same time (multiplied, chained, or the lower of them): the cosine begins where the
+    warm-up ends, at step `warmup`.
+    """
+
+    variants = [
+        """
+        rising = min(1.0, step / warmup) if warmup else 1.0
+        progress = min(1.0, step / max_steps)
+        return rising * (floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2)
+        """,
+        """
+        rising = min(1.0, step / warmup) if warmup else 1.0
+        progress = min(1.0, step / max_steps)
+        return floor + rising * (peak - floor) * (1 + math.cos(math.pi * progress)) / 2
+        """,
+        """
+        rising = peak * step / warmup if warmup else peak
+        progress = min(1.0, step / max_steps)
+        return min(rising, floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2)
+        """,
+    ]
+
+
 class one_step_early(Minor):
     """The cosine is one step early or late: the peak is at step `warmup`, the floor at step max_steps."""
 
