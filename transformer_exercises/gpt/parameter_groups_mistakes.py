@@ -76,6 +76,20 @@ class by_name(Misconception):
             "parameter in model.parameters": "name, parameter in model.named_parameters",
         },
         {
+            "parameter.dim() >= 2 and id(parameter) not in tables": (
+                'not any(part in name for part in ("bias", "LayerNorm.weight"))'
+            ),
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+        },
+        {
+            "isinstance(module, nn.Embedding)": [
+                "isinstance(module, nn.LayerNorm)",
+                "isinstance(module, nn.LayerNorm) and module is not model",  # as transformers' Trainer does
+            ],
+            "parameter.dim() >= 2": '"bias" not in name and "norm" not in name.split(".")',
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+        },
+        {
             "parameter.dim() >= 2": ['not name.endswith("bias")', '"bias" not in name and "norm" not in name'],
             "parameter in model.parameters": "name, parameter in model.named_parameters",
         },
@@ -84,6 +98,21 @@ class by_name(Misconception):
             "parameter.dim": 'name.endswith("weight") and parameter.dim',
         },
     ]
+
+
+class norms_by_class(Misconception):
+    """Norms are recognised by their class, so others decay (nn.RMSNorm, or a scale that is a parameter of its own): go
+    by the number of dimensions.
+    """
+
+    edits = {
+        "isinstance(module, nn.Embedding)": [
+            "isinstance(module, (nn.Embedding, nn.LayerNorm))",
+            "isinstance(module, (nn.Embedding, nn.LayerNorm, nn.RMSNorm))",
+        ],
+        "parameter in model.parameters": "name, parameter in model.named_parameters",
+        "parameter.dim() >= 2": 'not name.endswith("bias")',
+    }
 
 
 class two_dimensions_only(Minor):
