@@ -38,6 +38,13 @@ class python_loop(RightAnswer):
     """
 
 
+class stable_sort(RightAnswer):
+    code = """
+    order = (-cosine_similarity(query, weight)).argsort(stable=True).tolist()
+    return torch.tensor([i for i in order if i not in set(exclude)][:k], dtype=torch.long, device=weight.device)
+    """
+
+
 # Mistakes
 
 
@@ -78,6 +85,20 @@ class unsorted(Minor):
     """The right ids, but in order of their number (or of the table): the most similar comes first."""
 
     edits = {"indices": "indices.sort().values"}
+
+
+class looked_up_by_value(Misconception):
+    """Ids are looked up by their similarity (`index`), so rows that are equally similar get one id: argsort and topk
+    give the places themselves.
+    """
+
+    edits = {
+        "return similarity.topk(k).indices": """
+            values = similarity.tolist()
+            best = sorted(values, reverse=True)[:k]
+            return torch.tensor([values.index(value) for value in best], dtype=torch.long, device=weight.device)
+        """
+    }
 
 
 class similarities_returned(Minor):
