@@ -88,6 +88,22 @@ class probabilities(RightAnswer):
     }
 
 
+class ranks(RightAnswer):
+    edits = {
+        "logits = logits / temperature": """
+            logits = logits / temperature
+            order = logits.sort(dim=-1, descending=True, stable=True).indices
+            rank = order.argsort(dim=-1)
+        """,
+        "kth = logits.topk(top_k, dim=-1).values[..., -1:]": "",
+        "logits < kth": "rank >= top_k",
+        "probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True)": (
+            "probs = torch.softmax(logits, dim=-1).gather(-1, order)"
+        ),
+        "beyond.scatter(-1, order, beyond)": "beyond.gather(-1, rank)",
+    }
+
+
 # Mistakes
 
 
