@@ -53,6 +53,15 @@ class loop(RightAnswer):
     """
 
 
+class smoothed_targets(RightAnswer):
+    code = """
+    if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+    V, real = logits.shape[-1], targets != pad_id
+    wanted = (1 - smoothing) * F.one_hot(targets[real], V).to(logits.dtype) + smoothing / V
+    return F.cross_entropy(logits[real], wanted)
+    """
+
+
 # Mistakes
 
 
@@ -99,17 +108,27 @@ class spread_over_the_others(Minor):
 class spread_without_padding(Misconception):
     """The share is not spread over the padding token: pad_id only says which *targets* to leave out."""
 
-    edits = {
-        "log_probs.mean(dim=-1)": [
-            "log_probs[:, others].mean(dim=-1)",
-            "log_probs[:, others].sum(dim=-1) / logits.shape[-1]",
-            "(log_probs[:, others].sum(dim=-1) - right) / max(logits.shape[-1] - 2, 1)",
-        ],
-        "evenly =": """
-            others = torch.arange(logits.shape[-1], device=logits.device) != pad_id
-            evenly =
+    variants = [
+        {
+            "log_probs.mean(dim=-1)": [
+                "log_probs[:, others].mean(dim=-1)",
+                "log_probs[:, others].sum(dim=-1) / logits.shape[-1]",
+                "(log_probs[:, others].sum(dim=-1) - right) / max(logits.shape[-1] - 2, 1)",
+            ],
+            "evenly =": """
+                others = torch.arange(logits.shape[-1], device=logits.device) != pad_id
+                evenly =
+            """,
+        },
+        """
+        if not 0 <= smoothing <= 1:
+            raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}")
+        V = logits.shape[-1]
+        weight = torch.ones(V, dtype=logits.dtype, device=logits.device)
+        weight[pad_id] = 0
+        return F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1), weight, label_smoothing=smoothing)
         """,
-    }
+    ]
 
 
 class annotated_transformer(Misconception):
