@@ -125,6 +125,20 @@ class one_in_total(Misconception):
     ]
 
 
+class unknown_token_counted(Misconception):
+    """The row's total grows by alpha · (V + 1), as if an unknown token could follow too: by alpha for each of its V
+    counts.
+    """
+
+    variants = [
+        "return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * (len(counts) + 1))",
+        """
+        total = counts.sum(dim=-1, keepdim=True) + alpha * (len(counts) + 1)
+        return torch.where(total == 0, 1 / len(counts), (counts + alpha) / total)
+        """,
+    ]
+
+
 class no_smoothing(Misconception):
     """alpha is not used (or in empty rows only), so unseen pairs get 0: add it to every count."""
 
