@@ -88,6 +88,19 @@ class longest_match(Fundamental):
     """
 
 
+class fewest_pieces(Fundamental):
+    """The fewest known pieces are looked for: BPE repeats the merges in the order in which they were learned, and may
+    end with more.
+    """
+
+    code = """
+    known, best = {"".join(pair) for pair in merges} | set(word), [[]]
+    for end in range(1, len(word) + 1):
+        best.append(min((best[i] + [word[i:end]] for i in range(end) if word[i:end] in known), key=len))
+    return best[-1]
+    """
+
+
 class latest_first(Misconception):
     """The merge learned last goes first: the one learned earliest does."""
 
