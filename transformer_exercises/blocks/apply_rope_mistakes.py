@@ -245,6 +245,23 @@ class rates_reversed(Minor):
     edits = {"positions.to(x.dtype)[:, None] * rates": "positions.to(x.dtype)[:, None] * rates.flip(0)"}
 
 
+class sixteen_bits(Misconception):
+    """Rates, angles or their sines and cosines are rounded to 16 bits, so the angles of late positions are far off:
+    compute them in float32 at least.
+    """
+
+    variants = [
+        {"angles = positions": "rates = rates.bfloat16().to(x.dtype)\nangles = positions"},
+        {
+            "cos, sin =": [
+                "angles = angles.half().to(x.dtype)\ncos, sin =",
+                "angles = angles.bfloat16().to(x.dtype)\ncos, sin =",
+            ]
+        },
+        {"cos(), angles.sin()": "cos().bfloat16().to(x.dtype), angles.sin().bfloat16().to(x.dtype)"},
+    ]
+
+
 class degrees(Minor, shared_mistakes.degrees):
     edits = {"cos,": ["angles = torch.deg2rad(angles)\ncos,", "angles = 2 * math.pi * angles\ncos,"]}
 
