@@ -143,9 +143,8 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         replies = student.replies
         if len(verdict.diagnoses) != 1 or any(_may_hide_lapses(exercise, one) for one in verdict.diagnoses):
             replies = _take_lapses_off(exercise, verdict, student)
-        if not verdict.diagnoses:  # an error in some lines hides no mistake in the others
-            ended = {title: found for title, found in student.replies.items() if not any(errors(found))}
-            verdict.diagnoses = diagnose(exercise, [line for line in lines if line.title in ended], ended)
+        if not verdict.diagnoses:
+            verdict.diagnoses = _diagnose_without_errors(exercise, lines, student.replies)
         verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
         failed = [line for line in verdict.lines if not line.passed]
         if not _unexplained(failed, verdict.diagnoses):
@@ -154,6 +153,14 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
         verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
     return verdict
+
+
+def _diagnose_without_errors(exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies) -> list[Diagnosis]:
+    """Return what explains all lines in which no error was raised; [] if there are no others, or nothing does."""
+    without = {title: found for title, found in replies.items() if not any(errors(found))}
+    if len(without) == len(replies):
+        return []  # they were looked up
+    return diagnose(exercise, [line for line in lines if line.title in without], without)
 
 
 def _may_hide_lapses(exercise: Exercise, found: Diagnosis) -> bool:
