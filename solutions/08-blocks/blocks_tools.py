@@ -1,6 +1,6 @@
-"""Draw the figures of notebook 08, and trace attention."""
+"""Draw the figures of notebook 08."""
 
-from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, cells_of, heat_map, show, subplots
+from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
@@ -9,15 +9,15 @@ LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RE
 
 def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
     """Draw a plot for each panel, {(title, label of y): {name of a curve: values}}. x: label; levels: named heights."""
-    size, alike = (3 + 5 * len(panels), 4.2), len({y for _, y in panels}) == 1
-    fig, axes = subplots(1, len(panels), figsize=size, squeeze=False, sharey=alike, layout="constrained")
+    size, logs = (min(3 + 5 * len(panels), 15), 4.2), ["gradient" in y or "share" in y for _, y in panels]
+    fig, axes = subplots(1, len(panels), figsize=size, squeeze=False, sharey=all(logs), layout="constrained")
     about = []
-    for ax, ((title, y), curves) in zip(axes[0], panels.items(), strict=True):
+    for ax, log, ((title, y), curves) in zip(axes[0], logs, panels.items(), strict=True):
         for name, values in curves.items():
             colour, style = LOOKS[name]
             ax.plot(at or range(start, start + len(values)), values, style, color=colour, lw=2.2, label=name)
             about.append(f"{title}, {name}: from {values[0]:.2g} to {values[-1]:.2g}")
-        ax.set(title=title, xlabel=x, ylabel=y, yscale="log" if "gradient" in y else "linear")
+        ax.set(title=title, xlabel=x, ylabel=y, yscale="log" if log else "linear")
     for name, height in (levels or {}).items():
         axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
         axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
@@ -92,49 +92,3 @@ def draw_to_scale(C=768):
     ax.set(aspect="equal", title="The weights of one block of GPT-2 small, to scale")
     ax.axis("off")
     show(fig, "Matrices to scale. Attention: four squares. Feed-forward network: one four squares high, one four wide.")
-
-
-def own_or(theirs, *sizes, names=("split_heads", "merge_heads", "MultiHeadAttention")):
-    """Return your MultiHeadAttention of these sizes if notebook 07 lies in the folder beside this one, else theirs."""
-    found: dict = {}
-    try:
-        exec("import math, torch\nimport torch.nn.functional as F\nfrom torch import nn", found)
-        for cell in cells_of("07-multi-head"):
-            if cell["metadata"].get("nbgrader", {}).get("grade_id") in names:
-                exec("".join(cell["source"]), found)
-        own = found["MultiHeadAttention"](*sizes)
-        own(found["torch"].zeros(1, 2, sizes[0]), None)
-    except Exception as error:  # not there, not answered yet, or it stops
-        print(f"PyTorch's attention: yours of notebook 07 is not ready ({type(error).__name__}: {error})")
-        return theirs
-    print("your own attention, from notebook 07")
-    return own
-
-
-def trace(attention, x, mask, **letters):
-    """Print the steps of one pass through a layer: what each reads, and what comes out. letters: the sizes."""
-    from functools import partial
-
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    kinds = dict.fromkeys(("mm", "addmm"), "linear layer") | dict.fromkeys(("bmm", "baddbmm"), "product")
-    kinds |= dict.fromkeys(("_softmax", "_safe_softmax"), "softmax")
-    kinds |= dict.fromkeys(("masked_fill", "masked_fill_", "where"), "mask")
-    named = {letters[a] * letters[b]: f"{a}·{b}" for a, b in ("BH", "BT")} | {3 * letters["C"]: "3·C"}
-    named |= {size: letter for letter, size in letters.items()}
-
-    def shape(sizes):
-        return f"[{', '.join(named.get(n, str(n)) for n in sizes)}]"
-
-    def step(kind, *args, out_shape, **kwargs):
-        read = [shape(part) for part in args if isinstance(part, torch.Size) and len(part) > 1]
-        print(f"{kind:14}{' and '.join(read[-2:]):34} -> {shape(out_shape)}")
-        return 0  # what is counted is of no interest here
-
-    steps = {getattr(torch.ops.aten, name): partial(step, kind) for name, kind in kinds.items()}
-    print(f"{'x':14}{shape(x.shape)}")
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False, custom_mapping=steps):
-        out = attention(x, mask)
-    print(f"{'out':14}{shape(out.shape)}")
