@@ -1,9 +1,10 @@
-"""Trains the small model that notebook 07 inspects, by the notebook's given cells, and stores it next to the notebook.
+"""Trains the small models of notebook 07 by its given cells, and stores what it inspects next to the notebook.
 
 python -m tools.training.inspected_models
 """
 
 import contextlib
+import io
 import json
 import random
 import sys
@@ -12,10 +13,14 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch.nn.functional as F
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 HEADS = SOLUTIONS / "07-multi-head" / "heads.pt"
-STEPS = 2_000
+FORMATION = HEADS.with_name("formation.json")
+TRAINING_CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
+INSPECTION_CELLS = ("attention-maps", "roles", "roles-figure")  # they open HEADS
+STEPS, SEEDS, EVERY, SHOWN = 2_000, 5, 10, 800  # of SHOWN steps a run's curves are stored
 
 
 def given(notebook: str, *names: str) -> dict[str, Any]:
@@ -30,17 +35,69 @@ def given(notebook: str, *names: str) -> dict[str, Any]:
     return found
 
 
-def heads() -> None:
-    """Train notebook 07's model of two layers with four heads on new headlines (about half a minute)."""
-    notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
+def train(notebook: dict[str, Any], seed: int) -> tuple[torch.nn.Module, list[float]]:
+    """Train a model of two layers with four heads on new headlines. Return it and its loss at each step."""
     dice, ids = random.Random(11), notebook["stoi"]
     texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(STEPS * notebook["B"])]
     notebook["train_ids"] = torch.tensor(texts)  # read by the notebook's `train`
-    model, losses = notebook["train"](notebook["right"], STEPS, "eight heads")
+    model, losses = notebook["train"](notebook["right"], STEPS, f"seed {seed}", seed)
+    return model, losses
+
+
+def heads() -> None:
+    """Store the model that the notebook opens (about a minute)."""
+    model, losses = train(given("07-multi-head", *TRAINING_CELLS), seed=0)
     found = model.state_dict().items()
     torch.save({name: one.half() for name, one in found if one.is_floating_point()}, HEADS)  # enough to inspect
     print(f"{HEADS}: training loss {sum(losses[-50:]) / len(losses[-50:]):.3f}")
 
 
+def formation() -> None:
+    """Store how the induction heads of five models form: see `followed` (about five minutes)."""
+    with contextlib.redirect_stdout(io.StringIO()):  # the cells draw figures
+        notebook = given("07-multi-head", *TRAINING_CELLS, *INSPECTION_CELLS)
+    runs = [followed(notebook, seed) for seed in range(SEEDS)]
+    FORMATION.write_text(json.dumps({"every": EVERY, "runs": runs}) + "\n", "utf-8")
+    print(f"{FORMATION}: weights at the end {[run['weight_at_the_end'] for run in runs]}")
+
+
+def followed(notebook: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Train a model. Return its loss at verbs that are repeated, and the weight that its induction head gives to them.
+
+    The loss is the mean over the texts of `EVERY` steps; the weight is measured on the test texts before these steps.
+    """
+    ids, role = notebook["stoi"], notebook["ROLES"].index("repeated animal: its verb")
+    animals = torch.tensor([ids[animal + s] for animal in notebook["ANIMALS"] for s in ("", "s")])
+    losses: list[float] = []
+    weights: list[list[float]] = []  # of each head of layer 1
+
+    @torch.no_grad()
+    def look(model: torch.nn.Module, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> None:
+        if len(losses) % EVERY == 0 and len(losses) < SHOWN:
+            weights.append(notebook["role_shares"](model)[1, :, role].tolist())
+        words = inputs[0]
+        repeated = (torch.isin(words, animals) & (words == ids["then"]).cumsum(1).bool())[:, :-1]  # a verb comes next
+        losses.append(F.cross_entropy(logits[:, :-1][repeated], words[:, 1:][repeated]).item())
+
+    def heads_only(attend: Any) -> torch.nn.Module:
+        model: torch.nn.Module = plain(attend)
+        model.register_forward_hook(look)
+        return model
+
+    plain = notebook["HeadsOnly"]
+    with mock.patch.dict(notebook, {"HeadsOnly": heads_only}):
+        model, _ = train(notebook, seed)
+    at_the_end = notebook["role_shares"](model)[1, :, role]
+    head = int(at_the_end.argmax())
+    means = torch.tensor(losses[:SHOWN]).view(-1, EVERY).mean(1).tolist()
+    return {
+        "seed": seed,
+        "loss": [round(loss, 3) for loss in means],
+        "weight": [round(by_head[head], 3) for by_head in weights],
+        "weight_at_the_end": round(float(at_the_end[head]), 3),
+    }
+
+
 if __name__ == "__main__":
     heads()
+    formation()
