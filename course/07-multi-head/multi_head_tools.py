@@ -117,3 +117,21 @@ def draw_curves(curves, lines):
     ends = ", ".join(f"{name} {sum(losses[-10:]) / 10:.2f}" for name, losses in curves.items())
     show(fig, f"Training loss against step, with lines at {', '.join(f'{n} {v:.2f}' for n, v in lines.items())}. Both "
               f"curves fall, to {ends} at the end.")  # fmt: skip
+
+
+def draw_formation(every, runs, choosing):
+    """Draw the loss at repeated verbs and the weight of the later induction head in several trainings."""
+    fig, axes = subplots(1, 2, figsize=(12, 3.8), layout="constrained")
+    about = []
+    for run, colour, style in zip(runs, (BLUE, RED, GREEN, BLACK, BLACK), ("-", "--", "-.", ":", "-"), strict=True):
+        for ax, values in zip(axes, (run["loss"], run["weight"]), strict=True):
+            ax.plot(range(0, every * len(values), every), values, color=colour, ls=style, label=f"seed {run['seed']}")
+        low = next(place for place, loss in enumerate(run["loss"]) if loss < 0.1)
+        about.append(f"seed {run['seed']}: below 0.1 at step {every * low}, weight then {run['weight'][low]:.2f}")
+    axes[0].axhline(choosing, color=GREY)
+    axes[0].text(800, choosing - 0.1, f"choosing {choosing:.2f}", ha="right")
+    titles = ("Loss at repeated verbs (nats)", "Weight of the later induction head on the right verb")
+    for ax, title, top in zip(axes, titles, (2, 1.03), strict=True):
+        ax.set(title=title, xlabel="training step", ylim=(0, top))
+    axes[1].legend(loc="lower right")
+    show(fig, f"Loss at repeated verbs, and weight of the later induction head, over steps. {'. '.join(about)}.")
