@@ -2,13 +2,13 @@
 
 import random
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..spec.catalogue import FUNDAMENTAL
 from ..spec.common_mistakes import COMMON_MISTAKES
-from ..spec.course import exercises, library_equivalents, names_in, question_or_exercise
+from ..spec.course import exercise, exercises, library_equivalents, names_in, question_or_exercise
 from ..spec.exercise import Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..spec.messages import UNANSWERED, shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
@@ -129,6 +129,19 @@ def depends_on_others(name: str, sources: Sequence[str], called: set[str]) -> bo
     """Return whether an answer, or a name its checks called (`called`), involves other exercises of its notebook."""
     declared = question_or_exercise(name)
     return bool((uses(name, sources) | called) & (names_in(declared.notebook) - {name}))
+
+
+def has_only_own_mistakes(verdict: Verdict, right: Set[str], used: Set[str]) -> bool:
+    """Return whether catalogued mistakes explain everything that failed, and the exercises that are `used` are right.
+
+    Library equivalents of these would then change nothing.
+    """
+    declared = exercise(verdict.exercise)
+    if not used & names_in(declared.notebook) <= right | {declared.name}:
+        return False
+    catalogued = {mistake.name for mistake in declared.mistakes}
+    failed = [line for line in verdict.lines if not line.passed]
+    return bool(failed) and not _unexplained(failed, [one for one in verdict.diagnoses if one.mistake in catalogued])
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:

@@ -68,6 +68,25 @@ def test_the_notebooks_own_process_is_gone_when_equivalents_come_in(template, mo
     assert all(count <= 5 for count in alive)
 
 
+@pytest.mark.parametrize("other_wrong", [False, True])
+def test_an_own_known_mistake_is_not_asked_about_again(template, monkeypatch, other_wrong):
+    asked = []
+    ask = notebook_marker.mark
+
+    def watching(name, student, own_parts=False, keep=()):
+        asked.append((name, own_parts))
+        return ask(name, student, own_parts=own_parts, keep=keep)
+
+    monkeypatch.setattr(notebook_marker, "mark", watching)
+    mistakes = exercise("MultiHeadAttention").mistakes
+    answers = RIGHT | {"MultiHeadAttention": next(one.source for one in mistakes if one.name == "no_scale")}
+    if other_wrong:
+        answers["split_heads"] = exercise("split_heads").mistakes[0].source
+    _, verdicts = mark(template, release(), answers)
+    assert verdicts["MultiHeadAttention"].earned < POINTS["MultiHeadAttention"]
+    assert (("MultiHeadAttention", False) in asked) == other_wrong
+
+
 def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
     def one(name, *needs):
         return Postponed(nbformat.v4.new_code_cell(), name, 0, frozenset(needs), Verdict(name, 1, 0))

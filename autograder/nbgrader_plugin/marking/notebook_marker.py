@@ -17,7 +17,7 @@ from nbgrader.utils import is_grade, is_solution
 from ...judge.cell_effects import Effects
 from ...judge.drawn_inputs import key_of
 from ...judge.formatting import number
-from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, mark_drawn_inputs, zero
+from ...judge.mark import Verdict, depends_on_others, has_only_own_mistakes, mark, mark_choice, mark_drawn_inputs, zero
 from ...judge.parsing import reason_not_parsed
 from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, uses
@@ -362,6 +362,9 @@ class NotebookMarker:
             if verdict.full or stopped or not depends_on_others(name, sources, student.called):
                 return verdict
         needs = frozenset(uses(name, sources) | student.called)
+        right = {one.exercise for one in self.verdicts.values() if one.full}
+        if has_only_own_mistakes(verdict, right, needs):
+            return verdict
         self._postponed.append(Postponed(cell, name, index, needs, verdict))
         return verdict
 
