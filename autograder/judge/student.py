@@ -58,6 +58,7 @@ class Student(spec.Student):
         self._failures, self._position, self._positions = [], 0, []
         self._cases, self.shuffled = cases, False
         self.replies[topic] = []
+        self._probes.clear()
 
     def order(self, topic: str) -> int:
         """Return the number of the order in which this check's cases run; 0 is the declared order."""
@@ -128,6 +129,7 @@ class Student(spec.Student):
             self.replies[self._topic].append(reply)
             self._positions.append(self._position)
         if "problem" in reply:
+            self._probes.clear()  # another process may answer from now on
             raise _problem(reply["problem"], where)
         return _complete(reply, request)
 
@@ -160,9 +162,20 @@ def _complete(reply: Reply, request: dict[str, Any]) -> Reply:
     defaults = DEFAULTS.get(request["do"], {})
     whole = {name: reply[name] if type(reply.get(name)) is type(own) else own for name, own in defaults.items()}
     whole["value"] = None if request["do"] == "state" else reply["value"]
-    if request.get("keep") and not isinstance(whole["value"], Ref):
-        whole["value"] = Ref(-1)
+    if keep := request.get("keep"):
+        number = 1 if keep is True else keep
+        kept = handles(reply)
+        kept = kept if len(kept) == number else [Ref(-1)] * number
+        whole["value"] = kept[0] if keep is True else kept
     return whole
+
+
+def handles(reply: Reply) -> list[Ref]:
+    """Return the handles that a call answered with, one or several; [] if it answered with something else."""
+    value = reply.get("value")
+    found = value if isinstance(value, list) else [value]
+    kept = [one for one in found if isinstance(one, Ref)]
+    return kept if len(kept) == len(found) else []
 
 
 def _bounded(facts: Any) -> dict[str, Any]:

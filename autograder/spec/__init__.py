@@ -85,7 +85,6 @@ Inputs
 - `future`: return the causal mask
 - `some_mask`: return a random mask that never blocks a whole row
 - `sliced`: return a handle for a tensor as a slice of a larger one
-- `in_parts`: return handles for the parts of a tuple
 - `their_generator`: return a handle for a generator in the student's process
 - `source_of`: return the source of a probe
 - `define_in_judge`: define a probe in the judge's own process
@@ -186,7 +185,6 @@ if TYPE_CHECKING:
     from .inputs import generator_unchanged as generator_unchanged
     from .inputs import gradients_agree as gradients_agree
     from .inputs import gradients_of as gradients_of
-    from .inputs import in_parts as in_parts
     from .inputs import normal as normal
     from .inputs import note_rounded as note_rounded
     from .inputs import outline as outline
@@ -266,7 +264,6 @@ __all__ = [
     "gradients_of",
     "has_layers",
     "ids_of_shape",
-    "in_parts",
     "kind",
     "no_other_parameters",
     "normal",

@@ -59,11 +59,6 @@ def their_generator(student: Student, seed: int) -> Kept:
     return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
 
 
-def in_parts(student: Student, kept: Kept, number: int) -> list[Kept]:
-    """Return a handle for each part of a tuple that stays in the student's process, such as a model and its notes."""
-    return [student.call((kept, "__getitem__"), [i], keep=True, record=False)["value"] for i in range(number)]
-
-
 _SLICE = """
 def part(inner):
     outside = float("nan") if inner.is_floating_point() else 1

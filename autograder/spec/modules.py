@@ -34,17 +34,19 @@ class KnownModule:
     depth: int = 0  # of the names that are recorded if `find` raises `Wrong`
 
     def __post_init__(self) -> None:
-        name, args, kwargs = self.call
-        self.module = self.student.build(name, *args, **kwargs)
-        if self.dtype == torch.float64:
-            self.student.move(self.module, "float64")
+        then: list[tuple[str, Any]] = [("move", "float64")] if self.dtype == torch.float64 else []
+        if self.find is None:
+            self.weights = self.weights() if callable(self.weights) else self.weights
+            self.parameter_map: ParameterMap = {name: itemgetter(name) for name in self.weights}
+            self.module = self.student.built(*self.call, then=[*then, ("load", self.weights)])
+            return
+        self.module = self.student.built(*self.call, then=then)
         try:
-            found = self.find(self.student.state(self.module, record=False)["parameters"]) if self.find else None
+            self.parameter_map = self.find(self.student.state(self.module, record=False)["parameters"])
         except Wrong:
             outline(self.student, self.module, self.depth)
             raise
         self.weights = self.weights() if callable(self.weights) else self.weights
-        self.parameter_map = {name: itemgetter(name) for name in self.weights} if found is None else found
         self.load(self.weights)
 
     def load(self, weights: Weights) -> None:

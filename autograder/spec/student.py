@@ -26,6 +26,7 @@ class Student(ABC):
     def __init__(self) -> None:
         self.replies: RecordedReplies = {}
         self._topic = ""  # the title of the check that is running
+        self._probes: dict[tuple[str, str], Kept] = {}  # of that check, by name and source
 
     @abstractmethod
     def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
@@ -56,7 +57,9 @@ class Student(ABC):
         """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole answer.
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
-        `keep` (the value stays there), `upstream` (a tensor for each output: "gradients" of sum(output * upstream)),
+        `keep` (the value stays there; a number: it is a tuple of so many, and each stays), `then` (requests about what
+        is kept: ("load", state) or ("move", to)), `upstream` (a tensor for each output: "gradients" of sum(output *
+        upstream)),
         `after` ("after": all arguments as they are afterwards, lists and dictionaries too), `training` (the mode that a
         module is put into), `no_grad` (record no gradients), `trace` ("operations" that ran), `strict_device` (new
         tensors that name no device are put on another one).
@@ -70,11 +73,26 @@ class Student(ABC):
 
     def build(self, target: str, *args: Any, **kwargs: Any) -> Kept:
         """Build an object of the student's class, keep it in the student's process, and return a handle."""
-        return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
+        return self.built(target, args, kwargs)
+
+    def built(
+        self, target: str, args: Sequence[Any], kwargs: dict[str, Any], then: Sequence[tuple[str, Any]] = ()
+    ) -> Kept:
+        """Build an object as `build` does, and `then` load or move it, in the same request."""
+        options: dict[str, Any] = {"keep": True, **({"then": list(then)} if then else {})}
+        return self.call(target, list(args), kwargs, "while building it", **options)["value"]
+
+    def build_parts(self, number: int, probe: Kept, *args: Any, **kwargs: Any) -> list[Kept]:
+        """Call a probe that returns so many things, such as a model and its notes; return a handle for each."""
+        parts: list[Kept] = self.call(probe, list(args), kwargs, keep=number, record=False)["value"]
+        return parts
 
     def probe(self, name: str, source: str) -> Kept:
-        """Define one of the judge's functions in the student's process, and return a handle."""
-        return self._request("", record=False, do="define", name=name, source=source)["value"]
+        """Define one of the judge's functions in the student's process, once in a check, and return a handle."""
+        if (name, source) not in self._probes:
+            defined = self._request("", record=False, do="define", name=name, source=source)["value"]
+            self._probes[name, source] = defined
+        return self._probes[name, source]
 
     def state(self, module: Kept, *, record: bool = True) -> Reply:
         """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""

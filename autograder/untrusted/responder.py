@@ -64,8 +64,9 @@ class Responder:
     def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
-        Options: keep, upstream, no_grad, strict_device, trace, watch ("used": names of torch's functions and operations
-        that ran), training, after, and device="elsewhere". The last puts the arguments on a second device; the value
+        Options: keep (True, or the number of parts that are kept each by itself), then (requests about what is kept),
+        upstream, no_grad, strict_device, trace, watch ("used": names of torch's functions and operations that ran),
+        training, after, and device="elsewhere". The last puts the arguments on a second device; the value
         is brought back, and "kept" says whether all its tensors were there.
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
@@ -75,8 +76,11 @@ class Responder:
             reply = {"rng_moved": False, "inputs": [], "value": function(*args, **kwargs)}
         if options.get("after"):
             reply["after"] = args
-        if options.get("keep"):
-            reply["value"] = self._keep(reply["value"])
+        if keep := options.get("keep"):
+            value = reply["value"]
+            reply["value"] = self._keep(value) if keep is True else [self._keep(part) for part in value]
+            for do, argument in options.get("then", ()):
+                getattr(self, "do_" + do)(reply["value"], argument)
         return reply
 
     def do_read(self, name: str) -> dict[str, Any]:

@@ -438,6 +438,52 @@ def test_calls_without_a_record_leave_none():
     assert len(student.check_replies) == before
 
 
+def requests_of(student):
+    """Record what a student in this process is asked."""
+    kinds, send = [], student.send
+
+    def recording(packet):
+        kinds.append(dict(packet.tree["dict"])["do"])
+        return send(packet)
+
+    student.send = recording
+    return kinds
+
+
+def test_a_probe_is_defined_once_in_a_check_and_again_after_a_problem():
+    student = in_process({})
+    kinds, source = requests_of(student), "def half(x):\n    return x / 2\n"
+    for topic in ("one check", "another"):
+        student.begin(topic)
+        assert [student.value(student.probe("half", source), x) for x in (4, 2)] == [2, 1]
+    assert kinds == ["define", "call", "call"] * 2
+    with pytest.raises(Problem, match="unsupported operand"):
+        student.value(student.probe("half", source), "text")
+    assert student.value(student.probe("half", source), 2) == 1, "the process that knew it may have ended"
+    assert kinds[6:] == ["call", "define", "call"]
+
+
+def test_things_that_belong_together_are_kept_in_one_request():
+    student = asked()
+    kinds = requests_of(student)
+    make = student.probe("make", "def make(start):\n    seen = [start]\n    return seen.append, lambda: seen\n")
+    add, seen = student.build_parts(2, make, 3)
+    student.call(add, [4])
+    assert student.value(seen) == [3, 4]
+    assert kinds == ["define", "call", "call", "call"]
+
+
+def test_a_module_is_built_and_loaded_in_one_request():
+    student = asked(Linear=torch.nn.Linear, plain=lambda: 3)
+    kinds, weights = requests_of(student), {"weight": torch.eye(2), "bias": torch.ones(2)}
+    weights = {name: value.double() for name, value in weights.items()}
+    module = student.built("Linear", (2, 2), {}, then=[("move", "float64"), ("load", weights)])
+    assert kinds == ["call"]
+    assert torch.equal(student.value(module, torch.ones(2).double()), torch.full((2,), 2.0).double())
+    with pytest.raises(Problem, match=r"does not give an `nn\.Module`"):
+        student.built("plain", (), {}, then=[("load", weights)])
+
+
 def test_the_outline_of_a_module_has_no_names_of_parameters():
     student = asked(Linear=torch.nn.Linear)
     outline(student, student.build("Linear", 3, 2), 0)

@@ -15,7 +15,6 @@ from autograder.spec import (
     Wrong,
     define_in_judge,
     generator_unchanged,
-    in_parts,
     kind,
     normal,
     note_rounded,
@@ -30,8 +29,8 @@ recall_step = reference("recall_step")
 # by its number. It stands in for LookUp in the student's process, and in the judge's. What `happened` says is noted in
 # no attribute, which could be changed.
 _TOY = """
-def make(table, bias, scale, training, stale):
-    modes, backwards = [], []
+def make(table, bias, scale, training, stale, name, options):
+    modes, backwards, steps = [], [], []
 
     class Toy(nn.Module):
         def __init__(self):
@@ -51,15 +50,12 @@ def make(table, bias, scale, training, stale):
 
     def happened():
         there = [p.grad is not None and bool(p.grad.abs().max()) for p in toy.parameters()]
-        return {"modes": {"inside": modes, "after": toy.training}, "backwards": len(backwards), "gradients": there}
+        counts = {"backwards": len(backwards), "steps": len(steps)}
+        return counts | {"modes": {"inside": modes, "after": toy.training}, "gradients": there}
 
-    return toy, happened
-
-def optimiser(model, name, **options):
-    made = getattr(torch.optim, name)(model.parameters(), **options)
-    steps = []
-    made.register_step_pre_hook(lambda *args: steps.append(1))
-    return made, lambda: len(steps)
+    optimiser = getattr(torch.optim, name)(toy.parameters(), **options)
+    optimiser.register_step_pre_hook(lambda *args: steps.append(1))
+    return toy, optimiser, happened
 """
 
 
@@ -83,11 +79,9 @@ class _Run:
 def _trained(student: Student, run: _Run, values: bool = True, notes: bool = False) -> list[Any]:
     """Take the steps and compare the parameters after each; return the answers."""
     toy = [normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.training, run.stale]
-    toy_model, _ = define_in_judge(_TOY, "make")(*toy)
-    toy_optimiser, _ = define_in_judge(_TOY, "optimiser")(toy_model, run.optimiser, **run.options)
-    model, happened = in_parts(student, student.build(student.probe("make", _TOY), *toy), 2)
-    made = student.build(student.probe("optimiser", _TOY), model, run.optimiser, **run.options)
-    optimiser, stepped = in_parts(student, made, 2)
+    toy += [run.optimiser, run.options]
+    toy_model, toy_optimiser, _ = define_in_judge(_TOY, "make")(*toy)
+    model, optimiser, happened = student.build_parts(3, student.probe("make", _TOY), *toy)
     answers = []
     for step in range(run.steps):
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
@@ -102,7 +96,6 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
         answers.append((answer, expected, [pages, right]))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
             modes = student.value(happened)["modes"]
-            student.value(stepped)
             if modes["after"] != run.training or run.training not in modes["inside"]:
                 raise Wrong("The model's mode is changed (by train() or eval()): leave it as it is.", "mode_changed")
         if values:

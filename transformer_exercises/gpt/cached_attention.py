@@ -13,13 +13,11 @@ from autograder.spec import (
     Student,
     a_pair,
     a_tensor,
-    call_probe,
     define_in_judge,
     device_is_kept,
     each,
     future,
     gradients_of,
-    in_parts,
     normal,
     reference,
     refusing,
@@ -73,8 +71,8 @@ class _Text:
 
     def arguments(self, student: Student, S: int, T: int) -> list[Any]:
         """Return what the call for the T tokens after the first S is given."""
-        made = call_probe(student, _ATTENTION, "make", self.weights, self.biases, keep=True)
-        attention, self.counted = in_parts(student, made, 2)
+        make = student.probe("make", _ATTENTION)
+        attention, self.counted = student.build_parts(2, make, self.weights, self.biases)
         cache = (self.keys[:, :, :S].contiguous(), self.values[:, :, :S].contiguous())
         return [attention, self.x[:, S : S + T].contiguous(), self.H, *([cache] if S else [])]
 

@@ -16,7 +16,6 @@ from autograder.spec import (
     each,
     from_the_generator_alone,
     ids_of_shape,
-    in_parts,
     normal,
     other_ids,
     reference,
@@ -105,7 +104,7 @@ def _certain(
     where = (
         f"{message or 'when each token is certain'}, for B = {B}, T = {T}, {new} new ones, block_size = {block_size}"
     )
-    model, noted = in_parts(student, call_probe(student, _PROBES, "noting", training, *rule, keep=True), 2)
+    model, noted = student.build_parts(2, student.probe("noting", _PROBES), training, *rule)
     ids = expected = (normal(B, T).abs() * 1000).long() % V
     answer = _generated(student, model, ids, new, where, **(how or {}))
     notes = student.value(noted)

@@ -18,7 +18,6 @@ from autograder.spec import (
     drawn,
     each,
     generator_unchanged,
-    in_parts,
     kind,
     normal,
     note_rounded,
@@ -94,8 +93,7 @@ def _trained(student: Student, run: _Run, values: bool = True, notes: bool = Fal
     """Take the steps, and compare the parameters after each. Return each step's answer, loss and batch."""
     given = [normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype), run.scale, run.optimiser]
     toy_model, toy_optimiser, _ = define_in_judge(_TOY, "make")(*given, dict(run.options))
-    made = call_probe(student, _TOY, "make", *given, run.options, keep=True)
-    model, optimiser, happened = in_parts(student, made, 3)
+    model, optimiser, happened = student.build_parts(3, student.probe("make", _TOY), *given, run.options)
     if run.stale:
         call_probe(student, _TOY, "stale", model, run.stale)
     kwargs, taken = {} if run.max_norm is None else {"max_norm": run.max_norm}, []

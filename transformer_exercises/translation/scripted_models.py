@@ -17,7 +17,6 @@ from autograder.spec import (
     device_is_kept,
     drawn,
     generator_unchanged,
-    in_parts,
     kind,
     unchanged,
 )
@@ -105,8 +104,7 @@ Facts = tuple[Any, ...]  # what a model is made of: V, bos_id, eos_id and more
 
 def scripted(student: Student, args: Facts, training: bool = False, code: str = SCRIPTED) -> list[Kept]:
     """Return handles for a model and for the function that tells what it noted."""
-    made = student.call(student.probe("scripted", code), [training, *args], keep=True)["value"]
-    return in_parts(student, made, 2)
+    return student.build_parts(2, student.probe("scripted", code), training, *args)
 
 
 def noted(student: Student, notes: Kept, what: str) -> Any:

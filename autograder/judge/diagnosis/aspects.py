@@ -23,7 +23,7 @@ from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.responder import Responder
 from ...untrusted.wire import Opaque, Ref, is_tensor
 from ..run_check import namespace_with, run_check, student_with_answer
-from ..student import RecordedReplies, Reply, Student, agree, request_reply, type_of_error
+from ..student import RecordedReplies, Reply, Student, agree, handles, request_reply, type_of_error
 
 if TYPE_CHECKING:
     import torch
@@ -173,16 +173,22 @@ class _Combining(Student):
         self.whole = False  # whether the lapse leaves nothing else in this reply
 
     def _reply_to(self, request: dict[str, Any]) -> Reply:
+        if then := request.get("then"):  # one by one: layers are renamed before they are loaded
+            built = self._reply_to({option: value for option, value in request.items() if option != "then"})
+            for target in handles(built):
+                for do, argument in then:
+                    self._reply_to({"do": do, "target": target, {"load": "state", "move": "to"}[do]: argument})
+            return built
         expected = self._reference_reply(request)
         self.cut, self.whole = "gradient_cut_off", False
         actual = self._student_reply(request, expected)
-        if isinstance(actual.get("value"), Ref) and isinstance(expected.get("value"), Ref):
-            self.handles[actual["value"].key] = expected["value"]
-            self._rename(actual["value"], expected["value"])
+        for own, reference in zip(handles(actual), handles(expected), strict=False):
+            self.handles[own.key] = reference
+            self._rename(own, reference)
         if request["do"] == "define" and isinstance(actual.get("value"), Ref):
             self.probes.add(actual["value"])
         if request["do"] != "call" or request.get("keep"):
-            return expected if self.only and not isinstance(expected.get("value"), Ref) else actual
+            return expected if self.only and not handles(expected) else actual
         return self._combined(actual, expected)
 
     def _reference_reply(self, request: dict[str, Any]) -> Reply:
