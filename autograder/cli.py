@@ -249,7 +249,7 @@ def grade(
     from .batch import preflight
     from .batch.grade import Classroom, afterwards, progress
     from .batch.grade import grade as mark_all
-    from .batch.pool import cores, pool
+    from .batch.pool import cores, pool, preload_for
     from .nbgrader_plugin.class_secret import SecretError
     from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.overlooked import overlooked as overlooked_in
@@ -278,7 +278,7 @@ def grade(
     failed, overlooked = 0, None  # until something is marked
     with (
         _printing_errors(),
-        pool(scheduler, workers) as processes,
+        pool(scheduler, workers, preload_for(chosen)) as processes,
         contextlib.closing(Classroom(classroom_path, processes, not no_sandbox)) as classroom,
     ):
         for assignment in chosen:

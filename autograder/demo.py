@@ -41,7 +41,9 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     prepare(classroom)
     with (
         progress(console) as bar,
-        pool() as processes,  # started after `prepare`, so that they inherit COURSE_RELEASE
+        pool(
+            preload=course.course().preload
+        ) as processes,  # started after `prepare`, so that they inherit COURSE_RELEASE
         contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking,
     ):
         sandboxed = marking.sandboxed and Judge(parent=marking.app).sandbox

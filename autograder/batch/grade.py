@@ -54,7 +54,7 @@ class Classroom:
         self.path, self.sandboxed = path, sandboxed
         self.folder = folder_of(self.app)
         self.workers = workers
-        self.pages = Local(max(1, cores() // 4), runs_notebooks=False)
+        self.pages = Local(max(1, cores() // 4))
 
     def close(self) -> None:
         self.pages.close()

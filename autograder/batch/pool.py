@@ -5,14 +5,14 @@ import functools
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
 from ..sandbox.session import Template
-from ..spec.course import course
+from ..spec.course import course, notebooks, sources
 
 DASK = "distributed>=2026.7,<2027"  # the requirement of the extra `cluster` in pyproject.toml
 AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
@@ -51,27 +51,51 @@ def start_server() -> None:
     forkserver.ensure_running()
 
 
+def preload_for(assignments: Iterable[str]) -> tuple[str, ...]:
+    """Return those modules of `Course.preload` that these assignments may use; none if none is the course's.
+
+    Left out are packages that only other notebooks import. A student who imports one all the same waits for it.
+    """
+    wanted = {*assignments} & {*notebooks()}
+    if not wanted:
+        return ()
+    packages = {module.partition(".")[0] for module in course().preload}
+    own, others = set[str](), set[str]()
+    for folder in sources().iterdir():
+        texts = [path.read_bytes() for path in folder.glob("*") if path.suffix in (".ipynb", ".py")]
+        imported = {
+            name
+            for name in packages
+            if any(f"{word} {name}".encode() in text for text in texts for word in ("import", "from"))
+        }
+        (own if folder.name in wanted else others).update(imported)
+    return tuple(module for module in course().preload if module.partition(".")[0] not in others - own)
+
+
 @functools.cache
-def shared_template() -> tuple[str, ...]:
+def shared_template(preload: tuple[str, ...]) -> tuple[str, ...]:
     """Start the process from which the workers' templates are forked; return where. It ends with this one."""
     with contextlib.suppress(OSError, AttributeError):  # no such sockets here: each worker starts its own
-        return Template(preload=course().preload).share()
+        return Template(preload=preload).share()
     return ()
 
 
 class Local:
     """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
 
-    def __init__(self, workers: int | None = None, runs_notebooks: bool = True) -> None:
-        """Prepare a pool of so many `workers`, else one for each core. It shares a template if it `runs_notebooks`."""
+    def __init__(self, workers: int | None = None, preload: tuple[str, ...] | None = None) -> None:
+        """Prepare a pool of so many `workers`, else one for each core.
+
+        If they run notebooks, `preload` has the modules that their shared template imports.
+        """
         self.workers = workers or cores()
-        self.runs_notebooks = runs_notebooks
+        self.preload = preload
         self._executor: ProcessPoolExecutor | None = None
 
     def executor(self) -> Executor:
         if self._executor is None:
             start_server()
-            shared = shared_template() if self.runs_notebooks else ()
+            shared = shared_template(self.preload) if self.preload is not None else ()
             context = multiprocessing.get_context("forkserver")
             self._executor = ProcessPoolExecutor(self.workers, context, end_with_parent, (shared,))
         return self._executor
@@ -171,6 +195,8 @@ class TaskQueue(Generic[Task, Result]):
             return error
 
 
-def pool(scheduler: str = "", workers: int | None = None) -> contextlib.closing[Local | Cluster]:
-    """Open a pool: the cluster with this scheduler's address if given, else `workers` local processes."""
-    return contextlib.closing(Cluster(scheduler) if scheduler else Local(workers))
+def pool(
+    scheduler: str = "", workers: int | None = None, preload: tuple[str, ...] | None = None
+) -> contextlib.closing[Local | Cluster]:
+    """Open a pool: the cluster with this scheduler's address if given, else `workers` local processes (see `Local`)."""
+    return contextlib.closing(Cluster(scheduler) if scheduler else Local(workers, preload))

@@ -20,12 +20,20 @@ PRIVATE_NAMES = ("marked", "downloaded", "students.csv")  # in the folder that h
 
 _configured: list[Config] = []  # the configuration that was read last
 _unprotected: list[Config] = []  # the same, until a gradebook is opened
+_shared: dict[str, bool] = {}  # `groupshared`, by the text of a configuration's section
 
 
 def groupshared() -> bool:
     """Return nbgrader's `CourseDirectory.groupshared`, from its configuration and from the command line."""
     command = [Application.instance().config] if Application.initialized() else []
-    return any(CourseDirectory(config=config).groupshared for config in (*_configured, *command))
+    return any(map(_is_shared, (*_configured, *command)))
+
+
+def _is_shared(config: Config) -> bool:
+    section = repr(config.get("CourseDirectory"))
+    if section not in _shared:  # each connection to a gradebook asks
+        _shared[section] = CourseDirectory(config=config).groupshared
+    return _shared[section]
 
 
 def keep(c: Config) -> None:

@@ -120,8 +120,11 @@ class Template:
         return path, *self.preload
 
     def _forked(self) -> Channel | None:
-        """Return a connection to a fork of the shared template, or None if there is none with the same modules."""
-        if Template.shared[1:] != self.preload or not Template.shared:
+        """Return a connection to a fork of the shared template, or None if there is none, or it has other modules.
+
+        If it lacks some, a notebook that uses them imports them itself.
+        """
+        if not Template.shared or not {*Template.shared[1:]} <= {*self.preload}:
             return None
         line = socket.socket(socket.AF_UNIX)
         try:

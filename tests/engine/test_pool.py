@@ -16,8 +16,9 @@ import pytest
 from conftest import ROOT
 
 from autograder.batch.marking import Marker
-from autograder.batch.pool import Local, TaskQueue, WorkerDied, cores, pool
+from autograder.batch.pool import Local, TaskQueue, WorkerDied, cores, pool, preload_for
 from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
+from autograder.spec.course import course, notebooks
 
 PARENT = """
 import time
@@ -79,6 +80,16 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
     assert "7 is not for me" in str(error)
     assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(7) if n != 3}
     assert found[3] == outcome or isinstance(found[3], outcome)
+
+
+def test_a_template_imports_what_its_assignments_may_use():
+    everything = course().preload
+    assert set(preload_for(notebooks())) == set(everything)
+    assert preload_for(["my-own-assignment"]) == ()
+    attention, gpt2 = preload_for(["05-attention"]), preload_for(["05-attention", "10-hugging-face-gpt2"])
+    assert {"torch", "matplotlib.pyplot"} <= set(attention) < set(gpt2)
+    assert "transformers" not in attention
+    assert "transformers" in gpt2
 
 
 def marker_folder() -> Path:
