@@ -1,6 +1,6 @@
 """Replacements in notebooks that shorten their trainings."""
 
-# Trainings that are run in full with the solutions (nbval) need not be run in full a second time.
+# Trainings that are run in full with the solutions (nbval, `make test-all`) need not be run in full a second time.
 SHORTER = {
     "04-positional-encoding": {"steps=400": "steps=20"},
     "08-blocks": {"steps=400": "steps=20"},
@@ -10,3 +10,12 @@ SHORTER = {
         "train(narrow, SHORT": "train(narrow, 40",
     },
 }
+# Notebooks whose claims about a training are made only of a whole one: `make test` shortens them, `make test-all` not.
+IN_NBVAL = {name: SHORTER[name] for name in ("09-gpt", "11-translation")}
+
+
+def pytest_collection_modifyitems(items):
+    """Shorten the trainings of notebooks that nbval runs: `python -m pytest -p tests.short_trainings --nbval …`."""
+    for item in items:
+        for long, short in IN_NBVAL.get(item.path.stem, {}).items() if hasattr(item, "cell") else ():
+            item.cell.source = item.cell.source.replace(long, short)

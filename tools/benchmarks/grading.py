@@ -86,7 +86,7 @@ def cpu_seconds() -> float:
 
 def course(folder: Path, stock: bool) -> None:
     """Copy the course to `folder`, with this course's nbgrader configuration or a minimal one, and release it."""
-    shutil.copytree(ROOT / "solutions" / NOTEBOOK, folder / "solutions" / NOTEBOOK)
+    shutil.copytree(ROOT / "solutions", folder / "solutions")  # the others decide what is imported ahead
     if stock:
         (folder / "nbgrader_config.py").write_text(STOCK)
     else:
