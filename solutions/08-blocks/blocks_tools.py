@@ -1,10 +1,11 @@
-"""Draw the figures of notebook 08."""
+"""Draw the figures of notebook 08, and measure its deep models."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
+LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
 
 def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
@@ -24,6 +25,18 @@ def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
     axes[0][0].set(**limits)
     axes[0][0].legend(**({"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if levels else {"loc": "best"}))
     show(fig, f"Line plots. x: {x}. " + "; ".join(about) + ".")
+
+
+def draw_bars(stages):
+    """Draw the features of a vector as bars, once for each stage, {name: vector}."""
+    fig, axes = subplots(1, len(stages), figsize=(12.5, 3.2), sharey=True, layout="constrained")
+    for ax, (name, vector) in zip(axes, stages.items(), strict=True):
+        bars = ax.bar(range(1, len(vector) + 1), vector.tolist(), color=[BLUE, ORANGE, GREEN, SKY])
+        ax.bar_label(bars, [f"{value:.2g}" for value in vector.tolist()], padding=2)
+        ax.axhline(0, color=BLACK, lw=1)
+        ax.set(title=name, xlabel="feature", xticks=range(1, len(vector) + 1))
+        ax.margins(y=0.15)
+    show(fig, "Bars. " + "; ".join(f"{name}: {[round(v, 2) for v in one.tolist()]}" for name, one in stages.items()))
 
 
 def draw_stream(*orders):
@@ -92,3 +105,34 @@ def draw_to_scale(C=768):
     ax.set(aspect="equal", title="The weights of one block of GPT-2 small, to scale")
     ax.axis("off")
     show(fig, "Matrices to scale. Attention: four squares. Feed-forward network: one four squares high, one four wide.")
+
+
+def torch_block(C, H, ff_dim, norm_first):
+    """Make a block of PyTorch's own. (nn.TransformerEncoder copies one, so all would start with the same weights.)"""
+    from torch import nn
+
+    return nn.TransformerEncoderLayer(C, H, ff_dim, dropout=0.0, batch_first=True, norm_first=norm_first)
+
+
+def words_apart(model, rows):
+    """Return, after each block, the share of the vectors' length that is not common to all words."""
+    x, shares = model.token(rows[:, :-1]) + model.position.weight, []  # [B, T, C]
+    for layer in model.layers:
+        x = layer(x, model.mask)
+        shares.append(((x - x.mean((0, 1))).norm() / x.norm()).item())
+    return shares
+
+
+def norm_divisor(model, rows):
+    """Return the standard deviation by which a norm of the blocks divides: the geometric mean of all."""
+    logs = []
+
+    def record(_, read):
+        logs.append(read[0].std(-1, correction=0).log().mean())
+
+    norms = [norm for layer in model.layers for norm in (layer.norm1, layer.norm2)]
+    hooks = [norm.register_forward_pre_hook(record) for norm in norms]
+    model(rows)
+    for hook in hooks:
+        hook.remove()
+    return (sum(logs) / len(logs)).exp().item()
