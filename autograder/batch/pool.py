@@ -23,7 +23,7 @@ Arguments = tuple[Any, ...]
 
 
 class WorkerDied(Exception):
-    """Raised when two processes that worked on a task have died."""
+    """Raised when the processes that worked on a task have died, also those that had nothing else to do."""
 
 
 def cores() -> int:
@@ -81,7 +81,9 @@ def shared_template(preload: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Local:
-    """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
+    """A pool of processes on this machine. If one dies, the pool fails all that is running."""
+
+    died: type[BaseException] = BrokenProcessPool
 
     def __init__(self, workers: int | None = None, preload: tuple[str, ...] | None = None) -> None:
         """Prepare a pool of so many `workers`, else one for each core.
@@ -106,21 +108,24 @@ class Local:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
 
-    broken = close
-
 
 class Cluster:
-    """A Dask cluster whose workers have this course installed. Dask itself retries failed tasks."""
+    """A Dask cluster whose workers have this course installed. Dask gives a dead worker's tasks to others.
+
+    It fails a task of which four workers have died, and also what waited at these workers to be next.
+    """
 
     def __init__(self, address: str) -> None:
         try:
-            from distributed import Client
+            from distributed import Client, KilledWorker
         except ImportError:
             raise RuntimeError(f"--scheduler needs Dask, which is not installed: pip install '{DASK}'") from None
         try:
             self._client = Client(address, timeout="5s", set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise RuntimeError(f"no Dask scheduler answers at {address}: {error}") from error
+        self.address = address
+        self.died: type[BaseException] = KilledWorker
 
     @property
     def workers(self) -> int:
@@ -129,9 +134,6 @@ class Cluster:
     def executor(self) -> Executor:
         executor: Executor = self._client.get_executor(pure=False, retries=3)
         return executor
-
-    def broken(self) -> None:
-        """Do nothing: Dask restarts its workers."""
 
     def close(self) -> None:
         self._client.close()
@@ -143,7 +145,7 @@ class TaskQueue(Generic[Task, Result]):
     def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
         self.pool, self.work = pool, work
         self._running: dict[Future[Result], tuple[Task, Arguments]] = {}
-        self._alone: list[tuple[Task, Arguments]] = []  # running when a process died: any of them may be the cause
+        self._alone: list[tuple[Task, Arguments]] = []  # there when a process died: any of them may be the cause
 
     def __len__(self) -> int:
         return len(self._running) + len(self._alone)
@@ -167,32 +169,42 @@ class TaskQueue(Generic[Task, Result]):
         victims: list[tuple[Task, Arguments]] = []
         for future in finished:
             task, arguments = self._running.pop(future)
-            error = future.exception()
-            if isinstance(error, BrokenProcessPool):
+            outcome = self._outcome(future)
+            if isinstance(outcome, self.pool.died):
                 victims.append((task, arguments))
             else:
-                yield task, error if error is not None else future.result()
+                yield task, outcome
         if victims:
             self._after_a_death(victims)
         while self._alone and not self._running:
             task, arguments = self._alone.pop()
             yield task, self._try_alone(arguments)
 
+    def _outcome(self, future: Future[Result]) -> Result | BaseException:
+        """Wait for a task; return its result, or the exception it raised. Raise ConnectionError without a scheduler."""
+        wait([future])
+        if isinstance(self.pool, Cluster) and future.cancelled():
+            raise ConnectionError(f"The Dask scheduler at {self.pool.address} no longer answers")
+        error = future.exception()
+        return error if error is not None else future.result()
+
     def _after_a_death(self, victims: list[tuple[Task, Arguments]]) -> None:
-        self._alone += [*victims, *self._running.values()]  # the pool fails them all
-        self._running.clear()
-        self.pool.broken()
+        self._alone += victims
+        if isinstance(self.pool, Local):
+            self._alone += self._running.values()
+            self._running.clear()
+            self.pool.close()
 
     def _try_alone(self, arguments: Arguments) -> Result | BaseException:
         try:
-            return self.pool.executor().submit(self.work, *arguments).result()
-        except BrokenProcessPool:
-            self.pool.broken()
-            return WorkerDied("the process that marked it ended, twice")
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            return error
+            outcome = self._outcome(self.pool.executor().submit(self.work, *arguments))
+        except BrokenProcessPool as error:
+            outcome = error
+        if not isinstance(outcome, self.pool.died):
+            return outcome
+        if isinstance(self.pool, Local):
+            self.pool.close()
+        return WorkerDied("each process that marked it ended")
 
 
 def pool(

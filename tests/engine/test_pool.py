@@ -92,6 +92,44 @@ def test_a_template_imports_what_its_assignments_may_use():
     assert "transformers" in gpt2
 
 
+@pytest.fixture
+def cluster():
+    """A scheduler with one worker, which is started again when it dies."""
+    distributed = pytest.importorskip("distributed", reason="Dask, which the extra `cluster` names, is not installed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_task_that_ends_a_clusters_workers_costs_nobody_else_a_result(tmp_path, cluster):
+    def fall_over(number: int, tries: Path, deaths: int) -> int:  # in here, so that workers need not import this file
+        with tries.open("a") as file:
+            file.write("x")
+        if tries.stat().st_size <= deaths:
+            time.sleep(0.5)  # what starts a worker anew gives up where one dies while it starts
+            os._exit(1)
+        return number * number
+
+    with pool(cluster.scheduler_address) as workers:
+        line = TaskQueue(workers, fall_over)
+        for number, deaths in ((3, 4), (1, 0), (2, 0)):  # Dask gives up what waits behind the first, too
+            line.put(number, number, tmp_path / str(number), deaths)
+        assert dict(line) == {n: n * n for n in (1, 2, 3)}
+        line.put(4, 4, tmp_path / "4", 99)
+        [(_, outcome)] = line
+    assert isinstance(outcome, WorkerDied)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_its_scheduler_fails_no_task(cluster):
+    with pool(cluster.scheduler_address) as workers:
+        line = TaskQueue(workers, time.sleep)
+        line.put(1, 600)
+        cluster.close()
+        with pytest.raises(ConnectionError, match=r"The Dask scheduler at tcp://.* no longer answers"):
+            list(line.done())
+
+
 def marker_folder() -> Path:
     return Marker(zlib.compress(b""))._folder
 
