@@ -254,11 +254,12 @@ def grade(
     from .nbgrader_plugin.converters import assignments, folder_of, refuse_elsewhere, settings
     from .nbgrader_plugin.intake.overlooked import overlooked as overlooked_in
     from .nbgrader_plugin.intake.student_folder import shown
+    from .nbgrader_plugin.report.marks import NoClass
 
     classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
     refuse_elsewhere()
     app = settings(classroom_path)
-    with _stopping(preflight.NotReady):
+    with _printing_errors(), _stopping(preflight.NotReady):
         chosen = preflight.chosen_assignments(app, wanted or (), everything)
         preflight.require_student(app.coursedir, folder_of(app), student)
     if dry_run:
@@ -271,13 +272,14 @@ def grade(
         for sentence in overlooked_in(Path(app.coursedir.root, app.coursedir.submitted_directory), assignments(app)):
             _print(sentence, style="yellow")
         return
-    with _stopping(preflight.NotReady):
+    with _printing_errors(), _stopping(preflight.NotReady):
         preflight.require_room([folder_of(app), Path(tempfile.gettempdir())])
         if remark := preflight.require_secret(app.coursedir):
             _print(remark, style="yellow")
     failed, overlooked = 0, None  # until something is marked
     with (
         _printing_errors(),
+        _stopping(NoClass),
         pool(scheduler, workers, preload_for(chosen)) as processes,
         contextlib.closing(Classroom(classroom_path, processes, not no_sandbox)) as classroom,
     ):
@@ -330,7 +332,7 @@ def watch(
 
     classroom_path = os.environ.get("COURSE_CLASSROOM", "classroom")
     refuse_elsewhere()
-    with _stopping(ValueError, preflight.NotReady):
+    with _printing_errors(), _stopping(ValueError, preflight.NotReady):
         nbgrader = settings(classroom_path)
         chosen = assignments(nbgrader, wanted or ())
         preflight.require_room([folder_of(nbgrader), Path(tempfile.gettempdir())])

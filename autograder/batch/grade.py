@@ -232,6 +232,8 @@ class _Run:
     def _take_pages(self, patience: float | None = None) -> None:
         for student, written in self.paging.done(patience):
             if isinstance(written, BaseException):
+                if (cause := marking.beyond_submissions(written)) is not None:
+                    raise cause
                 self._fail(student, f"the feedback could not be written: {written}")
                 continue
             entry = self._entries.pop(student)

@@ -3,8 +3,12 @@
 import contextlib
 import errno
 import functools
+import logging
 import os
+import platform
+import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -20,6 +24,7 @@ from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
+from sqlalchemy.exc import OperationalError
 
 from ..files import only_for_owner
 from ..nbgrader_plugin.converters import logged, register_assignments, settings
@@ -31,8 +36,9 @@ from ..spec.course import course
 from .marking_cache import environment_of
 from .tasks import Marked, Submission
 
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
-SQLITE_FULL = "database or disk is full"
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+LOCKED = re.compile(r"\b(dead)?lock(ed)?\b")  # in errors of databases that soon pass
+NOT_WRITTEN = "{} on {} cannot take what marking writes ({}). Nothing is lost: make room, and mark again"
 SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
@@ -76,12 +82,33 @@ class NotConverted(Exception):
     """Raised when nbgrader cannot convert a notebook; the text is its log."""
 
 
+class _Handled(logging.Handler):
+    """Collects the exceptions that are handled while something is logged: nbgrader goes on, and raises another."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.errors: list[BaseException] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if (error := sys.exc_info()[1]) is not None:
+            self.errors.append(error)
+
+
+def beyond_submissions(error: BaseException | None) -> OSError | OperationalError | None:
+    """Return the full disk or the unusable gradebook behind an error, for which no submission is to blame."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            return error
+        if isinstance(error, OperationalError) and not LOCKED.search(str(error.orig)):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def reason(error: Exception) -> str:
-    """Return why a submission could not be entered. Raise the error if no submission is to blame for it."""
-    if isinstance(error, OSError) and error.errno in DISK_FULL:
-        raise error
-    if SQLITE_FULL in str(error):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+    """Return why a submission could not be entered. Raise what is behind it if no submission is to blame for that."""
+    if (cause := beyond_submissions(error)) is not None:
+        raise cause
     return str(error) if isinstance(error, NotConverted) else "".join(traceback.format_exception(error))
 
 
@@ -89,13 +116,18 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
     """Convert these notebooks of one student's folder with nbgrader; return the written paths. Raise NotConverted."""
     converter.writer = FilesWriter(parent=converter, config=converter.config)  # a writer creates only one folder
     converter.assignments = {str(folder): [str(folder / name) for name in names]}
+    handled = _Handled()
+    converter.log.addHandler(handled)
     with logged(converter) as log:
         try:
             with contextlib.chdir(converter.coursedir.root), only_for_owner(converter.coursedir.groupshared):
                 type(converter).convert_notebooks(converter)  # skips the wrapper that the exporter puts around it
         except (NbGraderException, SystemExit) as error:
             log_text = log.getvalue()
-            raise NotConverted(f"{log_text}\n{cause_in(log_text) or error}") from error
+            cause = handled.errors[-1] if handled.errors else error
+            raise NotConverted(f"{log_text}\n{cause_in(log_text) or error}") from cause
+        finally:
+            converter.log.removeHandler(handled)
     there = Path(converter._format_dest(folder.name, folder.parent.name))
     return [there / Path(name).with_suffix(converter.exporter.file_extension) for name in names]
 
@@ -135,10 +167,15 @@ class Marker:
                     notebooks[path.name] = path.read_text("utf-8")
             except NothingMarked as reason:
                 return Marked(hopeless=str(reason))
-            except NotConverted as error:
-                problem = str(error)
-            except Exception:
-                problem = traceback.format_exc()
+            except Exception as error:
+                if (cause := beyond_submissions(error)) is not None:
+                    where = self._folder.parent, platform.node()
+                    return Marked(
+                        hopeless=NOT_WRITTEN.format(
+                            *where, cause.strerror if isinstance(cause, OSError) else cause.orig
+                        )
+                    )
+                problem = str(error) if isinstance(error, NotConverted) else traceback.format_exc()
             finally:
                 for name in ("submitted", "autograded"):
                     shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -193,7 +230,10 @@ def write_feedback(classroom: str, assignment: str, student: str) -> list[str]:
     """Write a student's feedback pages from the gradebook of the classroom at this path. Return their paths."""
     writer = feedback_writer(classroom, assignment)
     folder = Path(writer._format_source(assignment, student))
-    return [str(page) for page in convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))]
+    try:
+        return [str(page) for page in convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))]
+    except NotConverted as error:  # what is behind it would not reach another process
+        raise beyond_submissions(error) or error from None
 
 
 @functools.cache

@@ -20,6 +20,7 @@ from typing import Any
 import filelock
 from nbgrader.exchange import ExchangeError
 from rich.console import Console
+from sqlalchemy.exc import OperationalError
 
 from ..files import write_private
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
@@ -296,6 +297,8 @@ class Watcher:
             except (EOFError, OSError):
                 self._died(worker)
                 continue
+            if isinstance(reply, OSError | OperationalError):
+                raise reply
             if not worker.ready:
                 if isinstance(reply, Failed):
                     raise RuntimeError(str(reply).strip().splitlines()[-1].removeprefix("RuntimeError: "))
@@ -325,6 +328,8 @@ class Watcher:
     def _marked(self, worker: Worker, work: Work[Arrival], marked: Marked | Failed) -> None:
         if isinstance(marked, Failed):
             marked = Marked(problem=str(marked))
+        if marked.hopeless:
+            raise RuntimeError(marked.hopeless)
         if marked.problem:
             self._end(worker, work, f"{marked.log}\n{marked.problem}")
             return

@@ -24,7 +24,7 @@ from ..sandbox import monitor
 from ..sandbox.session import Template
 from ..spec.course import exercises, notebooks, questions
 from . import marking_cache
-from .marking import SOMEBODY, feedback_writer, mark, write_feedback
+from .marking import SOMEBODY, beyond_submissions, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
 from .tasks import Submission
 from .writer import Writer
@@ -42,7 +42,10 @@ class Stopped(BaseException):
 
 class Worker:
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process with `first(*arguments)`. `line` gives the result of each work, or Failed, or Stopped."""
+        """Start the process with `first(*arguments)`.
+
+        `line` gives the result of each work, or Failed, or Stopped, or an error for which no submission is to blame.
+        """
         context = multiprocessing.get_context("spawn")
         self.line, worker_end = context.Pipe()
         self.process = context.Process(
@@ -129,9 +132,9 @@ def _work_loop(line: Connection, scratch: str, first: Callable[..., None], argum
             at_work = False
             reply = Stopped()
             _close_interrupted_template(stopped)
-        except Exception:
+        except Exception as error:
             at_work = False
-            reply = Failed(traceback.format_exc())
+            reply = beyond_submissions(error) or Failed(traceback.format_exc())
         try:
             line.send(reply)
             work, arguments = line.recv()

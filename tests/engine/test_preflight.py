@@ -9,17 +9,19 @@ import tempfile
 
 import nbformat
 import pytest
-from nbgrader.converters import Autograde
+from nbgrader.api import InvalidEntry
+from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from rich.progress import Progress
 from small_course import course, hand_in, released, settings  # noqa: F401 (fixtures among them)
+from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from autograder import cli, new_folder
 from autograder.batch import grade, marking, preflight
 from autograder.batch.pool import Local
 from autograder.batch.tasks import Marked
-from autograder.batch.writer import Writer
+from autograder.batch.writer import Writer, _Writing
 from autograder.close_names import did_you_mean
 from autograder.judge.diagnosis import mistake_costs
 from autograder.nbgrader_plugin import converters, preprocessors
@@ -221,6 +223,50 @@ def test_without_a_sandbox_a_worker_says_so_and_no_student_fails(course, monkeyp
     with pytest.raises(SandboxError, match=NO_SANDBOX):
         run._write("amina", "key", Marked(hopeless=NO_SANDBOX))
     assert not run.outcome.failed
+
+
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def of_the_database(says):
+    return OperationalError("INSERT", {}, Exception(says))
+
+
+def failing(monkeypatch, converter, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(converter, "convert_single_notebook", fail)
+
+
+@pytest.mark.parametrize(
+    "error", [FULL, of_the_database("the server closed the connection"), InvalidEntry("disk full")]
+)
+def test_a_full_disk_or_a_lost_gradebook_stops_a_run_and_fails_no_student(course, monkeypatch, error):
+    run = grade._Run(grade.Classroom("classroom", Local(1)), "sums", "*", Progress(disable=True))
+    error.__context__ = of_the_database("disk full") if isinstance(error, InvalidEntry) else None
+    failing(monkeypatch, _Writing, error)
+    with pytest.raises((OSError, OperationalError)):
+        run._write("amina", "key", Marked({"sums.ipynb": ""}))
+    assert not run.outcome.failed
+    failing(monkeypatch, _Writing, of_the_database("database is locked"))  # which passes
+    run._write("amina", "key", Marked({"sums.ipynb": ""}))
+    assert [*run.outcome.failed] == ["amina"]
+
+
+def test_a_full_disk_is_the_same_for_pages_and_where_notebooks_are_marked(course, monkeypatch):
+    failing(monkeypatch, GenerateFeedback, FULL)
+    (course / "autograded" / "amina" / "sums").mkdir(parents=True)
+    shutil.copy(course / "submitted" / "amina" / "sums" / "sums.ipynb", course / "autograded" / "amina" / "sums")
+    marking.feedback_writer.cache_clear()
+    with pytest.raises(OSError, match="No space left"):
+        marking.write_feedback("classroom", "sums", "amina")
+    failing(monkeypatch, marking._Marking, FULL)
+    marking._lone_marker.cache_clear()
+    marked = marking.mark_file(course / "submitted" / "amina" / "sums" / "sums.ipynb", "sums")
+    marking._lone_marker.cache_clear()
+    assert "cannot take what marking writes (No space left on device). Nothing is lost" in marked.hopeless
+    assert not marked.problem
 
 
 def test_a_failure_is_told_by_its_exception_not_by_a_traceback_above(course):
