@@ -1,5 +1,6 @@
 """Tests of `autograder watch` in a copy of the course: it marks submissions as they arrive, with feedback at once."""
 
+import errno
 import os
 import re
 import shutil
@@ -158,6 +159,37 @@ def test_an_incomplete_submission_is_not_collected(inbound):
     assert collect() == []
     (folder / "submission_secret.txt").write_text("secret")
     assert collect() == ["ada"]
+
+
+@pytest.mark.parametrize("command", ["watch", "collect"])
+def test_a_submission_that_is_copied_in_part_is_not_collected(inbound, tmp_path, monkeypatch, command):
+    location, collect, output = inbound
+    hand_in(location, "ada", 1, content=b"a whole answer")
+    app = settings(str(tmp_path))
+    app.coursedir.assignment_id = NAME
+    by_hand = ExchangeFactory(parent=app).Collect(coursedir=app.coursedir, parent=app, authenticator=None)
+
+    def full(source, target, **_):
+        Path(target).write_bytes(Path(source).read_bytes()[:7])
+        if str(source).endswith(".ipynb"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(shutil, "copy2", full)
+        if command == "watch":
+            exchange = Exchange(str(tmp_path), [NAME], output.append)
+            [(_, _, why)] = [found for _ in range(2) for found in exchange.collect()]
+        else:
+            with pytest.raises(ExchangeError) as caught:
+                by_hand.start()
+            why = str(caught.value)
+    assert "nothing of it was collected: [Errno 28] No space left on device" in why
+    assert not list((tmp_path / "submitted" / "ada").iterdir())
+    if command == "watch":
+        assert collect() == ["ada"]  # by the next watcher
+    else:
+        by_hand.start()
+    assert collected(location, "ada")[f"{NAME}.ipynb"] == "a whole answer"
 
 
 def test_a_submission_under_another_name_is_reported(inbound):

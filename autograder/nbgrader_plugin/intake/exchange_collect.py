@@ -90,12 +90,20 @@ class Collect(ExchangeCollect):
             plain = [name for name, mode in modes.items() if stat.S_ISREG(mode) or stat.S_ISDIR(mode)]
             return set(names) - set(plain) | {*ignored(folder, plain)}
 
-        shutil.copytree(
-            src, dest, symlinks=True, ignore=left_out, copy_function=partial(shutil.copy2, follow_symlinks=False)
-        )
-        for path in [Path(dest), *Path(dest).rglob("*")]:
-            path.chmod(0o700 if path.is_dir() else 0o600)  # the student's modes may lock the collector out
-            private(path, course.groupshared)
+        part = Path(dest).with_name(f".{Path(dest).name}.new")  # what a full disk leaves would count as collected
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            shutil.copytree(
+                src, part, symlinks=True, ignore=left_out, copy_function=partial(shutil.copy2, follow_symlinks=False)
+            )
+            for path in [part, *part.rglob("*")]:
+                path.chmod(0o700 if path.is_dir() else 0o600)  # the student's modes may lock the collector out
+                private(path, course.groupshared)
+            part.rename(dest)
+        except shutil.Error as error:
+            self.fail(f"{src} cannot be copied, so nothing of it was collected: {error.args[0][0][-1]}")
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of a class by its name
