@@ -53,7 +53,7 @@ def similar_pairs(assignment: Assignment) -> list[Pair]:
 def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tuple[tuple[str, str], int, float]]:
     if len(answers) < MIN_CLASS:
         return
-    read = _Reader(stub)
+    read = functools.cache(_Reader(stub))  # many answers are the same
     texts = [read(answer.source) for answer in answers]
     known = [text for text in map(read, _known(exercise)) if text]
     sizes = np.array([len(text) for text in texts])
