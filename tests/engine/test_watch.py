@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import psutil
@@ -21,6 +22,9 @@ from submissions import insert_before
 
 from autograder.batch import inbox
 from autograder.batch.inbox import Exchange, Folders
+from autograder.batch.tasks import Marked
+from autograder.batch.watch import Watcher
+from autograder.batch.workers import Worker
 from autograder.nbgrader_plugin.converters import settings
 from autograder.spec.course import exercises
 
@@ -159,6 +163,17 @@ def test_an_incomplete_submission_is_not_collected(inbound):
     assert collect() == []
     (folder / "submission_secret.txt").write_text("secret")
     assert collect() == ["ada"]
+
+
+def test_a_full_disk_ends_the_watch_and_fails_no_student(tmp_path):
+    worker = Worker(tmp_path, Path.write_text, Path("/dev/full"), "a page")
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            Watcher._receive(SimpleNamespace(_workers=[worker]), 60.0)
+    finally:
+        worker.end()
+    with pytest.raises(RuntimeError, match="no room"):
+        Watcher._marked(SimpleNamespace(), worker, SimpleNamespace(), Marked(hopeless="no room"))
 
 
 @pytest.mark.parametrize("command", ["watch", "collect"])
