@@ -211,12 +211,13 @@ class rows_in_a_row(Misconception):
 
 
 class without_repeats(Misconception):
-    """The starts are drawn without repetition (randperm), which limits the batch: use torch.randint."""
+    """The starts are drawn without repetition (randperm, multinomial), which limits the batch: use torch.randint."""
 
     edits = {
-        "randint(len(data) - block_size, (batch_size,), generator=generator)": (
-            "randperm(len(data) - block_size, generator=generator)[:batch_size]"
-        )
+        "randint(len(data) - block_size, (batch_size,), generator=generator)": [
+            "randperm(len(data) - block_size, generator=generator)[:batch_size]",
+            "multinomial(torch.ones(len(data) - block_size), batch_size, generator=generator)",
+        ]
     }
 
 

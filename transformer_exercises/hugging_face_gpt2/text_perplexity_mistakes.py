@@ -53,6 +53,14 @@ class by_losses(RightAnswer):
     }
 
 
+class loss_of_the_library(RightAnswer):
+    edits = {
+        "logits = model(ids).logits": "loss = model(ids, labels=ids).loss",
+        "predicted, targets = logits[0, :-1], ids[0, 1:]": "",
+        "return F.cross_entropy(predicted, targets).exp().item()": "return math.exp(loss.item())",
+    }
+
+
 class base_two_throughout(RightAnswer):
     based_on = by_losses
     edits = {"losses.mean().exp().item()": "2 ** (losses.mean().item() / math.log(2))"}

@@ -110,9 +110,14 @@ class next_token_open(Misconception):
 
 
 class blocks(Misconception):
-    """The text is cut into blocks, each seen from within. A window slides: each token has its own."""
+    """The text is cut into blocks: each token sees its own one, or the one before, too. A window slides: each token has
+    its own.
+    """
 
-    edits = {"behind >=": "t[:, None] // window != t //"}
+    variants = [
+        {"behind >=": "t[:, None] // window != t //"},
+        {"behind >= window": "t[:, None] // window - t // window > 1"},
+    ]
 
 
 class first_tokens(Misconception):

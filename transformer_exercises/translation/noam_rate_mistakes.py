@@ -86,6 +86,14 @@ class warmup_exponent(Minor):
     edits = {"-1.5": ["-0.5", "-1", "-2"]}
 
 
+class curved_warmup(Minor):
+    """The rate rises along a curve: until step = warmup it rises in a straight line, step * warmup^-1.5."""
+
+    edits = {
+        SCHEDULE: ["step**-0.5 * min(1, step / warmup)", "(step**-0.5 if step > warmup else step**2 * warmup**-2.5)"]
+    }
+
+
 class step_exponent(Minor):
     """The decay has another exponent: step to the power of -0.5."""
 
