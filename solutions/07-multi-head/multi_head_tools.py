@@ -5,18 +5,17 @@ from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, h
 FOUR = (SKY, ORANGE, GREEN, PURPLE)
 
 
-def draw_bars(losses, guessing):
+def draw_bars(losses, guessing, title):
     """Draw the loss of a layer for each number of heads, as bars, and the loss of guessing as a line."""
     fig, ax = subplots(figsize=(8, 3))
     said = [f"{loss:.2f}" for loss in losses.values()]
     ax.bar_label(ax.bar(range(len(losses)), losses.values(), 0.6, color=BLUE), said, padding=2)
     ax.axhline(guessing, color=BLACK, ls="--", lw=1)
     ax.text(len(losses) - 0.45, guessing, f"guessing\n{guessing:.2f}", va="center")
-    ax.set(title="Naming four neighbours: the same layer, cut into more heads", xlabel="number of heads",
-           ylabel="loss (nats per answer)", xticks=range(len(losses)), xticklabels=losses, ylim=(0, 2.3),
-           xlim=(-0.6, len(losses) - 0.5))  # fmt: skip
-    show(fig, f"Bars of the loss for {', '.join(map(str, losses))} heads: {', '.join(said)} nats. A dashed line marks "
-              f"guessing, {guessing:.2f}.")  # fmt: skip
+    ax.set(title=title, xlabel="number of heads", ylabel="loss (nats per answer)",
+           xticks=range(len(losses)), xticklabels=losses, ylim=(0, 2.3), xlim=(-0.6, len(losses) - 0.5))  # fmt: skip
+    show(fig, f"{title}. Bars of the loss for {', '.join(map(str, losses))} heads: {', '.join(said)} nats. "
+              f"A dashed line marks guessing, {guessing:.2f}.")  # fmt: skip
 
 
 def draw_tables(*tables, x, y, size=5.2, tall=4.4, numbers=True):
