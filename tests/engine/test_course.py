@@ -154,7 +154,7 @@ def test_the_demo_runs_the_notebooks_that_everybody_works(monkeypatch):
     monkeypatch.setattr(course, "course", lambda: course.replace(SMALL, optional_notebooks=("02-b-further",)))
     chosen = []
     monkeypatch.setattr(demo, "prepare", lambda _: None)
-    monkeypatch.setattr(demo, "pool", lambda: contextlib.nullcontext(SimpleNamespace(workers=0)))
+    monkeypatch.setattr(demo, "pool", lambda preload: contextlib.nullcontext(SimpleNamespace(workers=0)))
     monkeypatch.setattr(demo, "Classroom", lambda *_: SimpleNamespace(close=lambda: None, sandboxed=False))
     monkeypatch.setattr(demo, "mark_sample_class", lambda _, notebook, bar: chosen.append(notebook) or 1)
     assert not demo.run(Console(quiet=True))
