@@ -4,6 +4,7 @@ from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map,
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
+LOOKS["replaced, with norm"] = (ORANGE, "-.")
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
@@ -23,7 +24,8 @@ def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
         axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
         axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
     axes[0][0].set(**limits)
-    axes[0][0].legend(**({"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if levels else {"loc": "best"}))
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if len(levels or {}) > 1 else {"loc": "best"}
+    axes[0][0].legend(**place)
     show(fig, f"Line plots. x: {x}. " + "; ".join(about) + ".")
 
 
