@@ -199,9 +199,10 @@ def test_what_a_killed_run_left_is_not_used(tmp_path, index):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command_with_a_sentence(tmp_path, number):
     program = (
-        "import os, sys\n"
+        "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from tools.offline import __main__ as offline\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind it\n"
         "def get(*_):\n"
         f"    os.kill(os.getpid(), {number:d})\n"
         f"sys.exit(offline.main(Path({str(tmp_path / 'offline')!r}), get=get, needed=0))\n"
