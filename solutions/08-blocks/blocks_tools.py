@@ -116,15 +116,6 @@ def torch_block(C, H, ff_dim, norm_first):
     return nn.TransformerEncoderLayer(C, H, ff_dim, dropout=0.0, batch_first=True, norm_first=norm_first)
 
 
-def words_apart(model, rows):
-    """Return, after each block, the share of the vectors' length that is not common to all words."""
-    x, shares = model.token(rows[:, :-1]) + model.position.weight, []  # [B, T, C]
-    for layer in model.layers:
-        x = layer(x, model.mask)
-        shares.append(((x - x.mean((0, 1))).norm() / x.norm()).item())
-    return shares
-
-
 def norm_divisor(model, rows):
     """Return the standard deviation by which a norm of the blocks divides: the geometric mean of all."""
     logs = []
