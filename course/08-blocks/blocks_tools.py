@@ -4,7 +4,8 @@ from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map,
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
-LOOKS["replaced, with norm"] = (ORANGE, "-.")
+LOOKS |= {"replaced, with norm": (ORANGE, "-."), "pre-norm, no norms": (GREEN, ":")}
+LOOKS["pre-norm, no additions"] = (BLACK, ":")
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
@@ -116,6 +117,20 @@ def torch_block(C, H, ff_dim, norm_first):
     return nn.TransformerEncoderLayer(C, H, ff_dim, dropout=0.0, batch_first=True, norm_first=norm_first)
 
 
+def block_without(part):
+    """Make a maker of pre-norm blocks like `torch_block`'s, without their "additions" or their "norms"."""
+    from torch import nn
+
+    class Block(nn.TransformerEncoderLayer):
+        def forward(self, x, mask):
+            y, stays = x if part == "norms" else self.norm1(x), part != "additions"
+            x = x * stays + self.self_attn(y, y, y, attn_mask=mask, need_weights=False)[0]
+            y = x if part == "norms" else self.norm2(x)
+            return x * stays + self.linear2(self.linear1(y).relu())
+
+    return lambda C, H, ff_dim, norm_first: Block(C, H, ff_dim, dropout=0.0, batch_first=True)
+
+
 def norm_divisor(model, rows):
     """Return the standard deviation by which a norm of the blocks divides: the geometric mean of all."""
     logs = []
@@ -123,8 +138,7 @@ def norm_divisor(model, rows):
     def record(_, read):
         logs.append(read[0].std(-1, correction=0).log().mean())
 
-    norms = [norm for layer in model.layers for norm in (layer.norm1, layer.norm2)]
-    hooks = [norm.register_forward_pre_hook(record) for norm in norms]
+    hooks = [norm.register_forward_pre_hook(record) for one in model.layers for norm in (one.norm1, one.norm2)]
     model(rows)
     for hook in hooks:
         hook.remove()
