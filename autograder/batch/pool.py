@@ -1,21 +1,26 @@
 """Pools that mark submissions in parallel: processes of this machine, or a Dask cluster."""
 
+import atexit
 import contextlib
-import functools
 import multiprocessing
 import os
+import shutil
+import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
+from ..sandbox import environment, installed
 from ..sandbox.session import Template
 from ..spec.course import course, notebooks, sources
 
 DASK = "distributed>=2026.7,<2027"  # the requirement of the extra `cluster` in pyproject.toml
 AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
+
+_shared: tuple[str, ...] | None = None  # once the process runs from which workers are forked
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -30,8 +35,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def end_with_parent(shared_template: tuple[str, ...] = ()) -> None:
-    """Prepare a worker: it ends when its parent is killed, computes with one thread, and forks a shared template."""
+def end_with_parent(shared_template: tuple[str, ...] = (), variables: Mapping[str, str] | None = None) -> None:
+    """Prepare a worker: it ends when its parent is killed, computes with one thread, and forks a shared template.
+
+    `variables` are the parent's environment, for a worker that was forked from a process with another one.
+    """
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -39,16 +47,33 @@ def end_with_parent(shared_template: tuple[str, ...] = ()) -> None:
         parent.join()
         os._exit(1)
 
+    if variables is not None:
+        os.environ.clear()
+        os.environ.update(variables)
+        tempfile.tempdir = None  # it may have been chosen in the other environment
     Template.shared = shared_template
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=watch, daemon=True).start()
 
 
-def start_server() -> None:
-    """Start the process from which workers are forked, unless it runs. It imports what all of them need, once."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported there
-    multiprocessing.set_forkserver_preload(["__main__", "autograder.batch.preloaded"])
-    forkserver.ensure_running()
+def start_server(preload: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Start the process from which workers are forked; return the value of `Template.shared` for them.
+
+    It imports what all of them need, once. If they run notebooks, it first forks a template that imports `preload`, so
+    it begins with a template's environment: no notebook finds the grader's in its memory. There is one such process;
+    the workers of later pools fork the same template, or start their own if it has none.
+    """
+    global _shared
+    if _shared is None:
+        _shared = ()
+        multiprocessing.set_forkserver_preload(["autograder.batch.preloaded"])  # "__main__" would come before it
+        if preload is not None:
+            folder = tempfile.mkdtemp(prefix="template-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            _shared = os.path.join(folder, "socket"), *preload
+        with environment.replaced_by(environment.of_server(_shared, installed.paths())):
+            forkserver.ensure_running()
+    return _shared
 
 
 def preload_for(assignments: Iterable[str]) -> tuple[str, ...]:
@@ -72,14 +97,6 @@ def preload_for(assignments: Iterable[str]) -> tuple[str, ...]:
     return tuple(module for module in course().preload if module.partition(".")[0] not in others - own)
 
 
-@functools.cache
-def shared_template(preload: tuple[str, ...]) -> tuple[str, ...]:
-    """Start the process from which the workers' templates are forked; return where. It ends with this one."""
-    with contextlib.suppress(OSError, AttributeError):  # no such sockets here: each worker starts its own
-        return Template(preload=preload).share()
-    return ()
-
-
 class Local:
     """A pool of processes on this machine. If one dies, the pool fails all that is running."""
 
@@ -96,10 +113,9 @@ class Local:
 
     def executor(self) -> Executor:
         if self._executor is None:
-            start_server()
-            shared = shared_template(self.preload) if self.preload is not None else ()
+            shared = start_server(self.preload)
             context = multiprocessing.get_context("forkserver")
-            self._executor = ProcessPoolExecutor(self.workers, context, end_with_parent, (shared,))
+            self._executor = ProcessPoolExecutor(self.workers, context, end_with_parent, (shared, dict(os.environ)))
         return self._executor
 
     def close(self) -> None:

@@ -1,9 +1,11 @@
 """Environment variables of the template and of notebooks. Almost none of the grader's own are passed on."""
 
+import contextlib
+import json
 import os
 import site
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,21 @@ FIXED = {
     "PYTHONHASHSEED": "0",
     "NBGRADER_EXECUTION": "autograde",
 }
+# A variable: in JSON, where a shared template listens, what it imports, and which folders only the grader imports from.
+SHARED = "AUTOGRADER_SHARED_TEMPLATE"
+
+
+@contextlib.contextmanager
+def replaced_by(variables: Mapping[str, str]) -> Iterator[None]:
+    """Have only these environment variables in the `with` block, so in processes that start there."""
+    own = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update(variables)
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(own)
 
 
 def of_template(installed: Sequence[str] = ()) -> dict[str, str]:
@@ -28,6 +45,21 @@ def of_template(installed: Sequence[str] = ()) -> dict[str, str]:
     added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(path) in installed]
     user = {"PYTHONUSERBASE": site.getuserbase()} if site.ENABLE_USER_SITE else {"PYTHONNOUSERSITE": "1"}
     return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": os.pathsep.join([*CHECKOUT, *added]), **user, **FIXED}
+
+
+def of_server(shared: Sequence[str], installed: Sequence[str] = ()) -> dict[str, str]:
+    """Return the environment variables of the process that forks workers and, if `shared` says where, their template.
+
+    They are a template's, but for the import path: workers import what the grader would.
+    """
+    variables = of_template(installed)
+    graders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    own = variables["PYTHONPATH"].split(os.pathsep)
+    variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*graders, *own]))
+    if shared:
+        path, *modules = shared
+        variables[SHARED] = json.dumps([path, modules, [folder for folder in graders if folder not in own]])
+    return variables
 
 
 def of_notebook(home: str, temporary: str) -> dict[str, str]:

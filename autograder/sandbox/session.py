@@ -108,17 +108,6 @@ class Template:
         outcome = selftest.check_sandbox(run)
         return outcome if self._huge_pages else outcome + SMALL_PAGES
 
-    def share(self) -> tuple[str, ...]:
-        """Start the process; return the value of `Template.shared` by which other processes fork their templates."""
-        folder = tempfile.mkdtemp(prefix="template-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, "socket")
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(path)
-            listener.listen(128)
-            self._channel = self._start(listener)
-        return path, *self.preload
-
     def _forked(self) -> Channel | None:
         """Return a connection to a fork of the shared template, or None if there is none, or it has other modules.
 
@@ -155,18 +144,16 @@ class Template:
         self._huge_pages = greeting["huge_pages"]
         return self._channel
 
-    def _start(self, listener: socket.socket | None = None) -> Channel:
+    def _start(self) -> Channel:
         if not hasattr(os, "fork"):
             raise SandboxError(
                 "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem "
                 "for Linux (`wsl --install`)."
             )
         own_end, child_end = socket.socketpair()
-        passed = [child_end.fileno(), *([listener.fileno()] if listener is not None else [])]
-        numbers = [str(child_end.fileno()), str(listener.fileno() if listener is not None else -1)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.sandbox.template", *numbers, *self.preload],
-            pass_fds=passed,
+            [sys.executable, "-m", "autograder.sandbox.template", str(child_end.fileno()), *self.preload],
+            pass_fds=[child_end.fileno()],
             env=environment.of_template(installed.paths()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

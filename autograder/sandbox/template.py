@@ -1,7 +1,7 @@
 """The warm template imports the modules that notebooks need once, then forks a child for each notebook.
 
-Run as `python -m autograder.sandbox.template FD LISTENER [MODULE...]`, with one end of a socketpair as FD. LISTENER is
-a listening socket, or -1: for each connection to it, the template forks another template with the same imports. It
+Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. A shared template is
+forked from the process of which a class's workers are forked, too, and forks another template for each of them. It
 holds no secrets, since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import json
 import os
 import select
 import signal
@@ -44,12 +45,8 @@ def warm_up(more: list[str]) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if "torch" in sys.modules:  # a course's notebooks use it
-        import torch
-
+        warm_up_torch()
         from ..untrusted import tensor_calls  # noqa: F401  # in the sandbox, our files are out of reach
-
-        torch.set_num_threads(1)
-        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
     from ..untrusted.warm_up import rehearse
 
     gc.freeze()  # imports leave hardly anything to collect
@@ -57,6 +54,13 @@ def warm_up(more: list[str]) -> None:
     if (inline := sys.modules.get("matplotlib_inline.backend_inline")) is not None:
         # Else the notebook's shell would not set PNG figures.
         vars(inline.configure_inline_support).pop("current_backend", None)
+
+
+def warm_up_torch() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
 
 
 def use_huge_pages() -> bool:
@@ -76,22 +80,53 @@ def use_huge_pages() -> bool:
     return merged
 
 
-def main() -> None:
-    requests = socket.socket(fileno=int(sys.argv[1]))
-    listener = socket.socket(fileno=int(sys.argv[2])) if int(sys.argv[2]) >= 0 else None
+def fork_shared() -> None:
+    """Fork a template if the environment says where it listens: so torch lies in memory once for both.
+
+    Call it before this process imports or reads anything that a student must not find in a notebook's memory.
+    """
+    if environment.SHARED not in os.environ:
+        return
+    path, modules, graders = json.loads(os.environ.pop(environment.SHARED))
+    with contextlib.suppress(ImportError):  # a course may do without
+        warm_up_torch()
+    gc.freeze()
+    huge_pages = use_huge_pages()  # before the fork: later, each process would copy all of them for itself
+    own_end, child_end = socket.socketpair()
+    if os.fork():
+        child_end.close()
+        own_end.detach()  # stays open as long as this process runs
+        return
+    try:
+        os.setsid()
+        _close_all_but([child_end.fileno()])
+        monitor.die_with_the_grader(child_end.fileno())
+        sys.path[:] = [entry for entry in sys.path if entry not in graders]
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen(128)
+            serve(child_end, modules, listener, huge_pages)
+    finally:
+        os._exit(1)
+
+
+def serve(
+    requests: socket.socket, modules: list[str], listener: socket.socket | None = None, huge_pages: bool | None = None
+) -> None:
+    """Import `modules`, then fork a child for each request, and a template for each connection to `listener`."""
     channel = Channel(requests)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()  # it would walk again and again over half a million new objects, all of which stay
     try:
-        warm_up(sys.argv[3:])
+        warm_up(modules)
     except UnsupportedTorch as error:
         channel.send({"problem": str(error)})
         return
     gc.enable()
     gc.collect()
     gc.freeze()
-    ready = {"ready": True, "huge_pages": use_huge_pages()}
+    ready = {"ready": True, "huge_pages": use_huge_pages() if huge_pages is None else huge_pages}
     channel.send(ready)
     while True:
         if listener is not None and requests not in select.select([requests, listener], [], [])[0]:
@@ -195,4 +230,4 @@ def _set_environment(home: str, temporary: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])

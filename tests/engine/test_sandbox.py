@@ -1,6 +1,7 @@
 """Tests of the sandbox: every known way out is tried, and the resources of a bomb are released."""
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -23,6 +24,7 @@ from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox import isolation, monitor
+from autograder.sandbox.environment import SHARED, of_template
 from autograder.sandbox.selftest import ATTEMPTS
 from autograder.sandbox.session import Limits, SandboxError, Session, Template
 from autograder.spec.course import exercise
@@ -93,11 +95,18 @@ def unsandboxed():
 
 
 @pytest.mark.slow
-def test_templates_are_forked_from_a_shared_one_while_it_runs(monkeypatch):
-    shared = Template(sandboxed=False)
-    monkeypatch.setattr(Template, "shared", shared.share())
+def test_templates_are_forked_from_a_shared_one_while_it_runs(monkeypatch, tmp_path):
+    place = str(tmp_path / "socket")
+    code = "from autograder.sandbox import template; template.fork_shared(); input()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        env=of_template() | {SHARED: json.dumps([place, [], []])},
+    )
+    monkeypatch.setattr(Template, "shared", (place,))
+    wait_for(lambda: os.path.exists(place))
     first, second = Template(sandboxed=False), Template(sandboxed=False, preload=["colorsys"])
-    with contextlib.closing(shared), contextlib.closing(second):
+    with contextlib.closing(second):
         for template in (first, second):  # what the shared one lacks, a notebook imports itself
             with Session(template) as session:
                 assert session.run("import os; assert os.getppid()").ending == "ok"
@@ -105,9 +114,20 @@ def test_templates_are_forked_from_a_shared_one_while_it_runs(monkeypatch):
         first.close()
         with Session(second) as session:
             assert session.run("1").ending == "ok"
+    started.kill()
+    started.communicate()
+    wait_for(lambda: not Template(sandboxed=False)._forked())  # it ends with the process that forked it
     with contextlib.closing(first), Session(first) as session:
         assert session.run("1").ending == "ok"
         assert first._process is not None
+
+
+@pytest.mark.slow
+def test_a_shared_template_has_neither_environment_nor_judge(tmp_path):
+    variables = environment() | {"CLASS_SECRET": TOKEN, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    code = ROOT / "tests/programs/sandbox/shares.py"
+    process = subprocess.run([sys.executable, code, tmp_path], stdout=subprocess.PIPE, check=True, env=variables)
+    assert json.loads(process.stdout) == {"forked": True, "token": TOKEN, "path": True, "notebook": "0 True False []\n"}
 
 
 def test_huge_pages_change_nothing_in_memory():
