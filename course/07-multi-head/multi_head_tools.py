@@ -129,8 +129,8 @@ def draw_formation(every, runs, choosing):
         about.append(f"seed {run['seed']}: below 0.1 at step {every * low}, weight then {run['weight'][low]:.2f}")
     axes[0].axhline(choosing, color=GREY)
     axes[0].text(800, choosing - 0.1, f"choosing {choosing:.2f}", ha="right")
-    titles = ("Loss at repeated verbs (nats)", "Weight of the later induction head on the right verb")
-    for ax, title, top in zip(axes, titles, (2, 1.03), strict=True):
-        ax.set(title=title, xlabel="training step", ylim=(0, top))
+    titles = ("Loss at repeated verbs", "Weight of the later induction head on the right verb")
+    for ax, title, label, top in zip(axes, titles, ("loss (nats)", "share of weight"), (2, 1.03), strict=True):
+        ax.set(title=title, xlabel="training step", ylabel=label, ylim=(0, top))
     axes[1].legend(loc="lower right")
     show(fig, f"Loss at repeated verbs, and weight of the later induction head, over steps. {'. '.join(about)}.")
