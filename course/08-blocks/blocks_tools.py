@@ -4,27 +4,32 @@ from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map,
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
-LOOKS |= {"replaced, with norm": (ORANGE, "-."), "pre-norm, no norms": (GREEN, ":")}
-LOOKS["pre-norm, no additions"] = (BLACK, ":")
+LOOKS |= {"replaced, with norm": (ORANGE, "-."), "no feed-forward": (GREEN, "-.")}
+LOOKS |= {"pre-norm, no additions": (BLACK, ":"), "pre-norm, no norms": (GREEN, "--")}
+LOOKS |= {"a tenth of the rate": (SKY, "-"), "a tenth of the rate, no norms": (ORANGE, "-.")}
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
 
-def draw_curves(panels, x, levels=None, start=0, at=None, **limits):
-    """Draw a plot for each panel, {(title, label of y): {name of a curve: values}}. x: label; levels: named heights."""
+def draw_curves(panels, x, levels=None, start=0, at=None, last=1):
+    """Draw a plot for each panel, {(title, label of y): {name of a curve: values}}.
+
+    x: label; levels: named heights; last: each value is drawn as the mean of so many, up to and with it.
+    """
     size, logs = (min(3 + 5 * len(panels), 15), 4.2), ["gradient" in y or "share" in y for _, y in panels]
     fig, axes = subplots(1, len(panels), figsize=size, squeeze=False, sharey=all(logs), layout="constrained")
     about = []
     for ax, log, ((title, y), curves) in zip(axes[0], logs, panels.items(), strict=True):
         for name, values in curves.items():
             colour, style = LOOKS[name]
+            recent = [values[max(0, i - last) : i] for i in range(1, len(values) + 1)]
+            values = [sum(part) / len(part) for part in recent]
             ax.plot(at or range(start, start + len(values)), values, style, color=colour, lw=2.2, label=name)
             about.append(f"{title}, {name}: from {values[0]:.2g} to {values[-1]:.2g}")
         ax.set(title=title, xlabel=x, ylabel=y, yscale="log" if log else "linear")
     for name, height in (levels or {}).items():
         axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
         axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
-    axes[0][0].set(**limits)
     place = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if len(levels or {}) > 1 else {"loc": "best"}
     axes[0][0].legend(**place)
     show(fig, f"Line plots. x: {x}. " + "; ".join(about) + ".")
@@ -129,17 +134,3 @@ def block_without(part):
             return x * stays + self.linear2(self.linear1(y).relu())
 
     return lambda C, H, ff_dim, norm_first: Block(C, H, ff_dim, dropout=0.0, batch_first=True)
-
-
-def norm_divisor(model, rows):
-    """Return the standard deviation by which a norm of the blocks divides: the geometric mean of all."""
-    logs = []
-
-    def record(_, read):
-        logs.append(read[0].std(-1, correction=0).log().mean())
-
-    hooks = [norm.register_forward_pre_hook(record) for one in model.layers for norm in (one.norm1, one.norm2)]
-    model(rows)
-    for hook in hooks:
-        hook.remove()
-    return (sum(logs) / len(logs)).exp().item()
