@@ -1,4 +1,4 @@
-"""Records how dropout changes what the blocks of notebook 08 learn from a short text, for the curves of its section 7.
+"""Records how dropout changes what the blocks of notebook 08 learn from a short text, for the curves of its section 9.
 
     python -m tools.training.dropout_runs           about 10 minutes of one core; resumes where it was stopped
     python -m tools.training.dropout_runs --show    print the saved results only
