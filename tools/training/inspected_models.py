@@ -19,7 +19,7 @@ SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 HEADS = SOLUTIONS / "07-multi-head" / "heads.pt"
 FORMATION = HEADS.with_name("formation.json")
 TRAINING_CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
-INSPECTION_CELLS = ("attention-maps", "roles", "roles-figure")  # they open HEADS
+INSPECTION_CELLS = ("attention-maps", "roles")  # they open HEADS
 STEPS, SEEDS, EVERY, SHOWN = 2_000, 5, 10, 800  # of SHOWN steps a run's curves are stored
 
 
@@ -62,7 +62,7 @@ def formation() -> None:
 
 
 def followed(notebook: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Train a model. Return its loss at verbs that are repeated, and the weight that its induction head gives to them.
+    """Train a model. Return its loss at verbs that are repeated, its induction head's weight on them, and its roles.
 
     The loss is the mean over the texts of `EVERY` steps; the weight is measured on the test texts before these steps.
     """
@@ -87,7 +87,8 @@ def followed(notebook: dict[str, Any], seed: int) -> dict[str, Any]:
     plain = notebook["HeadsOnly"]
     with mock.patch.dict(notebook, {"HeadsOnly": heads_only}):
         model, _ = train(notebook, seed)
-    at_the_end = notebook["role_shares"](model)[1, :, role]
+    roles = notebook["role_shares"](model)  # [L, H, roles]
+    at_the_end = roles[1, :, role]
     head = int(at_the_end.argmax())
     means = torch.tensor(losses[:SHOWN]).view(-1, EVERY).mean(1).tolist()
     return {
@@ -95,6 +96,7 @@ def followed(notebook: dict[str, Any], seed: int) -> dict[str, Any]:
         "loss": [round(loss, 3) for loss in means],
         "weight": [round(by_head[head], 3) for by_head in weights],
         "weight_at_the_end": round(float(at_the_end[head]), 3),
+        "roles": [[[round(share, 3) for share in head] for head in layer] for layer in roles.tolist()],
     }
 
 
