@@ -118,7 +118,7 @@ def draw_curves(curves, lines):
               f"curves fall, to {ends} at the end.")  # fmt: skip
 
 
-def draw_formation(every, runs, choosing):
+def draw_formation(every, runs, choosing, sharing):
     """Draw the loss at repeated verbs and the weight of the later induction head in several trainings."""
     fig, axes = subplots(1, 2, figsize=(12, 3.8), layout="constrained")
     about = []
@@ -127,8 +127,9 @@ def draw_formation(every, runs, choosing):
             ax.plot(range(0, every * len(values), every), values, color=colour, ls=style, label=f"seed {run['seed']}")
         low = next(place for place, loss in enumerate(run["loss"]) if loss < 0.1)
         about.append(f"seed {run['seed']}: below 0.1 at step {every * low}, weight then {run['weight'][low]:.2f}")
-    axes[0].axhline(choosing, color=GREY)
-    axes[0].text(800, choosing - 0.1, f"choosing {choosing:.2f}", ha="right")
+    for ax, line, name in zip(axes, (choosing, sharing), ("choosing", "equal shares"), strict=True):
+        ax.axhline(line, color=GREY)
+        ax.annotate(f"{name} {line:.2f}", (800, line), (0, -4), textcoords="offset points", ha="right", va="top")
     titles = ("Loss at repeated verbs", "Weight of the later induction head on the right verb")
     for ax, title, label, top in zip(axes, titles, ("loss (nats)", "share of weight"), (2, 1.03), strict=True):
         ax.set(title=title, xlabel="training step", ylabel=label, ylim=(0, top))
