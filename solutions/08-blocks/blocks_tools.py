@@ -1,12 +1,11 @@
-"""Draw the figures of notebook 08, and measure its deep models."""
+"""Draw the figures of notebook 08."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
 LOOKS |= {"replaced, with norm": (ORANGE, "-."), "no feed-forward": (GREEN, "-.")}
-LOOKS |= {"pre-norm, no additions": (BLACK, ":"), "pre-norm, no norms": (GREEN, "--")}
-LOOKS |= {"a tenth of the rate": (SKY, "-"), "a tenth of the rate, no norms": (ORANGE, "-.")}
+LOOKS |= {"no additions": (BLACK, ":"), "no norms": (GREEN, "--"), "post-norm, half the rate": (SKY, ":")}
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
@@ -26,9 +25,12 @@ def draw_curves(panels, x, levels=None, start=0, at=None, last=1):
             values = [sum(part) / len(part) for part in recent]
             ax.plot(at or range(start, start + len(values)), values, style, color=colour, lw=2.2, label=name)
             about.append(f"{title}, {name}: from {values[0]:.2g} to {values[-1]:.2g}")
+        title += f", mean of the last {last} steps" * (last > 1)
         ax.set(title=title, xlabel=x, ylabel=y, yscale="log" if log else "linear")
     for name, height in (levels or {}).items():
-        axes[0][0].axhline(height, color=BLACK, ls=":", lw=1)
+        for ax, (_, y) in zip(axes[0], panels, strict=True):
+            if "nats" in y:
+                ax.axhline(height, color=BLACK, ls=":", lw=1)
         axes[0][0].text(1.01, height, f"{name} {height:.2f}", va="center", transform=axes[0][0].get_yaxis_transform())
     place = {"loc": "lower left", "bbox_to_anchor": (0, 0.08)} if len(levels or {}) > 1 else {"loc": "best"}
     axes[0][0].legend(**place)
@@ -80,24 +82,16 @@ def draw_stream(*orders):
               + ". ".join(titles[order] for order in orders) + ".")  # fmt: skip
 
 
-def draw_maps(maps, words):
-    """Draw tables of how strongly output t depends on input s."""
-    fig, axes = subplots(1, 2, figsize=(12.5, 5), layout="constrained")
-    for ax, (name, sizes) in zip(axes, maps.items(), strict=True):
+def draw_maps(maps, *labels):
+    """Draw tables of how strongly output t depends on input s, {title: [T, T]}; labels: the words of each."""
+    widths = [len(words) for words in labels]
+    fig, axes = subplots(1, len(maps), figsize=(13, 5), width_ratios=widths, layout="constrained")
+    about = []
+    for ax, (name, sizes), words in zip(axes, maps.items(), labels, strict=True):
         heat_map(ax, sizes.tolist(), words, words, lambda size: f"{size:.1f}" if size else "0", vmin=0)
-        ax.set(title=f"|∂ out_t / ∂ in_s|, {name}", xlabel="input s", ylabel="output t")
-    show(fig, "Two tables of derivatives. Attention: all cells are filled. Feed-forward: the diagonal alone.")
-
-
-def draw_kinds(kinds):
-    """Draw the masks of three kinds of models, given as {title: (rows of text, labels)}; × is blocked."""
-    fig, axes = subplots(1, 3, figsize=(14, 6), width_ratios=(4, 4, 8), layout="constrained")
-    for ax, (title, (rows, labels)) in zip(axes, kinds.items(), strict=True):
-        heat_map(ax, [["sx×".index(cell) for cell in row] for row in rows], labels, labels, lambda cell: "·⇠×"[cell],
-                 "cividis_r", vmin=-0.3, vmax=2.3)  # fmt: skip
-        ax.set(title=title, xlabel="key s (looked at)", ylabel="query t (looking)", anchor="N")
-    show(fig, "Three masks. Encoder: all open. Decoder: blocked above the diagonal. Encoder–decoder: English sees all "
-              "English, Igbo sees all English, by cross-attention (arrows), and the Igbo up to itself.")  # fmt: skip
+        ax.set(title=f"|∂ out_t / ∂ in_s|, {name}", xlabel="input s", ylabel="output t", anchor="N")
+        about.append(f"{name}: {(sizes == 0).sum()} of {sizes.numel()} cells are zero")
+    show(fig, f"Tables of derivatives. {'; '.join(about)}.")
 
 
 def draw_to_scale(C=768):
@@ -113,24 +107,3 @@ def draw_to_scale(C=768):
     ax.set(aspect="equal", title="The weights of one block of GPT-2 small, to scale")
     ax.axis("off")
     show(fig, "Matrices to scale. Attention: four squares. Feed-forward network: one four squares high, one four wide.")
-
-
-def torch_block(C, H, ff_dim, norm_first):
-    """Make a block of PyTorch's own. (nn.TransformerEncoder copies one, so all would start with the same weights.)"""
-    from torch import nn
-
-    return nn.TransformerEncoderLayer(C, H, ff_dim, dropout=0.0, batch_first=True, norm_first=norm_first)
-
-
-def block_without(part):
-    """Make a maker of pre-norm blocks like `torch_block`'s, without their "additions" or their "norms"."""
-    from torch import nn
-
-    class Block(nn.TransformerEncoderLayer):
-        def forward(self, x, mask):
-            y, stays = x if part == "norms" else self.norm1(x), part != "additions"
-            x = x * stays + self.self_attn(y, y, y, attn_mask=mask, need_weights=False)[0]
-            y = x if part == "norms" else self.norm2(x)
-            return x * stays + self.linear2(self.linear1(y).relu())
-
-    return lambda C, H, ff_dim, norm_first: Block(C, H, ff_dim, dropout=0.0, batch_first=True)
