@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 
@@ -79,6 +80,32 @@ def test_changes_of_the_same_lines_do_not_combine():
     same_place = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores - scores.mean()")
     for other in (same_place, "def softmax(scores, dim=-1):\n    return scores\n", NO_SHIFT):
         assert composed("softmax", NO_SHIFT, other) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [("embedding_cost", "megabytes", "swapped"), ("label_smoothed_loss", "spread_over_the_others", "summed")],
+)
+def test_two_mistakes_of_one_line_or_one_number_are_both_named(name, one, other):
+    declared = exercise(name)
+    both = composed(name, source_of(name, one), source_of(name, other))
+    assert named(verdict_on(both, declared)) == {one, other}
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("LearnedPositionalEmbedding", "full_length_refused"),
+        ("GPT", "full_length_refused"),
+        ("noam_rate", "first_step_refused"),
+    ],
+)
+def test_the_wording_of_an_error_of_ones_own_costs_nothing(name, mistake):
+    declared, source = exercise(name), source_of(name, mistake)
+    reworded = re.sub(r"raise ValueError\(.*\)", 'raise ValueError("too many or too few")', source)
+    assert reworded != source
+    assert [one.mistake for one in verdict_on(reworded, declared).diagnoses] == [mistake]
+    assert verdict_on(reworded, declared).earned == verdict_on(source, declared).earned > declared.points / 2
 
 
 def test_a_generic_mistake_is_made_in_the_program_with_the_other():

@@ -4,6 +4,7 @@ import difflib
 import functools
 import itertools
 import re
+from collections import Counter
 
 from ...spec.common_mistakes import COMMON_MISTAKES, CommonMistake
 from ...spec.course import exercise
@@ -22,11 +23,7 @@ def composed(name: str, one: str, other: str) -> str | None:
             return _with_common_mistake(name, first, *made)
     reference = _words(exercise(name).source)
     one_changes, other_changes = _changes(name, one), _changes(name, other)
-    if one_changes is None or other_changes is None:
-        return None
-    if _lines(reference, one_changes) & _lines(
-        reference, other_changes
-    ):  # two changes of one line can make any other program of it
+    if one_changes is None or other_changes is None or _conflict(reference, one_changes, other_changes):
         return None
     result: list[str] = []
     position = 0
@@ -37,10 +34,21 @@ def composed(name: str, one: str, other: str) -> str | None:
     return None if source in (one, other) else source
 
 
-def _lines(tokens: tuple[str, ...], changes: tuple[Change, ...]) -> set[int]:
-    """Return the numbers of the lines that these changes touch."""
-    line_of = list(itertools.accumulate(word == "\n" for word in tokens))
-    return {line_of[min(at, len(tokens) - 1)] for start, end, _ in changes for at in range(start, max(end, start + 1))}
+def _conflict(reference: tuple[str, ...], one: tuple[Change, ...], other: tuple[Change, ...]) -> bool:
+    """Return whether changes in one line touch, or most of a line is changed by one variant and some by the other.
+
+    Together they could make any third program of that line.
+    """
+    line_of = [*itertools.accumulate(word == "\n" for word in reference)]
+    line_of.append(line_of[-1])  # of what is added at the end
+    size_of = Counter(line_of)
+    places = [[i for start, end, _ in changes for i in range(start, max(end, start + 1))] for changes in (one, other)]
+    changed = [Counter(line_of[i] for i in each) for each in places]
+    shared = changed[0].keys() & changed[1].keys()
+    if any(2 * count[line] > size_of[line] for count in changed for line in shared):
+        return True
+    touching = (max(a[0], b[0]) for a in one for b in other if a[0] <= b[1] and b[0] <= a[1])
+    return any(line_of[place] in shared for place in touching)
 
 
 @functools.lru_cache(maxsize=2048)

@@ -433,14 +433,18 @@ class _Catalogue:
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
 
     def _errors_match(self, title: str, expected: Errors) -> bool:
-        """Return whether the error messages agree, except for errors that the task asks for: their wording is free."""
+        """Return whether the error messages agree, except for errors that the task asks for: their wording is free.
+
+        An answer's author may raise these where the reference does not, too.
+        """
         actual = list(errors(self.replies[title]))
         if actual == expected:
             return True
         asked_for = set(errors(_answers(self.exercise.name, self.exercise.source, self.columns[title])))
+        raised = (reply["problem"] for reply in self.replies[title] if reply.get("problem", {}).get("kind") == "raised")
         return len(actual) == len(expected) and all(
-            own == other or (own[0] == other[0] and {own, other} & asked_for)
-            for own, other in zip(actual, expected, strict=True)
+            mine == other or (mine[0] == other[0] and (problem.get("own") or {mine, other} & asked_for))
+            for mine, other, problem in zip(actual, expected, raised, strict=True)
         )
 
     def error_hashes_match(self, variant: int, title: str) -> bool:
@@ -473,15 +477,15 @@ class _Catalogue:
 def _shows_work(replies: RecordedReplies) -> bool:
     """Return whether an answer shows work of its own: two mistakes may also give a constant, or the unchanged input.
 
-    Visible tensors decide; if there are none, answers that are not all the same count as work.
+    Visible tensors decide; if none has several numbers, answers that are not all the same count as work.
     """
     answers = [answer for answers in replies.values() for answer in answers if isinstance(answer, dict)]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
-    if not values:
+    values = [(value, answer) for value, answer in values if value.device.type != "meta"]
+    if all(value.numel() <= 1 for value, _ in values):
         return len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
     return any(
-        value.device.type != "meta"
-        and value.numel() > 1
+        value.numel() > 1
         and bool((value != value.reshape(-1)[0]).any())
         and not any(_same_numbers(value, given) for given in _tensors(answer.get("inputs")))
         for value, answer in values
