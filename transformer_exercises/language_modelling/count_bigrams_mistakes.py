@@ -299,6 +299,12 @@ class first_id_unchecked(Minor):
     ]
 
 
+class one_token_unchecked(Minor):
+    """The id of a text of one token is never looked at, so an unknown one is accepted: look before you return early."""
+
+    edits = {"if ((ids <": "if len(ids) > 1 and ((ids <"}
+
+
 class beginning_only(Misconception):
     """Only the beginning of a long text is counted: every pair of neighbours counts."""
 
