@@ -30,12 +30,20 @@ from autograder.spec import (
 
 from .random_inputs import some_ids
 
+BIASES = "hidden.bias", "output.bias"
 
-def _found(parameters: dict, sizes: tuple[int, ...]) -> ParameterMap:
-    """Find the parts in a student's module; other names are marked elsewhere."""
+
+def _found(parameters: dict, right: torch.nn.Module, sizes: tuple[int, ...]) -> ParameterMap:
+    """Find the parts in a student's module; other names are marked elsewhere.
+
+    A bias that is missing is taken out of `right` too: what the module computes may hide another mistake.
+    """
     found: ParameterMap = {}
-    for role, part in reference("NeuralNgram")(*sizes).named_parameters():
+    for role, part in list(right.named_parameters()):
         free = [str(n) for n, p in parameters.items() if shape_of(p) == part.shape and str(n) not in found]
+        if not free and role in BIASES:
+            right.get_submodule(role.removesuffix(".bias")).register_parameter("bias", None)
+            continue
         if not free:
             raise Wrong(f"NeuralNgram{sizes} holds no parameter `{role}` of shape {shape_name(part)}.")
         found[role if role in free else free[0]] = itemgetter(role)
@@ -44,7 +52,8 @@ def _found(parameters: dict, sizes: tuple[int, ...]) -> ParameterMap:
 
 def _built(student: Student, *sizes: int, dtype: torch.dtype = torch.float32) -> KnownModule:
     """Return a student's module, to be compared with the reference of the same weights, which have its names."""
-    right, find = reference("NeuralNgram")(*sizes), functools.partial(_found, sizes=sizes)
+    right = reference("NeuralNgram")(*sizes)
+    find = functools.partial(_found, right=right, sizes=sizes)
 
     def weights() -> Weights:
         return {role: normal(*part.shape, dtype=dtype) for role, part in right.named_parameters()}
@@ -56,6 +65,11 @@ def _built(student: Student, *sizes: int, dtype: torch.dtype = torch.float32) ->
     return KnownModule(student, ("NeuralNgram", sizes, {}), weights, formula, find, **how)
 
 
+def _has_biases(built: KnownModule) -> None:
+    if missing := [role for role in BIASES if role not in built.weights]:
+        raise Wrong(f"The module holds no parameter `{missing[0]}`.")
+
+
 def _asked(*cases: tuple[int, ...]) -> CheckFunction:
     """Ask for logits: each case has the contexts' leading dimensions, and V, n, E and H."""
 
@@ -65,6 +79,7 @@ def _asked(*cases: tuple[int, ...]) -> CheckFunction:
                 built, context = _built(student, V, n, E, H), some_ids(V, *leading, n - 1)
                 where = f"for contexts of shape {shape_name(context)} and NeuralNgram{V, n, E, H}"
                 built.gives(context, where=where)
+                _has_biases(built)
 
     return check
 
@@ -92,7 +107,8 @@ def _parts(student: Student) -> None:
                 raise Wrong(f"Three parts are all there is; yours has more parameters: {', '.join(extra)[:120]}.")
     with student.case():
         named = student.build("NeuralNgram", vocab_size=4, n=3, embed_dim=2, hidden_dim=5)
-        _found(student.state(named, record=False)["parameters"], (4, 3, 2, 5))
+        sizes = 4, 3, 2, 5
+        _found(student.state(named, record=False)["parameters"], reference("NeuralNgram")(*sizes), sizes)
 
 
 def _gradient(student: Student) -> None:
@@ -105,6 +121,7 @@ def _gradient(student: Student) -> None:
             actual = dict(zip(built.weights, map(gradients.get, built.parameter_map), strict=True))
             student.note_gradients(actual)
             same_gradients(list(actual.values()), expected, [f"`{role}`" for role in actual], where)
+            _has_biases(built)
 
 
 def _side_effects(student: Student) -> None:
@@ -121,6 +138,7 @@ def _side_effects(student: Student) -> None:
     with student.case():
         built.gives(some_ids(7, 3, 6).T, where="for contexts that are not contiguous")
     device_is_kept(student, built.module, [some_ids(7, 6, 3)])
+    _has_biases(built)
 
 
 _values = _asked(

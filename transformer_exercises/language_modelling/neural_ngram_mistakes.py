@@ -178,8 +178,12 @@ class one_sequential(Misconception):
 
 class no_bias(shared_mistakes.no_bias):
     variants = [
-        {"hidden_dim)": "hidden_dim, bias=False)", ", embed_dim, hidden_dim, bias=False)": ", embed_dim, hidden_dim)"},
-        {"hidden_dim, vocab_size": "hidden_dim, vocab_size, bias=False"},
+        {"* embed_dim, hidden_dim)": "* embed_dim, hidden_dim, bias=False)"},
+        {"hidden_dim, vocab_size)": "hidden_dim, vocab_size, bias=False)"},
+        {
+            "* embed_dim, hidden_dim)": "* embed_dim, hidden_dim, bias=False)",
+            "hidden_dim, vocab_size)": "hidden_dim, vocab_size, bias=False)",
+        },
     ]
 
 
@@ -285,6 +289,19 @@ class single_context_fails(Misconception):
     """A single context [n − 1] fails, or gains a dimension: there may be no leading one at all."""
 
     variants = [{"vectors =": "B, _ = context.shape\nvectors ="}, {"(context)": "(torch.atleast_2d(context))"}]
+
+
+class other_signature(Minor):
+    """The arguments have other names: keep NeuralNgram(vocab_size, n, embed_dim, hidden_dim)."""
+
+    edits = {
+        "vocab_size, n, embed_dim, hidden_dim):": [
+            "V, n, embed_dim, hidden_dim):\n    vocab_size = V",
+            "vocab_size, context_size, embed_dim, hidden_dim):\n    n = context_size",
+            "vocab_size, n, embedding_dim, hidden_dim):\n    embed_dim = embedding_dim",
+            "vocab_size, n, embed_dim, hidden_size):\n    hidden_dim = hidden_size",
+        ]
+    }
 
 
 class not_a_module(Fundamental, shared_mistakes.not_a_module):
