@@ -122,6 +122,15 @@ class one_in_total(Misconception):
     variants = [
         alpha_once_in_total.edited({") + alpha": ") + len(counts)"}),
         alpha_once_in_total.edited({") + alpha": ") + alpha * counts.numel()"}),
+        """
+        total = counts.sum(dim=-1, keepdim=True)
+        return torch.where(total + alpha == 0, 1 / len(counts), (counts + alpha) / (total + len(counts)))
+        """,
+        """
+        total = counts.sum(dim=-1, keepdim=True)
+        if alpha == 0: return torch.where(total == 0, 1 / len(counts), counts / total)
+        return (counts + alpha) / (total + len(counts))
+        """,
     ]
 
 

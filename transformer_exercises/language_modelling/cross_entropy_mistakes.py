@@ -55,12 +55,22 @@ class log_of_softmax(Misconception):
 class no_shift(Misconception):
     """exp(1e4) overflows: subtract each row's largest logit first (logsumexp and log_softmax do it for you)."""
 
-    edits = {
-        LOG_SOFTMAX: [
-            "logits - logits.exp().sum(dim=-1, keepdim=True).log()",
-            "(logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()",
-        ]
-    }
+    variants = [
+        {
+            LOG_SOFTMAX: [
+                "logits - logits.exp().sum(dim=-1, keepdim=True).log()",
+                "(logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()",
+            ]
+        },
+        """
+        p = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
+        return -p.gather(-1, targets.unsqueeze(-1)).log().mean()
+        """,
+        """
+        powers = logits.exp()
+        return -(powers.gather(-1, targets.unsqueeze(-1)) / powers.sum(dim=-1, keepdim=True)).log().mean()
+        """,
+    ]
 
 
 class global_shift(Misconception):

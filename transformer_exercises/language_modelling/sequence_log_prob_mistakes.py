@@ -92,7 +92,13 @@ class mean(Misconception):
 class negative_mean(Misconception):
     """The mean negative logarithm is returned, which is the loss: the sum of the logarithms is asked for."""
 
-    edits = {"steps.log().sum": "-steps.log().mean"}
+    edits = {
+        "steps.log().sum()": [
+            "-steps.log().mean()",
+            "-steps.log().sum() / max(len(steps), 1)",
+            "-steps.log().sum() / len(ids)",
+        ]
+    }
 
 
 class not_summed(Minor):
