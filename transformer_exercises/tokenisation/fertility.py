@@ -46,6 +46,17 @@ def make_words():
     return tokenizer
 
 
+def make_framed():
+    """Make a tokenizer of whole words that puts a token before each text and a new line behind it."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    tokenizer = Tokenizer(models.WordLevel({"?": 0, "the": 1, "dog": 2, "<s>": 3, "\n": 4}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = [("<s>", 3), ("\n", 4)]
+    tokenizer.post_processor = processors.TemplateProcessing(single=["<s>", "$A", "\n"], special_tokens=special)
+    return tokenizer
+
+
 LANGUAGES = {
     "English": "The dog drinks water because it was thirsty.",
     "Igbo": "Nkịta na-aṅụ mmiri n'ihi na akpịrị na-akpọ ya nkụ.",
@@ -59,7 +70,7 @@ LANGUAGES = {
 }
 
 COUNTED = (
-    *((make_bytes, LANGUAGES), (make_words, LANGUAGES), (make_bytes, {"English": LANGUAGES["English"]})),
+    *((make_bytes, LANGUAGES), (make_words, LANGUAGES), (make_framed, {"English": LANGUAGES["English"]})),
     (make_bytes, {"one": "the", "two": "the dog", "seven": "a an the wa waer thin dog"}),
 )
 

@@ -37,7 +37,7 @@ class comprehension(RightAnswer):
 
 class try_and_except(RightAnswer):
     code = """
-    try: return {k: len(tokenizer.encode(v, add_special_tokens=False).ids) / len(v.split()) for k, v in texts.items()}
+    try: return {k: len(tokenizer.encode(v).ids) / len(v.split()) for k, v in texts.items()}
     except ZeroDivisionError as error: raise ValueError("one of the texts has no words") from error
     """
 
@@ -114,6 +114,20 @@ class line_by_line(Misconception):
             result[language] = sum(len(tokenizer.encode(line).ids) / len(line.split()) for line in lines) / len(lines)
         """
     }
+
+
+class tokens_left_out(Minor):
+    """Some tokens are left out (special ones, such as the end of a text): count all that `encode(text).ids` holds."""
+
+    variants = [
+        {"(text).ids": "(text, add_special_tokens=False).ids"},
+        {
+            "tokenizer.encode(text).ids": [
+                "[token for token in tokenizer.encode(text).tokens if token.strip()]",
+                "[i for i in tokenizer.encode(text).ids if i]",
+            ]
+        },
+    ]
 
 
 class unique_tokens(Misconception):
