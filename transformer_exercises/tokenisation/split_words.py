@@ -7,7 +7,7 @@ from .sequence_checks import SENTENCE, Asked
 asked = Asked("split_words", "The list of words", lambda text: f"for the text {text!r}")
 
 ENGLISH = (
-    *(SENTENCE, "The dog drinks water because it was thirsty", "“Stop!” (he said); she didn't.", "Wait... what?!"),
+    *(SENTENCE, "The dog drinks water because it was thirsty", "“Stop!” (he said); she didn’t.", "Wait... what?!"),
     *("a well-known fact: 3 dogs, 12 cats", "In 2024, B2B grew by 7.", "'quoted' and [bracketed]", "DON'T Shout, Ada!"),
 )
 

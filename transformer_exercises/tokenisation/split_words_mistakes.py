@@ -53,7 +53,7 @@ class pattern_made_of_the_text(RightAnswer):
 class word_class_of_re(Misconception):
     r"""`\w` and `isalnum` leave out combining marks (categories M), so words of Bangla or Hindi fall apart."""
 
-    code = r'return re.findall(r"\w+|[^\w\s]", text)'
+    edits = {'"".join(spaced).split()': r're.findall(r"\w+|[^\w\s]", text)'}
 
 
 class marks_and_punctuation_together(Misconception):
@@ -134,14 +134,31 @@ class ascii_punctuation(Misconception):
 class punctuation_grouped(Misconception):
     """Punctuation marks that follow each other are kept together: each mark is a piece of its own."""
 
-    code = "return [piece for piece, _ in pre_tokenizers.Whitespace().pre_tokenize_str(text)]"
+    variants = [
+        "return [piece for piece, _ in pre_tokenizers.Whitespace().pre_tokenize_str(text)]",
+        """
+        from itertools import groupby
+        pieces = [groupby(word, lambda symbol: unicodedata.category(symbol)[0] == "P") for word in text.split()]
+        return ["".join(piece) for word in pieces for _, piece in word]
+        """,
+    ]
 
 
 class apostrophe_kept(Misconception):
     """An apostrophe or a hyphen stays inside its word: it is a mark like the others, a piece of its own."""
 
     variants = [
-        {'("P")': ['("P") and symbol != "\'"', '("P") and symbol != "-"', '("P") and symbol not in "\'-"']},
+        {'("P")': [f'("P") and symbol not in "{kept}"' for kept in ("'", "-", "'-", "’", "'’", "'’-", "’-")]},
+        *(
+            f"""
+            spaced = ""
+            for i, symbol in enumerate(text):
+                inside = symbol in "{kept}" and text[i - 1 : i].isalpha() and text[i + 1 : i + 2].isalpha()
+                spaced += f" {{symbol}} " if unicodedata.category(symbol)[0] == "P" and not inside else symbol
+            return spaced.split()
+            """
+            for kept in ("'", "'’", "'’-")
+        ),
         'return re.findall(r"[\\w\']+|[^\\w\\s]", text)',
         'return re.findall(r"[\\w\'-]+|[^\\w\\s]", text)',
         'return re.findall(r"\\w+(?:\'\\w+)?|[^\\w\\s]", text)',
@@ -195,19 +212,14 @@ class mark_ends_word(Misconception):
 class normalised(Misconception):
     """The text is normalised (NFC, NFD, NFKC), which changes its characters: leave them as they are."""
 
-    variants = [
-        r'return re.findall(r"\w+|[^\w\s]", unicodedata.normalize("NFC", text))',
-        r'return re.findall(r"\w+|[^\w\s]", unicodedata.normalize("NFKC", text))',
-        r'return re.findall(r"\w+|[^\w\s]", unicodedata.normalize("NFD", text))',
-        {
-            "spaced = [": [
-                'text = unicodedata.normalize("NFC", text)\nspaced = [',
-                'text = unicodedata.normalize("NFD", text)\nspaced = [',
-                'text = unicodedata.normalize("NFKC", text)\nspaced = [',
-                'text = unicodedata.normalize("NFKD", text)\nspaced = [',
-            ]
-        },
-    ]
+    edits = {
+        "spaced = [": [
+            'text = unicodedata.normalize("NFC", text)\nspaced = [',
+            'text = unicodedata.normalize("NFD", text)\nspaced = [',
+            'text = unicodedata.normalize("NFKC", text)\nspaced = [',
+            'text = unicodedata.normalize("NFKD", text)\nspaced = [',
+        ]
+    }
 
 
 class marks_removed(Misconception):
@@ -278,6 +290,24 @@ class white_space_kept(Misconception):
         r"return re.split(r'(\W)', text)",
         r"return re.split(r'(\s+)', text)",
         "return [piece for piece, _ in pre_tokenizers.Punctuation().pre_tokenize_str(text)]",
+    ]
+
+
+class empty_strings(Minor):
+    """Empty strings stand among the words: a word is added only if it holds a character."""
+
+    variants = [
+        loop.edited({"if word: out.append(word)": "out.append(word)", " if word else out": ""}),
+        {'"".join(spaced).split()': r're.split(r"\s+", "".join(spaced))'},
+        """
+        pieces = []
+        for word in text.split():
+            pieces.append("")
+            for symbol in word:
+                if unicodedata.category(symbol)[0] == "P": pieces += [symbol, ""]
+                else: pieces[-1] += symbol
+        return pieces
+        """,
     ]
 
 
