@@ -122,7 +122,8 @@ class white_space_lost(Misconception):
     """Some characters are left out (white space, punctuation, other scripts): each character needs an id."""
 
     variants = [
-        {"set(text)": [r"set(text) - set(' \n\t')", "set(text.replace(' ', ''))"]},
+        {"set(text)": [r"set(text) - set(' \n\t')", r"set(text) - set(' \n')", r"set(text) - set('\n')"]},
+        {"set(text)": "set(text.replace(' ', ''))"},
         {"set(text)": "set(text.strip())"},
         {
             "set(text)": [

@@ -147,6 +147,12 @@ class across_words(Misconception):
         line = [symbol for symbols, frequency in words.items() for symbol in symbols * frequency]
         return Counter(zip(line, line[1:]))
         """,
+        """
+        line = [(symbol, frequency) for symbols, frequency in words.items() for symbol in symbols]
+        counts = Counter()
+        for (left, frequency), (right, _) in zip(line, line[1:]): counts[left, right] += frequency
+        return counts
+        """,
     ]
 
 

@@ -136,10 +136,10 @@ class stripped(Minor):
     """A normaliser strips the white space at the ends of the text: leave it out."""
 
     edits = {
-        "tokenizer.decoder": """
+        "tokenizer.train_from": """
             from tokenizers import normalizers
             tokenizer.normalizer = normalizers.Strip()
-            tokenizer.decoder
+            tokenizer.train_from
         """
     }
 
@@ -149,10 +149,10 @@ class normalised(Minor):
 
     variants = [
         {
-            "tokenizer.decoder": """
+            "tokenizer.train_from": """
                 from tokenizers import normalizers as n
                 tokenizer.normalizer = n.Sequence([n.NFD(), n.StripAccents()])
-                tokenizer.decoder
+                tokenizer.train_from
             """
         },
         stripped.edited({"Strip": ["NFC", "NFKC", "NFD", "NFKD"]}),
@@ -164,7 +164,9 @@ class lowercased(Minor):
 
     variants = [
         stripped.edited({"Strip": ["Lowercase", "BertNormalizer"]}),
-        normalised.edited({"NFD(), n.StripAccents": "NFKC(), n.Lowercase"}),
+        normalised.edited(
+            {"NFD(), n.StripAccents": ["NFKC(), n.Lowercase", "NFC(), n.Lowercase", "NFD(), n.Lowercase"]}
+        ),
     ]
 
 
