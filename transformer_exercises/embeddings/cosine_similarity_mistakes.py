@@ -79,7 +79,6 @@ class zero_vectors_not_0(Misconception):
                 "a, b = a + 1e-6, b + 1e-6\ndots =",
                 "a, b = a + 1e-9, b + 1e-9\ndots =",
                 "a, b = a + 1e-10, b + 1e-10\ndots =",
-                "a, b = a + 1e-12, b + 1e-12\ndots =",
             ],
             ".clamp(min=1e-8)": "",
         },
@@ -137,9 +136,10 @@ class squared_lengths(Minor):
 
     edits = {
         "(a_norm * b_norm)": [
-            "((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-12)",
+            "((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-16)",
             "((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-8)",
-            "((a * a).sum(-1) * (b * b).sum(-1)+ 1e-8)",
+            "((a * a).sum(-1) * (b * b).sum(-1) + 1e-12)",
+            "((a * a).sum(-1) * (b * b).sum(-1) + 1e-8)",
             "((a * a).sum(-1).clamp(min=1e-8) * (b * b).sum(-1).clamp(min=1e-8))",
         ]
     }
@@ -160,6 +160,7 @@ class absolute_lengths(Misconception):
             "a.norm(dim=-1)": "(a * a).mean(dim=-1).clamp(min=1e-16).sqrt()",
             "b.norm(dim=-1)": "(b * b).mean(dim=-1).clamp(min=1e-16).sqrt()",
         },
+        "return (a * b).sum(-1) / (a.abs().sum(-1) * b.abs().sum(-1) + 1e-8)",
     ]
 
 
@@ -204,6 +205,7 @@ class first_dimension(Misconception):
     """The sum or the length runs along the first dimension, or over everything: it is the last (dim=-1)."""
 
     variants = [{"-1": "0"}, {"norm(dim=-1)": "norm()"}, {"dim=-1": ""}, "return F.cosine_similarity(a, b, dim=0)"]
+    variants += ["return (a * b).sum(-1) / (a.norm() * b.norm() + 1e-8)"]
 
 
 class dimension_1(Misconception):
