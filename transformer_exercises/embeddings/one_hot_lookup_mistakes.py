@@ -135,13 +135,32 @@ class flat_ids_only(Misconception):
     """It works for ids of one shape only: ids may have any number of dimensions, also none."""
 
     variants = [
-        """
-        one_hot = torch.zeros(len(ids), weight.shape[0], dtype=weight.dtype, device=weight.device)
-        one_hot[torch.arange(len(ids), device=ids.device), ids] = 1
-        return one_hot @ weight
-        """,
+        *(
+            f"""
+            one_hot = torch.zeros({count}, weight.shape[0], dtype=weight.dtype, device=weight.device)
+            {fill} = 1
+            return one_hot @ weight
+            """
+            for count in ("len(ids)", "ids.shape[0]", "ids.size(0)")  # their errors differ where ids has no dimension
+            for fill in (
+                f"one_hot[torch.arange({count}, device=ids.device), ids]",
+                f"for i in range({count}): one_hot[i, ids[i]]",
+            )
+        ),
         scatter.edited({"*ids.shape": "len(ids)", "-1, ids.unsqueeze(-1)": "1, ids[:, None]"}),
         {"return": "B, T = ids.shape\nreturn"},
+        """
+        rows = []
+        for i in ids.tolist():
+            row = torch.zeros(weight.shape[0], dtype=weight.dtype, device=weight.device)
+            row[i] = 1
+            rows.append(row)
+        return torch.stack(rows) @ weight
+        """,
+        """
+        eye = torch.eye(weight.shape[0], dtype=weight.dtype, device=weight.device)
+        return torch.stack([eye[i] for i in ids]) @ weight
+        """,
     ]
 
 

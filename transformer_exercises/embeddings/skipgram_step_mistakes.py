@@ -123,9 +123,20 @@ class last_one_wins(Misconception):
 
 
 class one_pair_after_the_other(Misconception):
-    """Pairs, or the second table, start from rows that have moved: all gradients are at the old tables."""
+    """Pairs, answers, or the second table start from rows that have moved: all gradients are at the old tables."""
 
     variants = [
+        """
+        vectors, contexts, rate = vectors.clone(), contexts.clone(), learning_rate / len(centre)
+        for i, j, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):
+            change = torch.zeros_like(vectors[i])
+            for k, answer in [(j, 1.0)] + [(k, 0.0) for k in drawn]:
+                miss = torch.sigmoid(vectors[i] @ contexts[k]) - answer
+                change += miss * contexts[k]
+                contexts[k] -= rate * miss * vectors[i]
+            vectors[i] -= rate * change
+        return vectors, contexts
+        """,
         {
             "c, o, n =": """
             for b in range(len(centre) if len(centre) > 1 else 0):
