@@ -1,0 +1,200 @@
+"""Tests that wrong answers to notebooks 01 to 03 are named however they are spelt, and right ones keep all points."""
+
+import textwrap
+
+import pytest
+
+from autograder.judge.mark import mark
+from autograder.judge.run_check import student_with_answer
+from autograder.spec.course import exercise
+
+SIGNATURES = {
+    "count_bigrams": "ids, vocab_size",
+    "bigram_probs": "counts, alpha=1.0",
+    "sequence_log_prob": "ids, probs",
+    "cross_entropy": "logits, targets",
+    "build_vocab": "text",
+    "split_words": "text",
+    "count_pairs": "words",
+    "fertility": "tokenizer, texts",
+    "train_tokenizer": "texts, vocab_size",
+    "cosine_similarity": "a, b",
+    "one_hot_lookup": "ids, weight",
+    "skipgram_step": "vectors, contexts, centre, context, negatives, learning_rate",
+}
+EARLY_RETURN = """
+if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
+if ids.min() < 0 or ids.max() >= vocab_size: raise ValueError("an id is out of range")
+return torch.bincount(ids[:-1] * vocab_size + ids[1:], minlength=vocab_size**2).view(vocab_size, vocab_size)
+"""
+RATE = """
+def rate(text):
+    words = text.split()
+    if not words: raise ValueError("no words")
+    return {tokens} / len(words)
+return dict((language, rate(text)) for language, text in texts.items())
+"""
+GUARDED = """
+if ids.numel() == 1: return probs.new_zeros(())
+return -torch.log(probs[ids[:-1], ids[1:]]).mean()
+"""
+V_IN_TOTAL = """
+n, V = counts.sum(1, keepdim=True), counts.shape[1]
+if alpha == 0: return (counts / n).masked_fill(n == 0, 1 / V)
+return (counts + alpha) / (n + V)
+"""
+EXP_BY_LOOP = """
+e = torch.exp(logits.reshape(-1, logits.shape[-1]))
+p = e / e.sum(1, keepdim=True)
+return -sum(p[i, t].log() for i, t in enumerate(targets.reshape(-1))) / targets.numel()
+"""
+GROUPED = """
+pieces = []
+for chunk in text.split():
+    for i, c in enumerate(chunk):
+        mark = unicodedata.category(c)[0] == "P"
+        if i and mark == before: pieces[-1] += c
+        else: pieces.append(c)
+        before = mark
+return pieces
+"""
+INSIDE_WORDS = """
+out = [""]
+for i, c in enumerate(text):
+    kept = c in "'’" and 0 < i < len(text) - 1 and text[i - 1].isalpha() and text[i + 1].isalpha()
+    out.append(f" {c} " if unicodedata.category(c)[0] == "P" and not kept else c)
+return "".join(out).split()
+"""
+CURLY = """
+return "".join(f" {c} " if unicodedata.category(c)[0] == "P" and c != "’" else c for c in text).split()
+"""
+EMPTY = """
+out = []
+for chunk in text.split():
+    word = ""
+    for c in chunk:
+        if unicodedata.category(c)[0] == "P": out += [word, c]; word = ""
+        else: word += c
+    out.append(word)
+return out
+"""
+ACROSS = """
+counts, before = Counter(), None
+for word, n in words.items():
+    for symbol in word:
+        if before: counts[before[0], symbol] += before[1]
+        before = symbol, n
+return counts
+"""
+ROWS = """
+rows = torch.zeros(ids.size(0), len(weight), dtype=weight.dtype, device=weight.device)
+for i, id in zip(range(ids.size(0)), ids): rows[i, id] = 1.0
+return rows @ weight
+"""
+ANSWER_BY_ANSWER = """
+v, u = vectors.clone(), contexts.clone()
+for c, o, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):
+    moved = 0
+    for row, right in [(o, 1), *((n, 0) for n in drawn)]:
+        g = learning_rate * (right - torch.sigmoid((v[c] * u[row]).sum())) / len(centre)
+        moved = moved + g * u[row]
+        u[row] += g * v[c]
+    v[c] += moved
+return v, u
+"""
+SMALL_LETTERS = """
+from tokenizers import normalizers
+tok = Tokenizer(models.BPE())
+tok.normalizer = normalizers.Lowercase()
+tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+alphabet = pre_tokenizers.ByteLevel.alphabet()
+tok.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, initial_alphabet=alphabet))
+return tok
+"""
+NO_BLANKS = """
+itos = dict(enumerate(sorted(set(text) - {" ", chr(10)})))
+return {symbol: i for i, symbol in itos.items()}, itos
+"""
+NORMALISED = r"return re.findall(r'[^\w\s]|\w+', unicodedata.normalize('NFC', text))"
+SQUARES = "return (a * b).sum(-1) / ((a**2).sum(-1).clamp(1e-16) * (b**2).sum(-1).clamp(1e-16))"
+ONE_NORM = "return (F.normalize(a, p=1, dim=-1) * F.normalize(b, p=1, dim=-1)).sum(-1)"
+NAMED = [
+    ("count_bigrams", EARLY_RETURN, {"one_token_unchecked"}),
+    ("fertility", RATE.format(tokens="len(tokenizer.encode(text, add_special_tokens=False))"), {"tokens_left_out"}),
+    (
+        "fertility",
+        RATE.format(tokens="sum(t.strip() != '' for t in tokenizer.encode(text).tokens)"),
+        {"tokens_left_out"},
+    ),
+    ("sequence_log_prob", GUARDED, {"negative_mean"}),
+    ("sequence_log_prob", "return -probs[ids[:-1], ids[1:]].log().sum() / len(ids)", {"negative_mean"}),
+    ("bigram_probs", V_IN_TOTAL, {"one_in_total"}),
+    ("cross_entropy", EXP_BY_LOOP, {"no_shift"}),
+    ("build_vocab", NO_BLANKS, {"white_space_lost"}),
+    ("split_words", GROUPED, {"punctuation_grouped"}),
+    ("split_words", INSIDE_WORDS, {"apostrophe_kept"}),
+    ("split_words", CURLY, {"apostrophe_kept"}),
+    ("split_words", EMPTY, {"empty_strings"}),
+    ("split_words", NORMALISED, {"normalised", "word_class_of_re"}),
+    ("count_pairs", ACROSS, {"across_words"}),
+    ("train_tokenizer", SMALL_LETTERS, {"no_decoder", "lowercased"}),
+    ("cosine_similarity", SQUARES, {"squared_lengths"}),
+    ("cosine_similarity", "return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T", {"all_pairs"}),
+    ("cosine_similarity", "return (a * b).sum(-1) / (a.norm() * b.norm()).clamp(min=1e-10)", {"first_dimension"}),
+    ("cosine_similarity", ONE_NORM, {"absolute_lengths"}),
+    ("one_hot_lookup", ROWS, {"flat_ids_only"}),
+    ("skipgram_step", ANSWER_BY_ANSWER, {"one_pair_after_the_other"}),
+]
+RIGHT = [
+    ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),
+    ("fertility", RATE.format(tokens="len(tokenizer.encode_batch([text])[0].tokens)")),
+    ("split_words", CURLY.replace(' and c != "’"', "")),
+    ("cosine_similarity", "return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-12)"),
+]
+NGRAM = """
+class NeuralNgram(nn.Module):
+    def __init__(self, vocab_size, n, {dim}, hidden_dim):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, {dim})
+        self.hidden = nn.Linear((n - 1) * {dim}, hidden_dim{hidden})
+        self.output = nn.Linear(hidden_dim, vocab_size{output})
+
+    def forward(self, context):
+        return self.output({bend}(self.hidden(self.embedding(context).flatten(-2))))
+"""
+LAYERS = [
+    ({}, set(), 5),
+    ({"output": ", bias=False"}, {"no_bias"}, 2.5),
+    ({"output": ", bias=False", "bend": ""}, {"no_bias", "no_relu"}, 0),
+    ({"hidden": ", bias=False", "bend": "torch.tanh"}, {"no_bias", "other_activation"}, 1.25),
+    ({"hidden": ", bias=False", "output": ", bias=False"}, {"no_bias"}, 2.5),
+    ({"dim": "embedding_dim"}, {"other_signature"}, 4),
+    ({"dim": "embedding_dim", "bend": ""}, {"other_signature", "no_relu"}, 1.5),
+]
+
+
+def verdict_of(name, source):
+    return mark(name, student_with_answer(exercise(name), source))
+
+
+def function(name, body):
+    return f"def {name}({SIGNATURES[name]}):\n{textwrap.indent(body.strip(), '    ')}\n"
+
+
+@pytest.mark.parametrize(("name", "body", "mistakes"), NAMED, ids=[row[0] for row in NAMED])
+def test_a_spelling_is_named(name, body, mistakes):
+    verdict = verdict_of(name, function(name, body))
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == mistakes
+    assert 0 < verdict.earned < verdict.points
+
+
+@pytest.mark.parametrize(("name", "body"), RIGHT, ids=[row[0] for row in RIGHT])
+def test_its_right_neighbour_keeps_all_points(name, body):
+    assert verdict_of(name, function(name, body)).full
+
+
+@pytest.mark.parametrize(("parts", "mistakes", "points"), LAYERS)
+def test_a_missing_bias_or_another_name_hides_no_second_fault(parts, mistakes, points):
+    written = {"dim": "embed_dim", "hidden": "", "output": "", "bend": "F.relu"} | parts
+    verdict = verdict_of("NeuralNgram", NGRAM.format(**written))
+    assert ({diagnosis.mistake for diagnosis in verdict.diagnoses}, verdict.earned) == (mistakes, points)
