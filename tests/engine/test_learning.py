@@ -44,10 +44,16 @@ LOOPS_AGAIN = """def softmax(scores, dim=-1):
     while True: pass"""
 
 
+@pytest.fixture(scope="module")
+def laid_out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laid_out") / "learn"
+    lay_out(folder)
+    return folder
+
+
 @pytest.fixture
-def location(tmp_path):
-    lay_out(tmp_path / "learn")
-    return tmp_path / "learn"
+def location(laid_out, tmp_path):
+    return shutil.copytree(laid_out, tmp_path / "learn")
 
 
 def notebook_in(location: Path, folder: str = NAME) -> Path:
