@@ -1,7 +1,7 @@
 """Replacements in notebooks that shorten their trainings."""
 
-# Few sentences to translate: translations by what is hardly trained go on to the limit.
-FEW = "TESTS = {name: part[:20] for name, part in TESTS.items()}\n"
+# Few sentences to translate and measure: translations by what is hardly trained go on to the limit.
+FEW = "held_data, TESTS = held_data[:100], {name: part[:20] for name, part in TESTS.items()}\n"
 # Trainings that are run in full with the solutions (nbval, `make test-all`) need not be run in full a second time.
 SHORTER = {
     "04-positional-encoding": {"steps=400": "steps=20"},
@@ -10,6 +10,7 @@ SHORTER = {
     "11-translation": {
         "STEPS, WARMUP, EPSILON = 900": FEW + "STEPS, WARMUP, EPSILON = 40",
         "train(narrow, SHORT": "train(narrow, 40",
+        "TEAM.fullmatch(pair[0]))][:60]": "TEAM.fullmatch(pair[0]))][:6]",
     },
 }
 # Notebooks whose claims about a training are made only of a whole one: `make test` shortens them, `make test-all` not.
