@@ -1,6 +1,7 @@
 """Makes answers with two faults at once: a catalogued mistake of value, and a lapse that any answer can have."""
 
 import ast
+import functools
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -96,6 +97,7 @@ def outcome(exercise: Exercise, two: Two) -> Outcome | None:
     return Outcome(both_named, both.earned >= mistake.earned + lapse.earned - exercise.points - ROUNDING)
 
 
+@functools.lru_cache(maxsize=3)  # a lapse alone is compared with several answers that have it
 def _marked(exercise: Exercise, source: str) -> tuple[Verdict, RecordedReplies]:
     student = student_with_answer(exercise, source)
     return mark(exercise.name, student), student.replies

@@ -1,5 +1,6 @@
 """Tests of the inputs that are drawn for one hand-in: they are new, right answers pass, and the known ones stay."""
 
+import functools
 import unicodedata
 from collections.abc import Callable
 
@@ -65,6 +66,7 @@ def questions(exercise: Exercise, check: Check, submission_key: str = "") -> lis
     return asked
 
 
+@functools.cache
 def asks_anew(exercise: Exercise, check: Check) -> bool:
     """Return whether a check, which the reference passes, asks another hand-in something else."""
     seen = set(questions(exercise, check, "one"))
