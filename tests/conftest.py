@@ -110,6 +110,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
+def pytest_collection_finish() -> None:
+    """Take what is imported and collected by now, most objects of a process, out of each search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def gradients_stay_on():
     """Switch gradients on again after each test: some catalogued mistakes switch them off for good."""
@@ -118,7 +124,7 @@ def gradients_stay_on():
 
 
 shared_cache.limit = 32 * 2**20  # answers to one exercise are asked at a time, and none again
-MUCH = 300 * 2**20  # bytes by which a process may grow before it gives memory back
+MUCH = 64 * 2**20  # bytes by which a process may grow before it gives memory back
 
 
 def resident() -> int:
@@ -126,21 +132,28 @@ def resident() -> int:
 
 
 @pytest.fixture(scope="session")
-def least_memory() -> list[int]:
-    """Return a list of one number: the bytes that this process held after it last gave memory back."""
-    return [resident()]
+def held() -> dict[str, int]:
+    """Return the bytes that this process held after it last gave memory back: quickly, or whatever it took."""
+    return dict.fromkeys(("quickly", "wholly"), resident())
 
 
 @pytest.fixture(autouse=True)
-def memory_is_given_back(least_memory):
-    """Drop what is known of other exercises, and what malloc keeps between large tensors: several GB by the end."""
+def memory_is_given_back(held):
+    """Return what malloc keeps between large tensors; after more growth, drop what is known of other exercises, too."""
     yield
-    if resident() > least_memory[0] + MUCH:
-        fingerprint_store.of.cache_clear()
-        gc.collect()
-        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of the GNU C library
-            trim(0)
-        least_memory[0] = resident()
+    if resident() > held["quickly"] + MUCH:
+        trim()
+        if resident() > held["wholly"] + 2 * MUCH:
+            fingerprint_store.of.cache_clear()
+            gc.collect()
+            trim()
+            held["wholly"] = resident()
+        held["quickly"] = resident()
+
+
+def trim() -> None:
+    if malloc_trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of the GNU C library
+        malloc_trim(0)
 
 
 @pytest.fixture(scope="session", autouse=True)
