@@ -74,7 +74,6 @@ HIDDEN = {
     "leak of centred tokens": "y = x - x.mean(-1, keepdim=True); return y + y.flip(1)",
     "leak of tokens scaled to length 1": "y = x / x.norm(dim=-1, keepdim=True); return y + y.flip(1)",
     "causal, then normalised": Causal("return torch.layer_norm(x.cumsum(1), x.shape[-1:])"),
-    "causal, in place": Causal("return x.cumsum_(1)"),
 }
 NO_GRADIENTS = {
     "leak without gradients": "with torch.no_grad(): return x.mean(1, keepdim=True).expand_as(x).clone()",
@@ -86,8 +85,22 @@ NO_GRADIENTS = {
 }
 ASLEEP = {
     "a leak that sleeps on small inputs": _changed("out[:, 0] += torch.relu(x[:, -1].norm(dim=-1, keepdim=True) - 10)"),
-    "causal, with a threshold": Causal("return torch.relu(x.cumsum(1).norm(dim=-1, keepdim=True) - 10).expand_as(x)"),
 }
+EQUAL: dict[str, str] = {  # a change of a later token shows in the last digits only
+    "causal, but for rounding": Causal("y = torch.sigmoid(x); return y / 10 + 1e-8 * y.sum(1, keepdim=True)"),
+}
+# A causal function that counts the x of each size. Their first tokens tell them apart: no change may begin there.
+_COUNTING = """
+def make():
+    tried = {1: set(), 10: set()}
+
+    def attend(x):
+        assert tuple(x.shape) == (1, 6, 8), 'attend takes x of shape (1, T, C)'
+        tried[1 if x.square().mean() < 10 else 10].add(tuple(x[0, 0].tolist()))
+        return torch.relu(x.cumsum(1).norm(dim=-1, keepdim=True) - 10).expand_as(x)
+
+    return attend, lambda: [len(tried[size]) >= 5 for size in (1, 10)]
+"""
 CHOSEN = ("causal attention", "mean of everything", "identity", "last row but one looks at the last token")
 SIZES = ((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5), (33, 4))  # T, C
 
@@ -119,6 +132,17 @@ def _about(functions: dict[str, str], sizes: tuple = (DEFAULT,)) -> CheckFunctio
     return check
 
 
+def _asleep(student: Student) -> None:
+    _about(ASLEEP)(student)
+    attend, enough = student.build_parts(2, student.probe("make", _COUNTING))
+    where = "for the function “causal, with a threshold”"
+    if student.value("sees_the_future", attend, where=where) is not False:
+        raise ValuesDiffer(f"Your answer is not False {where}. No earlier output depends on a later token.")
+    fewer = [size for size, tried in zip((1, 10), student.value(enough), strict=True) if not tried]
+    if fewer:
+        raise Wrong(f"Try at least 5 random x of each size, 1 and 10: yours tried fewer of size {fewer[0]}.")
+
+
 def _future_side_effects(student: Student) -> None:
     times = drawn("", lambda rng: f"{rng.randint(2, 99)} * ")
     for sums, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
@@ -139,7 +163,8 @@ EXERCISE = Exercise(
     Check("leaks that are small, in one feature, or hidden by a view or a normalisation", 1.0, _about(HIDDEN)),
     Check("functions without gradients", 0.5, _about(NO_GRADIENTS)),
     Check("other sizes", 0.75, _about({name: (PLAIN | SINGLE_ROWS)[name] for name in CHOSEN}, SIZES), dependent=True),
-    Check("leaks that sleep on small inputs", 0.5, _about(ASLEEP)),
+    Check("leaks that sleep on small inputs, and at least 5 random x of each size", 0.5, _asleep),
+    Check("outputs that torch.allclose calls equal have not moved", 0.5, _about(EQUAL), dependent=True),
     Check("the global random generator is left alone", 0.5, _future_side_effects, dependent=True),
     takes="other",
     gives="bool",

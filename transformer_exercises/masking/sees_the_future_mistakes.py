@@ -22,12 +22,12 @@ from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAn
 class replace_the_rest(RightAnswer):
     code = """
     g = torch.Generator(); g.manual_seed(123)
-    for size in (10, 1):
+    for size in (10, 1) * 5:
         x = size * torch.randn(1, T, C, generator=g); other = size * torch.randn(1, T, C, generator=g)
         base = attend(x.clone()).clone()
         for t in range(T - 1):
             y = torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1)
-            if not torch.equal(attend(y)[0, : t + 1], base[0, : t + 1]): return True
+            if not torch.isclose(attend(y), base, atol=1e-5)[0, : t + 1].all(): return True
     return False
     """
 
@@ -40,7 +40,7 @@ class difference_matrix(RightAnswer):
         return (a - b).abs().amax(dim=-1)[0] > 1e-7
     def sees_the_future(attend, T=6, C=8):
         g = torch.Generator().manual_seed(7)
-        inputs = [size * torch.randn(1, T, C, generator=g) for size in (1.0, 10.0)]
+        inputs = [size * torch.randn(1, T, C, generator=g) for size in (1.0, 10.0) for _ in range(5)]
         return any(bool(_moved(attend, x, t, g)[:t].any()) for x in inputs for t in range(T))
     """
 
@@ -48,14 +48,21 @@ class difference_matrix(RightAnswer):
 class from_the_end(RightAnswer):
     code = """
     gen = torch.Generator().manual_seed(42); leak = False
-    for trial in range(3):
-        x = torch.empty(1, T, C).normal_(0, 4.0**trial, generator=gen)
+    for trial in range(20):
+        x = torch.empty(1, T, C).normal_(0, 10.0 ** (trial % 2), generator=gen)
         for t in reversed(range(1, T)):
             y = x.clone(); y[:, t, :] += torch.empty(C).normal_(generator=gen)
             one, two = attend(x.clone()).clone(), attend(y.clone())
             leak = leak or (one[:, :t] - two[:, :t]).abs().max().item() > 1e-7
     return bool(leak)
     """
+
+
+class original_handed_over(RightAnswer):
+    edits = {
+        "attend(x.clone()).detach().clone()": "attend(x).clone()",
+        "= attend(changed).detach()": "= attend(changed)",
+    }
 
 
 # Mistakes
@@ -65,8 +72,11 @@ class last_row_only(Misconception):
     """Only the last output is compared. It has no future and may move: the *earlier* ones may not."""
 
     code = """
-    g = torch.Generator().manual_seed(0); x = torch.randn(1, T, C, generator=g); y = x.clone()
-    y[:, -1] = torch.randn(C, generator=g); return not torch.allclose(attend(x)[:, -1], attend(y)[:, -1], atol=1e-6)
+    g = torch.Generator().manual_seed(0); moved = []
+    for size in (1.0, 10.0) * 5:
+        x = torch.randn(1, T, C, generator=g) * size; y = x.clone(); y[:, -1] = torch.randn(C, generator=g) * size
+        moved.append(not torch.allclose(attend(x)[:, -1], attend(y)[:, -1], atol=1e-6))
+    return any(moved)
     """
 
 
@@ -118,11 +128,13 @@ class one_token_fails(Misconception):
 
     variants = [
         """
-        g = torch.Generator().manual_seed(0); x = torch.randn(1, T, C, generator=g)
-        before, gaps = attend(x.clone()).clone(), []
-        for t in range(1, T):
-            y = x.clone(); y[:, t] = torch.randn(C, generator=g)
-            gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item())
+        g = torch.Generator().manual_seed(0); gaps = []
+        for size in (1.0, 10.0) * 5:
+            x = torch.randn(1, T, C, generator=g) * size
+            before = attend(x.clone()).clone()
+            for t in range(1, T):
+                y = x.clone(); y[:, t] = torch.randn(C, generator=g) * size
+                gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item())
         return max(gaps) > 1e-6
         """,
         {"False": "T == 1"},
@@ -194,7 +206,10 @@ class last_token_never_changed(Minor):
 class first_change_only(Minor):
     """A `return` in the loop answers after the first position: later ones are never looked at."""
 
-    edits = {"if not torch": "return not torch", "1e-6):": "1e-6)", "return True": "", "return False": ""}
+    variants = [
+        {"if not torch": "return not torch", "1e-6):": "1e-6)", "return True": "", "return False": ""},
+        {"if not torch": "return not torch", "1e-6):": "1e-6)", "return True": ""},
+    ]
 
 
 class second_token_skipped(Minor):
@@ -277,7 +292,19 @@ class sums_compared(Misconception):
 class one_size_only(Misconception):
     """All inputs have the size of `torch.randn`: leaks asleep on small numbers are missed. Try 10 times that."""
 
-    edits = {"(1.0, 10.0) * 5": "(1.0,)"}
+    edits = {"(1.0, 10.0) * 5": ["(1.0,) * 10", "(1.0,)"]}
+
+
+class too_few_inputs(Minor):
+    """Fewer than 5 random x of size 1, or of size 10, are tried: a leak may sleep on some of them."""
+
+    edits = {"(1.0, 10.0) * 5": ["(1.0, 10.0) * 2", "(10.0,) * 10", "(1.0,) * 5 + (10.0,)"]}
+
+
+class compared_exactly(Minor):
+    """Outputs are compared too exactly: rounding may move them. Ask `torch.allclose(…, atol=1e-5)`."""
+
+    edits = {"torch.allclose(before[:, :t], after[:, :t], atol=1e-6)": "torch.equal(before[:, :t], after[:, :t])"}
 
 
 class loose_tolerance(Misconception):
@@ -305,22 +332,44 @@ class not_a_number(Misconception):
 
 
 class gradients_only(Misconception):
-    """Only gradients are looked at: without any (`no_grad`) nothing is found. Change a token."""
+    """Only gradients are looked at: without any (`no_grad`) nothing is found, or it stops. Change a token."""
 
     variants = [
         """
-        x = torch.randn(1, T, C, generator=torch.Generator().manual_seed(0), requires_grad=True); out = attend(x)
-        for t in range(T - 1):
-            (grad,) = torch.autograd.grad(out[0, t].sum(), x, retain_graph=True)
-            if grad[0, t + 1 :].abs().max() > 1e-9: return True
+        g = torch.Generator().manual_seed(0)
+        for scale in (1.0, 10.0) * 5:
+            x = (torch.randn(1, T, C, generator=g) * scale).requires_grad_(); out = attend(x)
+            for t in range(T - 1):
+                (grad,) = torch.autograd.grad(out[0, t].sum(), x, retain_graph=True)
+                if grad[0, t + 1 :].abs().max() > 1e-9: return True
         return False
         """,
         """
+        g = torch.Generator().manual_seed(0)
+        for scale in (1.0, 10.0) * 5:
+            x = (torch.randn(1, T, C, generator=g) * scale).requires_grad_(); out = attend(x)
+            for t in range(T - 1):
+                (grad,) = torch.autograd.grad(out[0, t].sum(), x, retain_graph=True)
+                if grad[0, t + 1 :].abs().max() > 1e-5: return True
+        return False
+        """,
+        """
+    g = torch.Generator().manual_seed(0)
     for scale in (1.0, 10.0) * 5:
-        x = (scale * torch.randn(1, T, C, generator=torch.Generator().manual_seed(0))).requires_grad_(); out = attend(x)
+        x = (scale * torch.randn(1, T, C, generator=g)).requires_grad_(); out = attend(x)
         if not out.requires_grad: return False
         for t in range(T - 1):
             (grad,) = torch.autograd.grad(out[0, t].sum(), x, retain_graph=True, allow_unused=True)
+            if grad is not None and grad[0, t + 1 :].abs().max() > 1e-5: return True
+    return False
+        """,
+        """
+    g = torch.Generator().manual_seed(0); w = torch.randn(C, generator=g)
+    for scale in (1.0, 10.0) * 5:
+        x = (scale * torch.randn(1, T, C, generator=g)).requires_grad_(); out = attend(x)
+        if not out.requires_grad: return False
+        for t in range(T - 1):
+            (grad,) = torch.autograd.grad(out[0, t] @ w, x, retain_graph=True, allow_unused=True)
             if grad is not None and grad[0, t + 1 :].abs().max() > 1e-5: return True
     return False
         """,
@@ -332,10 +381,8 @@ class tensor_returned(Minor):
 
     based_on = one_token_fails
     edits = {
-        "before, gaps = attend(x.clone()).clone(), []": """
-            before = attend(x.clone()).detach().clone()
-            leaks = torch.tensor(False)
-        """,
+        "gaps = []": "leaks = torch.tensor(False)",
+        "before = attend(x.clone()).clone()": "before = attend(x.clone()).detach().clone()",
         "gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item())": (
             "leaks = leaks | ((attend(y).detach()[:, :t] - before[:, :t]).abs() > 1e-6).any()"
         ),
