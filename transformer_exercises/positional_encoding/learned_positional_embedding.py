@@ -24,23 +24,29 @@ from autograder.spec import (
 
 NAME = "LearnedPositionalEmbedding"
 
-_TENSORS = """
-def tensors(module):
-    return [t.detach() for m in module.modules() for t in [*m.buffers(recurse=False), *vars(m).values()]
-            if isinstance(t, torch.Tensor)]
+_FILL = """
+def fill(module, table):
+    for m in module.modules():
+        for t in [*m.buffers(recurse=False), *vars(m).values()]:
+            if isinstance(t, torch.Tensor) and [n for n in t.shape if n != 1] == [n for n in table.shape if n != 1]:
+                t.data.copy_(table.view_as(t))
+                return True
+    return False
 """
 
 
 def _is_table(value: Any, max_len: int, embed_dim: int) -> bool:
-    """Return whether it is (max_len, embed_dim), or the same with dimensions of size 1 before it."""
-    return shape_of(value)[-2:] == (max_len, embed_dim) and value.numel() == max_len * embed_dim
+    """Return whether it is (max_len, embed_dim), or the same with dimensions of size 1 before or between the two."""
+    *rows, columns = shape_of(value) or [0]
+    return columns == embed_dim and max_len in rows and value.numel() == max_len * embed_dim
 
 
-def _state(student: Student, module: Any) -> dict:
+def _state(student: Student, module: Any, max_len: int, embed_dim: int) -> dict:
     """Return the module's state. What parameters are called, and how they begin, may vary: shapes are recorded."""
     state = student.state(module)
     tensors = [p for p in state["parameters"].values() if isinstance(p, torch.Tensor)]
-    student.note([sorted((dtype_name(p), list(p.shape)) for p in tensors), len(state["trainable"])])
+    shapes = [[max_len, embed_dim] if _is_table(p, max_len, embed_dim) else list(p.shape) for p in tensors]
+    student.note([sorted(zip(map(dtype_name, tensors), shapes, strict=True)), len(state["trainable"])])
     return state
 
 
@@ -52,15 +58,14 @@ def _learned(student: Student, max_len: int, embed_dim: int, dtype: str = "") ->
     module = student.build(NAME, max_len, embed_dim)
     if dtype:
         student.move(module, dtype)
-    for name, value in _state(student, module)["parameters"].items():
+    for name, value in _state(student, module, max_len, embed_dim)["parameters"].items():
         if _is_table(value, max_len, embed_dim):
             table = normal(*value.shape, dtype=torch.float64 if dtype else torch.float32)
             student.load(module, {name: table})
             return module, table.reshape(max_len, embed_dim), name
-    others = student.call(student.probe("tensors", _TENSORS), [module], record=False)["value"]
-    for value in others if isinstance(others, list) else []:
-        if _is_table(value, max_len, embed_dim):
-            return module, value.reshape(max_len, embed_dim), ""
+    table = normal(max_len, embed_dim)
+    if student.call(student.probe("fill", _FILL), [module, table], record=False)["value"] is True:
+        return module, table, ""
     raise Wrong(f"{NAME}({max_len}, {embed_dim}) holds no table of shape ({max_len}, {embed_dim}): make one parameter.")
 
 
@@ -76,7 +81,7 @@ def _parameters(student: Student) -> None:
         with student.case():
             max_len, embed_dim = sizes = other_sizes(*known)
             args, named = ([] if names else sizes), dict(zip(names, sizes, strict=False))
-            state = _state(student, student.build(NAME, *args, **named))
+            state = _state(student, student.build(NAME, *args, **named), max_len, embed_dim)
             parameters = state["parameters"]
             tables = [(name, value) for name, value in parameters.items() if _is_table(value, max_len, embed_dim)]
             if len(parameters) != 1 or not tables:
@@ -147,7 +152,7 @@ def _side_effects(student: Student) -> None:
     x = normal(2, 4, 3)
     unchanged(_adds(student, module, table, x, "")["inputs"], [x], "x")
     _adds(student, other, other_table, x, "of a second module")
-    after = _state(student, module)["parameters"].get(name)
+    after = _state(student, module, 6, 3)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
         raise Wrong("A call changes the table: only training may do that.")
     for T in (2, 6):

@@ -46,6 +46,10 @@ class leading_dimension(RightAnswer):
     }
 
 
+class dimension_between(RightAnswer):
+    edits = {"(max_len, embed_dim)": "(max_len, 1, embed_dim)", "table[:T]": "table[:T].transpose(0, 1)"}
+
+
 class loop(RightAnswer):
     edits = {"x + self.table[:T]": "torch.stack([x[:, t] + self.table[t] for t in range(T)], dim=1)"}
 
