@@ -82,6 +82,10 @@ class exponent_halved(Misconception):
     variants = [
         {"0, d_model,": "d_model //"},
         {"-torch": "-2 * torch"},
+        {
+            "angles.cos": "(positions[:, None] * 10000.0 ** (-2 * torch.arange(1, d_model + 1, 2) / d_model)).cos",
+            "-torch.arange(0, d_model, 2) /": "-2 * torch.arange(0, d_model, 2) /",
+        },
         {") / d_model": ").float()"},
     ]
 
