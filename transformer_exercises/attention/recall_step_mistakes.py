@@ -121,7 +121,19 @@ class by_hand(Misconception):
                 "torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step",
             ]
         },
-        {"optimizer.step": "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)\noptimizer.step"},
+        {
+            "optimizer.step()": """
+                with torch.no_grad():
+                    for p in model.parameters(): p -= optimizer.param_groups[0]["lr"] * p.grad
+            """
+        },
+        {
+            "optimizer.step": [
+                "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)\noptimizer.step",
+                "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\noptimizer.step",
+                "torch.nn.utils.clip_grad_value_(model.parameters(), 1.0)\noptimizer.step",
+            ]
+        },
         {
             "optimizer.step": [
                 "for group in optimizer.param_groups: group['lr'] = 0.1\noptimizer.step",
@@ -160,6 +172,12 @@ class classes_in_dimension_one(Misconception):
 
     variants = [
         {".flatten(0, 1), answers.flatten()": ", answers"},
+        {
+            "logits.flatten(0, 1), answers.flatten()": [
+                "logits.reshape(logits.shape[0], -1, logits.shape[1]), answers",
+                "logits.view(logits.shape[0], -1, logits.shape[1]), answers",
+            ]
+        },
         {"flatten(0, 1)": ["transpose(0, 1).flatten(0, 1)", "transpose(1, 2).reshape(-1, logits.shape[-1])"]},
     ]
 
@@ -199,7 +217,12 @@ class unstable(Misconception):
     edits = {
         "logits.softmax(-1).gather(-1, answers[..., None])": [
             "logits.softmax(-1).gather(-1, answers[..., None]).log()",
+            "logits.softmax(-1).log().gather(-1, answers[..., None])",
             "(logits.exp() / logits.exp().sum(-1, keepdim=True)).gather(-1, answers[..., None]).log()",
+            "(logits.softmax(-1).gather(-1, answers[..., None]) + 1e-9).log()",
+            "(logits.softmax(-1).gather(-1, answers[..., None]) + 1e-8).log()",
+            "(logits.softmax(-1).gather(-1, answers[..., None]) + 1e-10).log()",
+            "logits.softmax(-1).gather(-1, answers[..., None]).clamp(min=1e-9).log()",
         ]
     }
 

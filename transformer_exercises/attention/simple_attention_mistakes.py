@@ -95,6 +95,12 @@ class batch_only(Misconception):
         {"transpose(-2, -1)": ["permute(0, 2, 1)", "transpose(1, 2)"]},
         {"=-1": "=2"},
         {
+            "x @ x.transpose(-2, -1)": ["torch.bmm(x, x.transpose(1, 2))", "torch.bmm(x, x.transpose(-2, -1))"],
+            "weights @ x": "torch.bmm(weights, x)",
+        },
+        "return torch.stack([torch.softmax(one @ one.T, dim=-1) @ one for one in x])",
+        "return torch.stack([torch.softmax(x[b] @ x[b].T, dim=-1) @ x[b] for b in range(x.shape[0])])",
+        {
             "scores =": [
                 "T, C = x.shape\nscores =",
                 "B, T, C = x.shape\nscores =",
