@@ -238,16 +238,20 @@ class shared_projection(Misconception):
 class fused(Misconception):
     """One layer makes queries, keys and values, as real code does; here q_proj, k_proj and v_proj are asked for."""
 
-    based_on = several_heads
-    edits = {
-        "attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True)": (
-            "qkv_proj = nn.Linear(embed_dim, 3 * head_dim)"
-        ),
-        "return self.attention(x, x, x, attn_mask=mask)": """
-            Q, K, V = self.qkv_proj(x).chunk(3, dim=-1)
-            return scaled_dot_product_attention(Q, K, V, mask)
-        """,
-    }
+    variants = [
+        several_heads.edited(
+            {
+                "attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True)": (
+                    f"{name} = nn.Linear(embed_dim, 3 * head_dim)"
+                ),
+                "return self.attention(x, x, x, attn_mask=mask)": f"""
+                    Q, K, V = self.{name}(x).chunk(3, dim=-1)
+                    return scaled_dot_product_attention(Q, K, V, mask)
+                """,
+            }
+        )
+        for name in ("qkv_proj", "qkv")
+    ]
 
 
 class output_projection(Misconception):
@@ -439,6 +443,14 @@ class output_only(Minor):
     variants = [
         {"(Q, K, V, mask)": "(Q, K, V, mask)[0]"},
         {"scaled_dot_product_attention(Q, K, V, mask)": "list(scaled_dot_product_attention(Q, K, V, mask))"},
+        {  # in lines of its own, so that it can be joined to a mistake in the attention
+            "def forward": """
+                def __call__(self, x, mask=None):
+                    return super().__call__(x, mask)[0]
+
+                def forward
+            """
+        },
     ]
 
 
@@ -477,14 +489,29 @@ class dropout(Minor):
     """Dropout is applied to the weights or the output: it is not part of this module."""
 
     variants = [
-        residual.edited({"output + x[..., :1]": "nn.functional.dropout(output, 0.1, self.training)"}),
+        residual.edited(
+            {
+                "output + x[..., :1]": [
+                    f"nn.functional.dropout(output, {p}, self.training)" for p in (0.1, 0.2, 0.3, 0.5)
+                ]
+            }
+        ),
         {
             "return": "_, weights =",
-            "mask)": """
+            "mask)": [
+                f"""
                 mask)
-                weights = F.dropout(weights, 0.1, self.training)
+                weights = F.dropout(weights, {p}, self.training)
                 return weights @ V, weights
-            """,
+                """
+                for p in (0.1, 0.2, 0.3, 0.5)
+            ],
+        },
+        {
+            "return": "_, weights =",
+            "mask)": [
+                f"mask)\nreturn F.dropout(weights, {p}, self.training) @ V, weights" for p in (0.1, 0.2, 0.3, 0.5)
+            ],
         },
     ]
 

@@ -50,6 +50,7 @@ FACTS = frozenset(
         "python_number",
     }
 )
+Part = tuple[str, tuple[tuple[int, ...], ...]]  # the kind of a part of a module, and the shapes in it
 SINGLE = 3e-6  # relative error of a few operations in single precision
 DOUBLE = 1e-9
 ELSEWHERE = ("device", "strict_device")  # options of a call that puts something on another device
@@ -548,9 +549,10 @@ def _marked(tensor: torch.Tensor, differentiable: bool) -> torch.Tensor:
 def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return the box's name for each layer or parameter of a module whose name is not the box's.
 
-    `own` and `box` are states of modules. A layer is the one of the same kind, or else of the same shapes; of several,
-    names decide, and then the order in which they are made. What is left is the last one, whatever it is. If
-    one is not found, none is. `known` is what another module of the class told, whose layers may have had other shapes.
+    `own` and `box` are states of modules. A layer is the one of the same kind and shapes, or else of the same shapes,
+    or else of the same kind and shapes but for a bias; of several, names decide, and then the order in which they are
+    made. What is left is the last one, whatever it is. If one is not found, none is. `known` is what another module of
+    the class told, whose layers may have had other shapes.
     """
     wanted, present = _parts(box), _parts(own)
     missing = [name for name in wanted if name not in present]
@@ -559,10 +561,10 @@ def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingP
     if len(names) == len(missing) and all(present[old][1] == wanted[new][1] for old, new in names.items()):
         return names
     names = {}
-    for kind in (True, False):
+    for seen in (lambda part: part, lambda part: part[1], _without_bias):
         for name in list(missing):
             group = [one for one in missing if wanted[one] == wanted[name]]
-            candidates = [one for one in extra if present[one][1 - kind :] == wanted[name][1 - kind :]]
+            candidates = [one for one in extra if seen(present[one]) == seen(wanted[name])]
             if group[:1] != [name] or len(candidates) < len(group):
                 continue
             for new, old in _paired(group, candidates).items():
@@ -574,12 +576,17 @@ def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingP
     return {} if missing else names
 
 
-def _parts(state: Reply) -> dict[str, tuple[str, tuple[tuple[int, ...], ...]]]:
+def _parts(state: Reply) -> dict[str, Part]:
     """Return the kind and the shapes of each part of a module, by its name."""
     shapes: dict[str, list[tuple[int, ...]]] = {name: [] for name in state["children"]}
     for name, value in state["parameters"].items():
         shapes.setdefault(str(name).partition(".")[0], []).append(tuple(value.shape) if is_tensor(value) else ())
     return {name: (str(state["children"].get(name)), tuple(sorted(sizes))) for name, sizes in shapes.items()}
+
+
+def _without_bias(part: Part) -> Part:
+    kind, sizes = part
+    return kind, tuple(size for size in sizes if len(size) > 1)
 
 
 def _paired(wanted: list[str], present: list[str]) -> dict[str, str]:
