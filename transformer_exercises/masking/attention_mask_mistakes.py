@@ -48,6 +48,12 @@ class and_(Misconception):
     edits = {"future |": "future &"}
 
 
+class exclusive_or(Misconception):
+    """The two masks are joined with `^` or `!=`, which opens a key that is in the future *and* padding: use `|`."""
+
+    edits = {"future |": "future ^"}
+
+
 class padding_on_queries(Misconception):
     """Padded queries are blocked: padding is about keys, padding[:, None, None, :]."""
 
@@ -82,6 +88,18 @@ class empty_rows_reopened(Misconception):
     """Rows that are fully blocked are opened again: the mask says what is blocked, nothing else."""
 
     edits = {"return": "mask =", ":]  #": ":]\nreturn mask & ~mask.all(dim=-1, keepdim=True)  #"}
+
+
+class reopened(Misconception):
+    """The diagonal, or the rows of padded queries, are opened again: no query gets special treatment."""
+
+    edits = {
+        "return": "mask =",
+        ":]  #": [
+            ":]\nreturn mask & ~torch.eye(max_len, dtype=torch.bool, device=lengths.device)  #",
+            ":]\nreturn mask & ~padding[:, None, :, None]  #",
+        ],
+    }
 
 
 class python_or(Fundamental, shared_mistakes.python_or):

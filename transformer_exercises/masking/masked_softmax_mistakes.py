@@ -48,6 +48,7 @@ class nan_rows(Misconception):
     variants = [
         'return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)',
         'return torch.softmax(scores + torch.zeros_like(scores).masked_fill(mask, float("-inf")), dim=-1)',
+        {"scores = scores.masked_fill(empty, 0.0)": "", ".masked_fill(mask, 0.0)": ""},
     ]
 
 
@@ -255,7 +256,7 @@ class inverted(Misconception):
 
     variants = [
         some_dimensions_only.edited({"T, S = scores.shape": "mask = ~mask"}),
-        nan_rows.edited({"mask,": "~mask,"}),
+        {"(mask, float": "(~mask, float", "mask.all(": "(~mask).all(", "(mask, 0.0)": "(~mask, 0.0)"},
     ]
 
 
@@ -300,7 +301,7 @@ class in_place(Misconception):
 
     variants = [
         {'scores = scores.masked_fill(mask, float("-inf"))': 'scores.masked_fill_(mask, float("-inf"))'},
-        "scores[mask.expand_as(scores)] = float('-inf'); return torch.softmax(scores, -1)",
+        {'scores = scores.masked_fill(mask, float("-inf"))': "scores[mask.expand_as(scores)] = float('-inf')"},
     ]
 
 

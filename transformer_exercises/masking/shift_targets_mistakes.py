@@ -228,4 +228,5 @@ class one_token_refused(Minor):
             """
         },
         {"return": "assert ids.shape[1] > 1\nreturn"},
+        {"return": "if ids.shape[1] < 2: raise ValueError('at least two tokens are needed')\nreturn"},
     ]
