@@ -1,0 +1,127 @@
+"""Tests that answers of notebooks 04 to 06 are named, and cost the same, however a mistake in them is spelt."""
+
+import pytest
+
+from autograder.judge.mark import mark
+from autograder.judge.run_check import student_with_answer
+from autograder.spec.catalogue import replaced
+from autograder.spec.course import exercise
+
+NO_BIAS = {"(embed_dim, head_dim)": "(embed_dim, head_dim, bias=False)"}
+OTHER_NAMES = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
+TABLE = "nn.Parameter(0.02 * torch.randn(max_len, embed_dim))"
+LOSS = "F.cross_entropy(logits.flatten(0, 1), answers.flatten())"
+ATTENTION = "return scaled_dot_product_attention(Q, K, V, mask)"
+UNSCALED = """
+weights = (Q @ K.transpose(-2, -1) if mask is None else (Q @ K.mT).masked_fill(mask, -torch.inf)).softmax(-1)
+return weights @ V
+""".strip()
+DROPPED = """
+_, weights = scaled_dot_product_attention(Q, K, V, mask)
+return F.dropout(weights, 0.2, self.training) @ V, weights
+""".strip()
+BLOG = {
+    "= angles.sin()": "= (positions[:, None] / 10000 ** (2 * torch.arange(0, d_model, 2) / d_model)).sin()",
+    "= angles.cos()": "= (positions[:, None] / 10000 ** (2 * torch.arange(1, d_model, 2) / d_model)).cos()",
+}
+BY_GRADIENTS = """
+def sees_the_future(attend, T=6, C=8):
+    g = torch.Generator().manual_seed(1)
+    for size in (1, 10) * 5:
+        x = (torch.randn(1, T, C, generator=g) * size).requires_grad_()
+        for t in range(T - 1):
+            (gradient,) = torch.autograd.grad(attend(x)[0, t].sum(), x)
+            if gradient[0, t + 1 :].abs().max() > 1e-6:
+                return True
+    return False
+"""
+FITTED = """
+def shift_matrix(k, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    table = sinusoidal_encoding(200 + abs(k), d_model)
+    old, new = (table[:200], table[k : k + 200]) if k >= 0 else (table[-k:], table[:200])
+    return torch.linalg.pinv(old) @ new
+"""
+INVERTED_WITH_NAN = """
+def masked_softmax(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
+"""
+IN_PLACE_WITH_NAN = """
+def masked_softmax(scores, mask):
+    scores.masked_fill_(mask, -torch.inf)
+    return scores.softmax(-1)
+"""
+DIAGONAL_OPEN = {
+    "return future": "mask = future",
+    ":]  # (B, 1, T, T)": ":]\nreturn mask & ~torch.eye(max_len, dtype=torch.bool, device=mask.device)",
+}
+INTERMIXED = {"logits.flatten(0, 1), answers.flatten()": "logits.reshape(len(logits), -1, logits.shape[1]), answers"}
+SIZES = "(1.0, 10.0) * 5"
+WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
+    ("sees_the_future", {SIZES: "(1.0, 10.0)"}, {"too_few_inputs"}, 5.61),
+    ("sees_the_future", {SIZES: "(1.0, 10.0) * 4"}, {"too_few_inputs"}, 5.61),
+    ("sees_the_future", {SIZES: "(10.0,) * 12"}, {"too_few_inputs"}, 5.61),
+    ("sees_the_future", {SIZES: "(1.0,) * 7"}, {"one_size_only"}, 5.61),
+    ("sees_the_future", {"torch.allclose": "torch.equal", ", atol=1e-6": ""}, {"compared_exactly"}, 5.61),
+    ("sees_the_future", {"if not": "return not", "6):": "6)", "return True": ""}, {"first_change_only"}, 4.5),
+    ("sees_the_future", BY_GRADIENTS, {"gradients_only"}, 3.68),
+    ("LearnedPositionalEmbedding", {"(max_len, e": "(max_len, 1, e", "[1]": "[0]"}, {"length_first"}, 2),
+    ("LearnedPositionalEmbedding", {TABLE: "torch.randn(max_len, embed_dim)"}, {"not_a_parameter"}, 2.25),
+    ("LearnedPositionalEmbedding", {TABLE: "torch.zeros(max_len, embed_dim)"}, {"not_a_parameter"}, 2.25),
+    ("LearnedPositionalEmbedding", {TABLE: "torch.rand(max_len, embed_dim) - 0.5"}, {"not_a_parameter"}, 2.25),
+    ("sinusoidal_encoding", BLOG, {"exponent_halved"}, 2),
+    ("shift_matrix", FITTED, {"fitted_to_few_positions"}, 1),
+    ("simple_attention", {"x @ x": "torch.bmm(x, x", "(-2, -1)": "(1, 2))"}, {"batch_only"}, 1.5),
+    ("simple_attention", {"scores =": "batch, length, width = x.shape\nscores ="}, {"batch_only"}, 1.5),
+    ("recall_step", INTERMIXED, {"classes_in_dimension_one"}, 2),
+    ("recall_step", {LOSS: "-logits.softmax(-1).log().gather(-1, answers.unsqueeze(-1)).mean()"}, {"unstable"}, 2.5),
+    (
+        "recall_step",
+        {LOSS: "-(logits.softmax(-1).gather(-1, answers[..., None]) + 1e-9).log().mean()"},
+        {"unstable"},
+        2,
+    ),
+    (
+        "recall_step",
+        {"optimizer.st": "nn.utils.clip_grad_norm_(model.parameters(), 1)\noptimizer.st"},
+        {"by_hand"},
+        2.5,
+    ),
+    ("SelfAttention", {ATTENTION: DROPPED}, {"dropout"}, 6),
+    ("SelfAttention", NO_BIAS | OTHER_NAMES, {"no_bias", "other_names"}, 4),
+    ("SelfAttention", {ATTENTION: UNSCALED}, {"output_only", "no_scale"}, 4),
+    ("attention_mask", {"future |": "future ^"}, {"exclusive_or"}, 2),
+    ("attention_mask", DIAGONAL_OPEN, {"reopened"}, 2),
+    ("masked_softmax", INVERTED_WITH_NAN, {"inverted", "nan_rows"}, 1.25),
+    ("masked_softmax", IN_PLACE_WITH_NAN, {"in_place", "nan_rows"}, 3.25),
+]
+RIGHT = [
+    ("sees_the_future", {"attend(x.clone()).detach().clone()": "attend(x).clone()"}),  # attend keeps its input
+    ("sees_the_future", {"atol=1e-6": "atol=1e-5"}),
+    ("LearnedPositionalEmbedding", {"(max_len, embed_dim))": "(max_len, 1, embed_dim))", "[:T]": "[:T, 0]"}),
+    (
+        "LearnedPositionalEmbedding",
+        {"(max_len, embed_dim))": "(1, max_len, embed_dim))", "shape[0]": "shape[1]", "[:T]": "[:, :T]"},
+    ),
+]
+
+
+def marked(name, answer):
+    source = exercise(name).source if isinstance(answer, dict) else answer
+    for old, new in answer.items() if isinstance(answer, dict) else ():
+        assert old in source
+        source = replaced(source, old, new)
+    return mark(name, student_with_answer(exercise(name), source))
+
+
+@pytest.mark.parametrize(("name", "answer", "mistakes", "points"), WRONG)
+def test_a_spelling_is_named_and_costs_what_the_mistake_does(name, answer, mistakes, points):
+    verdict = marked(name, answer)
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == mistakes
+    assert round(verdict.earned, 2) == points
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_a_right_answer_in_another_form_keeps_its_marks(name, answer):
+    assert marked(name, answer).full
