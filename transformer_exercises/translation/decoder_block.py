@@ -20,6 +20,7 @@ from autograder.spec import (
     a_tensor,
     close,
     device_is_kept,
+    differ,
     future,
     generator_unchanged,
     no_other_parameters,
@@ -40,6 +41,7 @@ for_torch = provided("for_torch", __name__)
 ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}  # and PyTorch's names
 NORMS = ("norm1", "norm2", "norm3")
 PARTS = (*ATTENTIONS, "ff", *NORMS)
+ENDS = ("self_attn.out_proj", "multihead_attn.out_proj", "linear2")  # of the three parts, by PyTorch's names
 
 BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((2, 4, 3, 6, 3, 9), (3, 2, 5, 8, 2, 5), (1, 1, 4, 4, 1, 7), (2, 5, 1, 6, 6, 10), (4, 3, 3, 10, 5, 8)),
@@ -189,16 +191,43 @@ def _dropout(student: Student) -> None:
     With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
     """
     where = "in training with a dropout close to 1"
-    for B, T, S in ((2, 4, 3), (1, 6, 5)):
+    with student.case():
+        block, expected = _block(student, 6, 3, 8, 1 - 1e-9), (x := normal(2, 4, 6))
+        for norm in NORMS:
+            expected = F.layer_norm(expected, (6,), block.weights[f"{norm}.weight"], block.weights[f"{norm}.bias"])
+        got = student.call(block.module, [x, normal(2, 3, 6)], training=True, where=where)["value"]
+        if shape_of(got) == shape_of(expected) and not close(got, expected):
+            what = f"Only norm3(norm2(norm1(x))) should be left {where}"
+            raise ValuesDiffer(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
+        same_output(got, expected, where=where)
+    _dropped_once(student)
+
+
+def _dropped_once(student: Student) -> None:
+    """Where one part alone writes, the same at every place, each number that it writes is either dropped or doubled.
+
+    So a row is one of eight. Dropout that acts twice, or inside a part, makes other rows, but for one time in 10^14.
+    Neither the order of the parts matters nor the activation: x is normalised, and the hidden numbers are 9.
+    """
+    block, x = _block(student, 3, 3, 8, 0.5), F.layer_norm(normal(2, 20, 3), (3,))
+    doubled = 2 * torch.tensor([*product((0.0, 1.0), repeat=3)])[:, None, None]  # (8, 1, 1, 3)
+    values = {f"{norm}.weight": 1.0 for norm in NORMS} | {"linear1.bias": 9.0}
+    values |= {"self_attn.in_proj_bias": 1.0, "multihead_attn.in_proj_bias": 1.0}
+    for part, end in zip(PARTS, ENDS, strict=False):
         with student.case():
-            block, expected = _block(student, 6, 3, 8, 1 - 1e-9), (x := normal(B, T, 6))
-            for norm in NORMS:
-                expected = F.layer_norm(expected, (6,), block.weights[f"{norm}.weight"], block.weights[f"{norm}.bias"])
-            got = student.call(block.module, [x, normal(B, S, 6)], training=True, where=where)["value"]
-            if shape_of(got) == shape_of(expected) and not close(got, expected):
-                what = f"Only norm3(norm2(norm1(x))) should be left {where}"
-                raise ValuesDiffer(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
-            same_output(got, expected, where=where)
+            weights = {name: torch.full_like(value, values.get(name, 0.0)) for name, value in block.weights.items()}
+            weight, bias = (normal(*block.weights[f"{end}.{kind}"].shape) for kind in ("weight", "bias"))
+            block.load(weights | {f"{end}.weight": weight, f"{end}.bias": bias})
+            where = f"in training with dropout = 0.5, where only {part} writes"
+            got = student.call(block.module, [x, normal(2, 4, 3)], training=True, where=where)["value"]
+            if shape_of(got) != x.shape or got.dtype != x.dtype:
+                same_output(got, x, where=where)  # raises, with a hint
+            possible, written = x, (9 if part == "ff" else 1) * weight.sum(1) + bias
+            for other in ENDS:
+                possible = F.layer_norm(possible + (other == end) * doubled * written, (3,))
+            once = torch.isclose(got, possible, 1e-4, 1e-4).all(-1).any(0).all().item()
+            student.note(once)
+            differ(not once, f"Dropout should act once on what a part gives, and nowhere else; it does not {where}.")
 
 
 def _modes(student: Student) -> None:

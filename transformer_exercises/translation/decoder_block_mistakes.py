@@ -43,18 +43,18 @@ class own_attention(RightAnswer):
                     return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
             class FeedForward(nn.Module):
-                def __init__(self, C, hidden, p):
+                def __init__(self, C, hidden):
                     super().__init__()
-                    self.w2, self.w1, self.p = nn.Linear(hidden, C), nn.Linear(C, hidden), nn.Dropout(p)
+                    self.w2, self.w1 = nn.Linear(hidden, C), nn.Linear(C, hidden)
 
                 def forward(self, x):
-                    return self.w2(self.p(F.relu(self.w1(x))))
+                    return self.w2(F.relu(self.w1(x)))
 
             class DecoderBlock(nn.Module):
         """,
         "= Attention(": "= MultiHead(",
         "nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))": (
-            "FeedForward(embed_dim, ff_dim, dropout)"
+            "FeedForward(embed_dim, ff_dim)"
         ),
     }
 
@@ -63,11 +63,9 @@ class torchs_attention_inside(RightAnswer):
     edits = {
         "self.self_attn = Attention(embed_dim, num_heads)": """
             self.heads = num_heads
-            self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)
+            self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
         """,
-        "= Attention(embed_dim, num_heads)": (
-            "= nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)"
-        ),
+        "= Attention(embed_dim, num_heads)": ("= nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"),
         "def forward(self, x, memory, mask=None, memory_mask=None):": """
             def attend(self, attn, x, y, mask):
                 if mask is not None:
@@ -216,6 +214,14 @@ class memory_added(Misconception):
         {"self.cross_attn(x, memory_mask, context=memory)": ["memory", "memory.mean(dim=1, keepdim=True)"]},
         {"memory)))  # queries": "memory)))\nx = torch.cat([memory, x], dim=1)  # queries"},
     ]
+
+
+class memory_normalised(Misconception):
+    """memory is normalised before cross-attention reads it: it comes as the encoder gives it, and norm2 follows the
+    sum.
+    """
+
+    edits = {"context=memory": ["context=self.norm2(memory)", "context=F.layer_norm(memory, memory.shape[-1:])"]}
 
 
 class feed_forward_missing(Misconception):
@@ -440,7 +446,36 @@ class no_dropout(Misconception):
 class dropout_on_the_sum(Misconception):
     """Dropout acts on the sum or on the result: it acts on what a part gives, before x is added."""
 
-    variants = [{"x + self.dropout(": "self.dropout(x +"}, {"self.norm1(": "self.dropout(x)\nx = self.norm1("}]
+    variants = [
+        {"x + self.dropout(": "self.dropout(x +"},
+        {"self.norm1(": "self.dropout(x)\nx = self.norm1("},
+        {
+            "self.dropout(": "(",
+            "self.norm1(x + (self.self_attn(x, mask)))": "self.dropout(self.norm1(x + self.self_attn(x, mask)))",
+            "self.norm2(x + (self.cross_attn(x, memory_mask, context=memory)))": (
+                "self.dropout(self.norm2(x + self.cross_attn(x, memory_mask, context=memory)))"
+            ),
+            "self.norm3(x + (self.ff(x)))": "self.dropout(self.norm3(x + self.ff(x)))",
+        },
+    ]
+
+
+class dropout_elsewhere(Minor):
+    """Dropout acts inside a part too, or twice on what a part gives: it acts once, on what each part gives, and nowhere
+    else.
+    """
+
+    variants = [
+        {"nn.ReLU(), ": "nn.ReLU(), nn.Dropout(dropout), "},
+        {
+            "self.self_attn(x, mask)": "self.dropout(self.self_attn(x, mask))",
+            "self.cross_attn(x, memory_mask, context=memory)": (
+                "self.dropout(self.cross_attn(x, memory_mask, context=memory))"
+            ),
+            "self.ff(x)": "self.dropout(self.ff(x))",
+        },
+        torchs_attention_inside.edited({"num_heads, batch": "num_heads, dropout, batch"}),
+    ]
 
 
 class dropout_in_evaluation(shared_mistakes.dropout_in_evaluation):
