@@ -18,7 +18,7 @@ refuse = refusing("make_checkpoint")
 # A run of training whose every part matters: what is learned and what is counted in a buffer, the optimiser's memory,
 # the rate, and the batches that are drawn. `resume` goes on from a checkpoint as the notebook describes it.
 RUN = """
-def begin(optimiser, seed, dtype="float32"):
+def begin(optimiser, seed, dtype="float32", training=True):
     class Toy(nn.Module):
         def __init__(self):
             super().__init__()
@@ -31,7 +31,7 @@ def begin(optimiser, seed, dtype="float32"):
             logits = self.table[ids] + self.seen * torch.arange(5)
             return logits, nn.functional.cross_entropy(logits, targets)
 
-    model = Toy()
+    model = Toy().train(training)
     options = {"lr": 0.1} if optimiser == "AdamW" else {"lr": 0.3, "momentum": 0.9}
     steps = getattr(torch.optim, optimiser)(model.parameters(), **options)
     rates = torch.optim.lr_scheduler.LambdaLR(steps, lambda step: 1 / (1 + step % 7))
@@ -55,8 +55,9 @@ def resume(run, kept):
     if not isinstance(kept, dict):
         return {"kind": type(kept).__name__}
     missing = [key for key in ("model", "optimizer", "scheduler", "generator", "step") if key not in kept]
+    step = kept["step"] if isinstance(kept.get("step"), int) else None
     if missing:
-        return {"missing": missing, "there": sorted(map(str, kept))}
+        return {"missing": missing, "there": sorted(map(str, kept)), "step": step}
     kept, failed = copy.deepcopy(kept), []
     for part, key in zip(run, ("model", "optimizer", "scheduler", "generator")):
         try:
@@ -64,7 +65,6 @@ def resume(run, kept):
         except Exception:
             failed.append(key)
     kinds = [type(kept[key]).__name__ for key in failed]
-    step = kept["step"] if isinstance(kept["step"], int) else None
     file, plain = io.BytesIO(), True
     try:
         torch.save(kept, file)
@@ -76,11 +76,12 @@ def resume(run, kept):
 """
 
 
-CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))  # the optimiser, steps before and after the checkpoint
+# The optimiser, whether the model is in training mode, and the steps before and after the checkpoint
+CASES = (("AdamW", True, 5, 6), ("SGD", True, 3, 8), ("AdamW", False, 1, 5))
 
 
-def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32") -> Kept:
-    return call_probe(student, RUN, "begin", optimiser, seed, dtype, keep=True)
+def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32", training: bool = True) -> Kept:
+    return call_probe(student, RUN, "begin", optimiser, seed, dtype, training, keep=True)
 
 
 def parts(student: Student, run: Kept) -> list[Kept]:
@@ -88,25 +89,34 @@ def parts(student: Student, run: Kept) -> list[Kept]:
     return [student.call((run, "__getitem__"), [i], keep=True, record=False)["value"] for i in range(4)]
 
 
-def undisturbed(student: Student, run: Kept, optimiser: str, before: int, after: int, sentence: str) -> None:
+def undisturbed(
+    student: Student, run: Kept, optimiser: str, training: bool, before: int, after: int, sentence: str
+) -> None:
     """Raise `ValuesDiffer` unless a run goes on with the losses after `before` steps of one that nobody stops."""
     losses = call_probe(student, RUN, "train", run, after)
-    expected = define_in_judge(RUN, "train")(define_in_judge(RUN, "begin")(optimiser, 0), before + after)[before:]
+    start = define_in_judge(RUN, "begin")(optimiser, 0, training=training)
+    expected = define_in_judge(RUN, "train")(start, before + after)[before:]
     differ(not all(abs(a - b) < 1e-5 for a, b in zip(losses, expected, strict=True)), sentence)
 
 
-def _kept(student: Student, optimiser: str, before: int, step: int, dtype: str = "float32") -> tuple[Kept, Kept]:
+def _kept(
+    student: Student, optimiser: str, before: int, step: int, dtype: str = "float32", training: bool = True
+) -> tuple[Kept, Kept]:
     """Return a run after some steps, and the checkpoint that is made of it."""
-    run = begun(student, optimiser, dtype=dtype)
+    run = begun(student, optimiser, dtype=dtype, training=training)
     call_probe(student, RUN, "train", run, before)
     return run, student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
 
 
-def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32") -> tuple[Kept, dict]:
-    """Return a run that goes on from a checkpoint, and what was found in it."""
-    fresh = begun(student, optimiser, seed=1, dtype=dtype)
+def _resumed(
+    student: Student, kept: Kept, optimiser: str, dtype: str = "float32", training: bool = True, step: int = 0
+) -> tuple[Kept, dict]:
+    """Return a run that goes on from a checkpoint, and what was found in it; its step first, if one is given."""
+    fresh = begun(student, optimiser, seed=1, dtype=dtype, training=training)
     found = call_probe(student, RUN, "resume", fresh, kept)
     refuse("kind" in found, "form", f"A dictionary is asked for; yours gives something else (a {found.get('kind')}).")
+    there = step and "step" not in found.get("missing", ())
+    differ(there and found["step"] != step, '"step" should be the number that was passed.')
     names = ", ".join(f'"{name}"' for name in found.get("missing") or found["failed"])
     refuse("missing" in found, "key_missing", f"The checkpoint has no {names}.")
     refuse(names, "form", f"{names} cannot be loaded: is it the state, as state_dict() or get_state() gives it?")
@@ -114,33 +124,35 @@ def _resumed(student: Student, kept: Kept, optimiser: str, dtype: str = "float32
 
 
 @each(*CASES)
-def _goes_on(student: Student, optimiser: str, *known: int) -> None:
+def _goes_on(student: Student, optimiser: str, training: bool, *known: int) -> None:
     before, after = other_sizes(*known)
-    fresh, _ = _resumed(student, _kept(student, optimiser, before, before)[1], optimiser)
+    kept = _kept(student, optimiser, before, before, training=training)[1]
+    fresh, _ = _resumed(student, kept, optimiser, training=training)
     message = f"A run that goes on from the checkpoint (with {optimiser}) has other losses."
-    undisturbed(student, fresh, optimiser, before, after, message)
+    undisturbed(student, fresh, optimiser, training, before, after, message)
 
 
 @each(*CASES)
-def _snapshot(student: Student, optimiser: str, *known: int) -> None:
+def _snapshot(student: Student, optimiser: str, training: bool, *known: int) -> None:
     before, after = other_sizes(*known)
-    run, kept = _kept(student, optimiser, before, before)
-    fresh, _ = _resumed(student, kept, optimiser)  # at once: what is wrong by now, training on did not change
-    message = "Training itself is disturbed: after the checkpoint it goes on with other losses."
-    undisturbed(student, run, optimiser, before, after, message)
+    run, kept = _kept(student, optimiser, before, before, training=training)
+    how = optimiser, training, before, after
+    fresh, _ = _resumed(student, kept, optimiser, training=training)  # at once: training on did not change it by now
+    what = "it" if training else "a model in eval mode"
+    message = f"Training itself is disturbed: after the checkpoint {what} goes on with other losses."
+    undisturbed(student, run, *how, message)
     message = "A run that goes on from the checkpoint at once has other losses."
-    undisturbed(student, fresh, optimiser, before, after, message)
-    late, _ = _resumed(student, kept, optimiser)
+    undisturbed(student, fresh, *how, message)
+    late, _ = _resumed(student, kept, optimiser, training=training)
     message = f"The checkpoint changed while training went on for {after} steps."
-    undisturbed(student, late, optimiser, before, after, message)
+    undisturbed(student, late, *how, message)
 
 
 @each(("AdamW", 4), ("SGD", 117))
 def _form(student: Student, optimiser: str, known: int) -> None:
     (step,) = other_sizes(known)
     _, kept = _kept(student, optimiser, 2, step, "float64")
-    _, found = _resumed(student, kept, optimiser, "float64")
-    differ(found["step"] != step, '"step" should be the number that was passed.')
+    _, found = _resumed(student, kept, optimiser, "float64", step=step)
     refuse(not found["plain"], "objects_kept")
 
 

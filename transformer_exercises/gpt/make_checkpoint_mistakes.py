@@ -141,6 +141,7 @@ class training_disturbed(Misconception):
         {
             "states = {": [
                 "model.eval(); states = {",
+                "model.train(); states = {",
                 "optimizer.step(); states = {",
                 "generator.manual_seed(0); states = {",
             ]

@@ -29,8 +29,10 @@ def states(run, step):
 """
 
 
-def _checkpoint(student: Student, optimiser: str, steps: int, step: int, dtype: str = "float32") -> Kept:
-    run = begun(student, optimiser, dtype=dtype)
+def _checkpoint(
+    student: Student, optimiser: str, steps: int, step: int, dtype: str = "float32", training: bool = True
+) -> Kept:
+    run = begun(student, optimiser, dtype=dtype, training=training)
     call_probe(student, RUN, "train", run, steps)
     return call_probe(student, _STATES, "states", run, step, keep=True)
 
@@ -42,26 +44,27 @@ def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
 
 
 @each(*CASES)
-def _goes_on(student: Student, optimiser: str, *known: int) -> None:
+def _goes_on(student: Student, optimiser: str, training: bool, *known: int) -> None:
     before, after = other_sizes(*known)
     # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
-    checkpoint = _checkpoint(student, optimiser, before, before + 100)
-    fresh = begun(student, optimiser, seed=1)
+    checkpoint = _checkpoint(student, optimiser, before, before + 100, training=training)
+    fresh = begun(student, optimiser, seed=1, training=training)
     call_probe(student, RUN, "train", fresh, 2)  # so that everything has to be set back
     _restored(student, checkpoint, fresh)
-    message = f"The run that goes on (with {optimiser}) has other losses than the undisturbed one."
-    undisturbed(student, fresh, optimiser, before, after, message)
+    mode = "" if training else " and a model in eval mode"
+    message = f"The run that goes on (with {optimiser}{mode}) has other losses than the undisturbed one."
+    undisturbed(student, fresh, optimiser, training, before, after, message)
 
 
 @each(*CASES)
-def _twice(student: Student, optimiser: str, *known: int) -> None:
+def _twice(student: Student, optimiser: str, training: bool, *known: int) -> None:
     before, after = other_sizes(*known)
-    checkpoint = _checkpoint(student, optimiser, before, before)
+    checkpoint = _checkpoint(student, optimiser, before, before, training=training)
     for turn in ("first", "second"):
-        fresh = begun(student, optimiser, seed=1)
+        fresh = begun(student, optimiser, seed=1, training=training)
         _restored(student, checkpoint, fresh)
         message = f"Of two runs from one checkpoint (with {optimiser}), the {turn} has other losses."
-        undisturbed(student, fresh, optimiser, before, after, message)
+        undisturbed(student, fresh, optimiser, training, before, after, message)
 
 
 @each(("AdamW", 3, "float64"), ("SGD", 7, "float32"))

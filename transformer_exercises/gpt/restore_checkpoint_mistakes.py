@@ -114,7 +114,7 @@ class extra_step(Minor):
 class mode_changed(Minor):
     """The model is put into another mode: the run goes on in the mode that it is in."""
 
-    edits = {"return": "model.eval()\nreturn"}
+    edits = {"return": ["model.eval()\nreturn", "model.train()\nreturn"]}
 
 
 class checkpoint_emptied(Minor):
