@@ -269,6 +269,17 @@ class other_form(Misconception):
     ]
 
 
+class iterators_returned(Minor):
+    """A group holds its parameters as a generator or a set: a list is asked for. (A generator is empty after one use, a
+    set has no order.)
+    """
+
+    variants = [
+        {": decay": ": (p for p in decay)", ": rest": ": (p for p in rest)"},
+        {": decay": ": set(decay)", ": rest": ": set(rest)"},
+    ]
+
+
 class model_changed(Misconception):
     """The model is changed: only sort its parameters."""
 
