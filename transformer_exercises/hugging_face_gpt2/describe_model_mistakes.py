@@ -190,6 +190,8 @@ class key_missing(Minor):
         {"context": "context_length"},
         {'"parameters"': '"params"'},
         {"layers": "num_layers"},
+        {'"layers"': '"n_layer"', '"heads"': '"n_head"'},
+        {'"heads"': '"n_head"'},
         {'"vocab_size"': '"vocab"'},
         "return model.config.to_dict() | {'parameters': sum(p.numel() for p in model.parameters())}",
     ]

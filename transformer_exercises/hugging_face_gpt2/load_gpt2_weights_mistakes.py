@@ -145,6 +145,18 @@ class square_projection_not_transposed(Minor):
     ]
 
 
+class transposed_by_shape(Minor):
+    """A matrix is transposed only where its shape does not fit, and a square one fits either way (where n_inner = C,
+    linear1 and linear2 do): transpose all four Conv1D weights.
+    """
+
+    edits = {
+        "mlp.c_fc.weight.T": "mlp.c_fc.weight",
+        "mlp.c_proj.weight.T": "mlp.c_proj.weight",
+        "for mine, other in pairs:": "for mine, other in ((m, o if m.shape == o.shape else o.T) for m, o in pairs):",
+    }
+
+
 class one_not_transposed(Minor):
     """One of the Conv1D weights is not transposed: all four of a block need it."""
 
