@@ -88,8 +88,8 @@ def make(seed, V, C, H, L, T, training):
     return Model().train(training)
 """
 
-# A model's finding, its layers, what it is in words, and what stands at which ⟨place⟩ instead. Of the sound ones the
-# last rounds as large sums do whose last digits get lost; some give inf and no NaN, or none in what the loss counts.
+# A model's finding, its layers, what it is in words, and what stands at which ⟨place⟩ instead. One of the sound ones
+# rounds as large sums do whose last digits get lost; some give inf and no NaN, or none in what the loss counts.
 _MODELS = """
 healthy 2 that is sound
 healthy 2 that is sound, and blocks with the least number that its dtype has
@@ -102,6 +102,7 @@ healthy 1 that is sound, with small logits => HEAD: self.lm_head.weight / (100 *
 healthy 2 that is sound, whose last norm has biases => PREPARE: self.final_norm.bias.data = torch.linspace(-1, 2, C)
 healthy 1 that is sound, and rounds on the way => MIXED: (x + 4 * x.mean(1, keepdim=True)) - 4 * x.mean(1, keepdim=True)
     => LOSS: loss + 2e-5 * ids.float().sum().sin()
+healthy 1 that is sound, whose last norm is as it was made => PREPARE: self.final_norm.weight.data = torch.ones(C)
 empty 2 whose rows of nothing but padding are divided by 0 => SHARES: sharing(scores, seen)
 empty 1 with one layer, whose padding is divided by 0 => SHARES: sharing(scores, seen)
 empty 2 whose softmax by hand divides by 0 => SHARES: by_hand(scores * 0.3, seen)
@@ -242,7 +243,7 @@ EXERCISE = Exercise(
     Check("numbers that float16 does not have", 0.75, _about("half", 1)),
     Check("padding that counts", 0.75, _about("padding", 2, 7)),
     Check("a loss of another token than the next", 0.5, _about("shift", 7)),
-    Check("an output layer with a copy of the table", 0.75, _about("copy", 6)),
+    Check("an output layer with a copy of the table", 0.75, _about("copy", 8)),
     Check("the model and the batch stay as they were", 0.25, _side_effects, dependent=True),
     takes="other",
     gives="text",

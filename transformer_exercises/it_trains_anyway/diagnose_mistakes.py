@@ -37,9 +37,9 @@ from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAn
 # Right answers in other styles
 
 
-class row_plus_one(RightAnswer):
+class row_turned_round(RightAnswer):
     edits = {
-        "*= 2": "+= 1",
+        "*= 2": "*= -1",
         "equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
             "allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)"
         ),
@@ -299,17 +299,33 @@ class padding_not_found(Misconception):
 
 
 class logits_at_padding(Misconception):
-    """Logits are compared, not the loss: those at padding depend on what stands there, and those elsewhere do not show
-    that the loss counts padding.
-    """
+    """Logits are compared, at padding too, where those of sound models depend on what is there: compare the loss."""
 
-    edits = {"[1] - loss).abs(": ["[0] - logits).abs().max(", "[0] - logits)[real].abs().max("]}
+    edits = {"[1] - loss).abs(": "[0] - logits).abs().max("}
 
 
 class shift_not_looked_for(Misconception):
     """The loss is never compared with what it should be."""
 
     edits = {"(expected - loss).abs() > 1e-4": "False"}
+
+
+class shift_before_padding(Misconception):
+    """Padding that the loss counts is taken for a shift, since it changes the loss too: before you look for a shift,
+    ask whether the loss (not the logits) moves with what stands at padding.
+    """
+
+    variants = [
+        {
+            "changed = torch.where(real, ids, (ids + 1) % V)": """
+                counts = real[:, :-1]
+                expected = F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts])
+                if (expected - loss).abs() > 1e-4: return "shift"
+                changed = torch.where(real, ids, (ids + 1) % V)
+            """
+        },
+        {"[1] - loss).abs(": "[0] - logits)[real].abs().max("},
+    ]
 
 
 class expected_with_padding(Misconception):
@@ -363,8 +379,17 @@ class copy_not_found(Misconception):
 
     variants = [
         {"torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": "False"},
-        row_plus_one.edited({"next(v for v in range(V) if not (ids == v).any())": "0"}),
+        row_turned_round.edited({"next(v for v in range(V) if not (ids == v).any())": "0", "*= -1": "*= 2"}),
     ]
+
+
+class row_plus_one(Minor):
+    """The same number is added to the whole row, which moves no logit after a plain layer norm, so a sound model seems
+    to have a copy: multiply the row by 2.
+    """
+
+    based_on = row_turned_round
+    edits = {"*= -1": "+= 1"}
 
 
 class parameters_looked_at(Misconception):
