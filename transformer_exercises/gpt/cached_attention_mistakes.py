@@ -86,7 +86,11 @@ class one_token_ahead(Minor):
     is S places to the right.
     """
 
-    edits = {"(S)": ["(S + 1)", "(S - 1)"]}
+    variants = [
+        {"(S)": ["(S + 1)", "(S - 1)"]},
+        einsum.edited({"(S)": "(S - 1)"}),
+        einsum.edited({"(S)": "(S - 1)", "-torch.inf": "-1e9"}),
+    ]
 
 
 class mask_inverted(Misconception):

@@ -126,6 +126,13 @@ class first_row_only(Misconception):
     variants = [
         {":, -1": "-1"},
         {"[:, -1]": "[:1, -1].expand(len(ids), -1)"},
+        {
+            ":, -1], temp": "0, -1], temp",
+            "(probs, num_samples=1, generator=generator)": [
+                "(probs, num_samples=1, generator=generator).expand(len(ids), 1)",
+                "(probs, len(ids), replacement=True, generator=generator)[:, None]",
+            ],
+        },
         {"return ids": ["return ids[:1]", "return ids[0]", "return ids.squeeze(0)"]},
         {
             "multinomial(probs, num_samples=1, generator=generator)": (

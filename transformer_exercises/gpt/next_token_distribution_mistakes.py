@@ -322,9 +322,17 @@ class top_p_ignored(Misconception):
 class crossing_token_dropped(Minor):
     """top_p drops the token that crosses p: it stays, or the set is below p, or even empty."""
 
-    edits = {
-        "likelier >= top_p": ["probs.cumsum(dim=-1) > top_p", "probs.cumsum(dim=-1) > top_p\nbeyond[..., 0] = False"]
-    }
+    variants = [
+        {"likelier >= top_p": ["probs.cumsum(dim=-1) > top_p", "probs.cumsum(dim=-1) > top_p\nbeyond[..., 0] = False"]},
+        {
+            "None and top_p < 1": "None",
+            "likelier >= top_p": [
+                "probs.cumsum(dim=-1) > top_p",
+                "probs.cumsum(dim=-1) > top_p\nbeyond[..., 0] = False",
+                "probs.cumsum(dim=-1) >= top_p\nbeyond[..., 0] = False",
+            ],
+        },
+    ]
 
 
 class one_token_too_many(Minor):

@@ -313,6 +313,12 @@ class length_without_eos(Minor):
     edits = {"- 1": "- 1 - (tokens[-1] == eos_id)"}
 
 
+class length_with_bos(Minor):
+    """The length counts bos_id too: it is the number of new tokens, with eos_id."""
+
+    edits = {"len(tokens) - 1": ["len(tokens)", "len(tokens) + 1"]}
+
+
 class penalty_at_every_step(Misconception):
     """The penalty is applied at each step anew: divide only to compare."""
 

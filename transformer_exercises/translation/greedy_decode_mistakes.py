@@ -153,6 +153,22 @@ class first_row_for_all(Misconception):
     edits = {"[:, -1].argmax(dim=-1)": "[0, -1].argmax(dim=-1).expand(B)"}
 
 
+class one_row_only(Misconception):
+    """The code is for one row (one beginning of shape (1, 1), `.item()`), and fails for several: each row has a token
+    and an end of its own.
+    """
+
+    code = """
+    target_ids, written = torch.full((1, 1), bos_id, device=source_ids.device), []
+    for _ in range(max_len):
+        token = model(source_ids, target_ids)[:, -1].argmax(dim=-1).item()
+        if token == eos_id: break
+        written.append(token)
+        target_ids = torch.cat([target_ids, target_ids.new_tensor([[token]])], dim=1)
+    return [written]
+    """
+
+
 class sampled(Misconception):
     """The tokens are drawn at random: greedy takes the likeliest one."""
 
