@@ -52,6 +52,11 @@ class dropout_by_hand(RightAnswer):
     }
 
 
+class drawn_in_vain(RightAnswer):  # where the rate is 0, which changes nothing but the state of the generator
+    based_on = dropout_by_hand
+    edits = {" or self.rate == 0": ""}
+
+
 # Mistakes
 
 
@@ -133,6 +138,24 @@ class dropout_twice(Misconception):
     variants = [
         {"activation(self.linear1(x))": "dropout(self.activation(self.linear1(x)))"},
         {"linear2(hidden)": "dropout(self.linear2(hidden))"},
+    ]
+
+
+class dropout_without_scale(Minor):
+    """What dropout leaves is not divided by 1 − p, so in training all sums are smaller than in evaluation: nn.Dropout
+    does it by itself.
+    """
+
+    variants = [
+        dropout_by_hand.edited({"y / (1 - self.rate)": "y"}),
+        dropout_by_hand.edited(
+            {
+                "if not self.training or self.rate == 0: return y": "",
+                "return torch.where(torch.rand_like(y) >= self.rate, y / (1 - self.rate), 0.0)": (
+                    "return y * torch.bernoulli(torch.full_like(y, 1 - self.rate)) if self.training else y"
+                ),
+            }
+        ),
     ]
 
 

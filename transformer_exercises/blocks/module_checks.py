@@ -80,8 +80,13 @@ def gradients(built: Build, *sizes: int, rough: str = "") -> CheckFunction:
     return check
 
 
-def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool = False) -> CheckFunction:
-    """Make a check of a module of width 6, or 4, and further sizes; `by_name`: it takes x by name, too."""
+def side_effects(
+    built: Build, *sizes: int, by_name: bool = False, masked: bool = False, drops: bool = False
+) -> CheckFunction:
+    """Make a check of a module of width 6, or 4, and further sizes; `by_name`: it takes x by name, too.
+
+    With `drops` the module has dropout of its own, which may draw in training, in vain.
+    """
 
     def check(student: Student) -> None:
         layer, other, mask = built(student, 6, *sizes), built(student, 6, *sizes), [some_mask(2, 1, 5, 5)] * masked
@@ -94,7 +99,7 @@ def side_effects(built: Build, *sizes: int, by_name: bool = False, masked: bool 
             with student.case():
                 answer = layer.gives(*some, where=where, training=training)
                 unchanged(answer["inputs"], some, "x or mask" if masked else "x")
-                if not masked:  # a block's own dropout may draw in training, in vain
+                if not drops:
                     generator_unchanged(answer)
         with student.case():
             other.gives(*given, where="of a second module")

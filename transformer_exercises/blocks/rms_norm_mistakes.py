@@ -47,7 +47,10 @@ class wide_inside(RightAnswer):
 class mean_subtracted(Misconception):
     """The mean is subtracted, as in layer normalisation: RMSNorm only divides by the root mean square."""
 
-    edits = {"x /": "(x - x.mean(dim=-1, keepdim=True)) /"}
+    variants = [
+        {"x /": "(x - x.mean(dim=-1, keepdim=True)) /"},
+        {"mean_square =": "x = x - x.mean(dim=-1, keepdim=True)\nmean_square ="},
+    ]
 
 
 class variance(Misconception):

@@ -262,7 +262,7 @@ def _gradients(student: Student) -> None:
 def _side_effects(student: Student) -> None:
     # The widths 6 and 3 as num_heads fit: with swapped arguments there still is an output to see.
     for built in (_block, functools.partial(_block, norm_first=True)):
-        side_effects(built, 2, 3, by_name=True, masked=True)(student)
+        side_effects(built, 2, 3, by_name=True, masked=True, drops=True)(student)
 
 
 EXERCISE = Exercise(
