@@ -262,6 +262,15 @@ class no_positions(Misconception):
     edits = {"+ self.position_embedding(positions)": ""}
 
 
+class embedding_scaled(Minor):
+    """The embeddings are multiplied by √C, as in the transformer of 2017: here they are added as they are."""
+
+    variants = [
+        {"self.token_embedding(ids)": "self.token_embedding(ids) * math.sqrt(self.config.n_embd)"},
+        {"self.dropout(x)": "self.dropout(x * math.sqrt(self.config.n_embd))"},
+    ]
+
+
 class all_positions(Misconception):
     """Other positions are looked up than 0 to T − 1 (all block_size, as many as the batch has rows, or the ids):
     torch.arange(T), with T = ids.shape[1].
@@ -470,7 +479,7 @@ class always_tied(Misconception):
 class head_bias(Minor):
     """lm_head has a bias: as in GPT-2 it has none, bias=False."""
 
-    edits = {"bias=False": ["bias=True", "bias=config.bias"]}
+    edits = {"bias=False": ["bias=True", "bias=config.bias", "bias=not config.tie_weights"]}
 
 
 class bias_ignored(Misconception):
