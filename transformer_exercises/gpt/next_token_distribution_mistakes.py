@@ -327,7 +327,17 @@ class crossing_token_dropped(Minor):
         {
             "None and top_p < 1": "None",
             "likelier >= top_p": [
-                "probs.cumsum(dim=-1) > top_p",
+                "probs.cumsum(dim=-1) > top_p\nbeyond[..., 0] = False",
+                "probs.cumsum(dim=-1) >= top_p\nbeyond[..., 0] = False",
+            ],
+        },
+        {  # other roundings decide whether the last token stays with top_p = 1
+            "None and top_p < 1": "None",
+            "probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True)": """
+                ordered, order = logits.sort(dim=-1, descending=True)
+                probs = ordered.softmax(dim=-1)
+            """,
+            "likelier >= top_p": [
                 "probs.cumsum(dim=-1) > top_p\nbeyond[..., 0] = False",
                 "probs.cumsum(dim=-1) >= top_p\nbeyond[..., 0] = False",
             ],
