@@ -92,6 +92,152 @@ def test_a_frequent_answer_is_named_however_it_is_spelt(name, source, mistakes):
     assert 0 < verdict.earned < verdict.points
 
 
+CENTRED = """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        x = x - x.mean(-1, keepdim=True)
+        return self.weight * x * torch.rsqrt((x**2).mean(-1, keepdim=True) + self.eps)
+"""
+UNSCALED = """
+class FeedForward(nn.Module):
+    def __init__(self, embed_dim, ff_dim, dropout=0.0, activation=F.relu):
+        super().__init__()
+        self.up, self.down = nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)
+        self.p, self.activation = dropout, activation
+
+    def forward(self, x):
+        y = self.down(self.activation(self.up(x)))
+        return y * (torch.rand_like(y) > self.p) if self.training else y
+"""
+NUCLEUS = """
+def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+        raise ValueError("temperature, top_k or top_p")
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        v, _ = torch.topk(logits, min(top_k, logits.size(-1)))
+        logits = logits.masked_fill(logits < v[..., -1:], -float("inf"))
+    if top_p is not None:
+        ordered, indices = torch.sort(logits, descending=True)
+        remove = torch.cumsum(ordered.softmax(-1), dim=-1) > top_p
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, indices, remove), -float("inf"))
+    return logits.softmax(-1)
+"""
+CACHED = """
+def cached_attention(attention, x, num_heads, cache=None):
+    (B, T, C), S = x.shape, 0 if cache is None else cache[0].shape[2]
+    layers = attention.q_proj, attention.k_proj, attention.v_proj
+    q, k, v = (layer(x).view(B, T, num_heads, -1).transpose(1, 2) for layer in layers)
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+    mask = torch.triu(torch.ones(T, S + T, device=x.device), diagonal=S).bool()
+    scores = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(mask, {fill})
+    return attention.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(B, T, C)), (k, v)
+"""
+ONE_ROW = """
+@torch.no_grad()
+def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
+    ys, result = torch.ones(1, 1).fill_(bos_id).type_as(source_ids), []
+    while len(result) < max_len:
+        next_word = model(source_ids, ys)[:, -1].argmax(-1).item()
+        if next_word == eos_id:
+            break
+        result.append(next_word)
+        ys = torch.cat([ys, torch.ones(1, 1).fill_(next_word).type_as(ys)], dim=1)
+    return [result]
+"""
+GENERATORS = """
+def parameter_groups(model, weight_decay):
+    tables = [id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)]
+    decays = lambda p: p.ndim > 1 and id(p) not in tables
+    trained = lambda: (p for p in model.parameters() if p.requires_grad)
+    return [
+        {"params": (p for p in trained() if decays(p)), "weight_decay": weight_decay},
+        {"params": (p for p in trained() if not decays(p)), "weight_decay": 0.0},
+    ]
+"""
+OTHER_KEYS = """
+def make_checkpoint(model, optimizer, scheduler, generator, step):
+    return {
+        "model_state_dict": copy.deepcopy(model.state_dict()),
+        "optimizer_state_dict": copy.deepcopy(optimizer.state_dict()),
+        "scheduler": copy.deepcopy(scheduler.state_dict()),
+        "generator": generator.get_state(),
+        "step": step + 1,
+    }
+"""
+SHIFT = """
+        counts = real[:, 1:] & real[:, :-1]
+        if (F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts]) - loss).abs() > 1e-4:
+            return "shift"
+        changed = torch.where(real, ids, (ids + 1) % V)"""
+WRITTEN = [  # an answer, its mistakes, and its marks
+    ("RMSNorm", CENTRED, {"mean_subtracted"}, 1.5),
+    ("FeedForward", UNSCALED, {"dropout_without_scale"}, 3.56),
+    ("next_token_distribution", NUCLEUS, {"crossing_token_dropped"}, 4.5),
+    ("cached_attention", CACHED.format(fill="-torch.inf"), {"one_token_ahead"}, 3.75),
+    ("cached_attention", CACHED.format(fill="-1e9"), {"one_token_ahead"}, 3.75),
+    ("cached_attention", CACHED.format(fill="torch.finfo(q.dtype).min"), {"one_token_ahead"}, 3.75),
+    ("greedy_decode", ONE_ROW, {"one_row_only"}, 2.0),
+    ("parameter_groups", GENERATORS, {"iterators_returned"}, 2.25),
+    ("make_checkpoint", OTHER_KEYS, {"other_keys", "step_plus_one"}, 1.75),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "mistakes", "points"), WRITTEN)
+def test_a_mistake_costs_what_it_is_worth_however_it_is_spelt(name, source, mistakes, points):
+    verdict = mark(name, student_with_answer(exercise(name), source))
+    assert ({diagnosis.mistake for diagnosis in verdict.diagnoses}, verdict.earned) == (mistakes, points)
+
+
+TO_EVAL_AND_BACK = {"states = {": "model.eval()\n    states = {", "return": "model.train()\n    return"}
+ONE_DRAW = {"logits[:, -1], t": "logits[0, -1], t", "ator)  #": "ator).repeat(len(ids), 1)  #"}
+SCALED = {"= self.token_embedding(ids)": "= self.config.n_embd**0.5 * self.token_embedding(ids)"}
+SQUARE = {
+    "mlp.c_fc.weight.T": "mlp.c_fc.weight",
+    "mlp.c_proj.weight.T": "mlp.c_proj.weight",
+    "if mine.shape != other.shape:": "if mine.shape not in (other.shape, other.T.shape):",
+    "mine.copy_(other)": "mine.copy_(other if mine.shape == other.shape else other.T)",
+}
+EDITED = [  # texts of the reference, each with what is typed instead, the mistake, and the marks
+    ("DecoderBlock", {"nn.ReLU()": "nn.ReLU(), nn.Dropout(p=dropout)"}, "dropout_elsewhere", 7.5),
+    (
+        "DecoderBlock",
+        {"= nn.Dropout(dropout)": "= nn.Sequential(*[nn.Dropout(dropout)] * 2)"},
+        "dropout_elsewhere",
+        7.5,
+    ),
+    ("DecoderBlock", {"context=memory": "context=self.norm2(memory)"}, "memory_normalised", 4.0),
+    ("restore_checkpoint", {"return": "model.train()\n    return"}, "mode_changed", 1.5),
+    ("make_checkpoint", TO_EVAL_AND_BACK, "training_disturbed", 2.0),
+    ("diagnose", {"*= 2": "+= 0.5", "torch.equal(": "torch.allclose("}, "row_plus_one", 5.25),
+    ("diagnose", {"\n        changed = torch.where(real, ids, (ids + 1) % V)": SHIFT}, "shift_before_padding", 5.0),
+    ("generate", ONE_DRAW, "first_row_only", 2.5),
+    ("describe_model", {'"layers"': '"n_layer"', '"heads"': '"n_head"'}, "key_missing", 1.5),
+    ("GPT", {"bias=False": "bias=not config.tie_weights"}, "head_bias", 6.0),
+    ("GPT", SCALED, "embedding_scaled", 6.0),
+    ("beam_search", {"len(tokens) - 1": "len(tokens)"}, "length_with_bos", 6.75),
+    ("load_gpt2_weights", SQUARE, "transposed_by_shape", 6.0),
+]
+
+
+@pytest.mark.parametrize(("name", "edits", "mistake", "points"), EDITED)
+def test_a_mistake_in_the_reference_has_its_name_and_its_cost(name, edits, mistake, points):
+    source = exercise(name).source
+    for old, new in edits.items():
+        assert old in source
+        source = source.replace(old, new)
+    verdict = mark(name, student_with_answer(exercise(name), source))
+    assert ([diagnosis.mistake for diagnosis in verdict.diagnoses], verdict.earned) == ([mistake], points)
+
+
 DONE_RIGHTLY = [  # a mistake in the values, and the line about something else
     ("count_bigrams", "transposed", "an id outside the vocabulary is a ValueError"),
     ("fertility", "inverted", "a text without words is a ValueError"),
