@@ -14,7 +14,6 @@ from autograder.spec import (
     KnownModule,
     ParameterMap,
     Student,
-    ValuesDiffer,
     Weights,
     Wrong,
     a_tensor,
@@ -186,27 +185,9 @@ def _leaks(student: Student) -> None:
 
 
 def _dropout(student: Student) -> None:
-    """Where (nearly) everything is dropped, three norms of x are left.
-
-    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
-    """
-    where = "in training with a dropout close to 1"
-    with student.case():
-        block, expected = _block(student, 6, 3, 8, 1 - 1e-9), (x := normal(2, 4, 6))
-        for norm in NORMS:
-            expected = F.layer_norm(expected, (6,), block.weights[f"{norm}.weight"], block.weights[f"{norm}.bias"])
-        got = student.call(block.module, [x, normal(2, 3, 6)], training=True, where=where)["value"]
-        if shape_of(got) == shape_of(expected) and not close(got, expected):
-            what = f"Only norm3(norm2(norm1(x))) should be left {where}"
-            raise ValuesDiffer(f"{what}: dropout acts on what each of the three parts gives, never on x itself.")
-        same_output(got, expected, where=where)
-    _dropped_once(student)
-
-
-def _dropped_once(student: Student) -> None:
     """Where one part alone writes, the same at every place, each number that it writes is either dropped or doubled.
 
-    So a row is one of eight. Dropout that acts twice, or inside a part, makes other rows, but for one time in 10^14.
+    So a row is one of eight. Dropout that acts twice, or elsewhere, makes other rows, but for one time in 10^14.
     Neither the order of the parts matters nor the activation: x is normalised, and the hidden numbers are 9.
     """
     block, x = _block(student, 3, 3, 8, 0.5), F.layer_norm(normal(2, 20, 3), (3,))
@@ -225,9 +206,9 @@ def _dropped_once(student: Student) -> None:
             possible, written = x, (9 if part == "ff" else 1) * weight.sum(1) + bias
             for other in ENDS:
                 possible = F.layer_norm(possible + (other == end) * doubled * written, (3,))
-            once = torch.isclose(got, possible, 1e-4, 1e-4).all(-1).any(0).all().item()
-            student.note(once)
-            differ(not once, f"Dropout should act once on what a part gives, and nowhere else; it does not {where}.")
+            right = torch.isclose(got, possible, 1e-3, 1e-3).all(-1).any(0)  # (B, T)
+            message = "Dropout should act once on what each part gives, and never on x or elsewhere"
+            differ(not right.all(), f"{message}; it does not {where}.")
 
 
 def _modes(student: Student) -> None:
