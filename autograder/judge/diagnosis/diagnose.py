@@ -414,7 +414,10 @@ class _Catalogue:
         ]
         [pair, *others] = same_errors or found
         common = set.intersection(*({self.names[one] for one in each.variants} for each in same_errors or found))
-        certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
+        certain = not others and all(
+            self._messages_match(title, list(errors(self.replies[title])), pair.errors.get(title, []))
+            for title in failed
+        )
         result: list[Diagnosis] = []
         for variant in pair.variants:
             if self.names[variant] in common:
@@ -427,25 +430,34 @@ class _Catalogue:
     def cost(self, variant: int, titles: Sequence[str]) -> float:
         """Return the share that a variant costs; everything if its error messages differ: it may be another mistake."""
         for title in titles:
-            alike = self.error_hashes_match(variant, title)
-            if not (alike or self._errors_match(title, list(errors(self.replies_of(variant, title))))):
+            if self.error_hashes_match(variant, title):
+                continue
+            answers = self.replies[title], self.replies_of(variant, title)
+            if not self._messages_match(title, *(self._errors(title, each) for each in answers)):
                 return NOTHING_SAVED
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
 
-    def _errors_match(self, title: str, expected: Errors) -> bool:
-        """Return whether the error messages agree, except for errors that the task asks for: their wording is free.
+    def _errors(self, title: str, answers: list[Reply]) -> Errors:
+        """Return the errors among these answers. Those that their author raises for valid input have no message."""
+        found: Errors = []
+        none: Reply = {}
+        for answer, right in itertools.zip_longest(answers, self._right_answers(title), fillvalue=none):
+            own = answer.get("problem", {}).get("own") and "problem" not in right
+            found += [(kind, "" if own else text) for kind, text in errors([answer])]
+        return found
 
-        An answer's author may raise these where the reference does not, too.
-        """
-        actual = list(errors(self.replies[title]))
+    def _messages_match(self, title: str, actual: Errors, expected: Errors) -> bool:
+        """Return whether the error messages agree, except for errors that the task asks for: their wording is free."""
         if actual == expected:
             return True
-        asked_for = set(errors(_answers(self.exercise.name, self.exercise.source, self.columns[title])))
-        raised = (reply["problem"] for reply in self.replies[title] if reply.get("problem", {}).get("kind") == "raised")
+        asked_for = set(errors(self._right_answers(title)))
         return len(actual) == len(expected) and all(
-            mine == other or (mine[0] == other[0] and (problem.get("own") or {mine, other} & asked_for))
-            for mine, other, problem in zip(actual, expected, raised, strict=True)
+            own == other or (own[0] == other[0] and {own, other} & asked_for)
+            for own, other in zip(actual, expected, strict=True)
         )
+
+    def _right_answers(self, title: str) -> list[Reply]:
+        return _answers(self.exercise.name, self.exercise.source, self.columns[title])
 
     def error_hashes_match(self, variant: int, title: str) -> bool:
         """Return whether the errors of both, if there are any, have the same messages."""
