@@ -132,23 +132,23 @@ def resident() -> int:
 
 
 @pytest.fixture(scope="session")
-def held() -> dict[str, int]:
+def held_memory() -> dict[str, int]:
     """Return the bytes that this process held after it last gave memory back: quickly, or whatever it took."""
     return dict.fromkeys(("quickly", "wholly"), resident())
 
 
 @pytest.fixture(autouse=True)
-def memory_is_given_back(held):
+def memory_is_given_back(held_memory):
     """Return what malloc keeps between large tensors; after more growth, drop what is known of other exercises, too."""
     yield
-    if resident() > held["quickly"] + MUCH:
+    if resident() > held_memory["quickly"] + MUCH:
         trim()
-        if resident() > held["wholly"] + 2 * MUCH:
+        if resident() > held_memory["wholly"] + 2 * MUCH:
             fingerprint_store.of.cache_clear()
             gc.collect()
             trim()
-            held["wholly"] = resident()
-        held["quickly"] = resident()
+            held_memory["wholly"] = resident()
+        held_memory["quickly"] = resident()
 
 
 def trim() -> None:
