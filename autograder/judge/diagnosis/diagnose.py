@@ -414,10 +414,7 @@ class _Catalogue:
         ]
         [pair, *others] = same_errors or found
         common = set.intersection(*({self.names[one] for one in each.variants} for each in same_errors or found))
-        certain = not others and all(
-            self._messages_match(title, list(errors(self.replies[title])), pair.errors.get(title, []))
-            for title in failed
-        )
+        certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
         result: list[Diagnosis] = []
         for variant in pair.variants:
             if self.names[variant] in common:
@@ -432,28 +429,38 @@ class _Catalogue:
         for title in titles:
             if self.error_hashes_match(variant, title):
                 continue
-            answers = self.replies[title], self.replies_of(variant, title)
-            if not self._messages_match(title, *(self._errors(title, each) for each in answers)):
+            answers = self.replies_of(variant, title)
+            if not self._errors_match(title, list(errors(answers)), self._needless(title, answers)):
                 return NOTHING_SAVED
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
 
-    def _errors(self, title: str, answers: list[Reply]) -> Errors:
-        """Return the errors among these answers. Those that their author raises for valid input have no message."""
-        found: Errors = []
-        none: Reply = {}
-        for answer, right in itertools.zip_longest(answers, self._right_answers(title), fillvalue=none):
-            own = answer.get("problem", {}).get("own") and "problem" not in right
-            found += [(kind, "" if own else text) for kind, text in errors([answer])]
-        return found
+    def _needless(self, title: str, answers: list[Reply]) -> list[bool]:
+        """Return for each error among these answers whether their author raises it, and for valid input."""
+        refused = ["problem" in right for right in self._right_answers(title)]
+        problems = enumerate(answer.get("problem", {}) for answer in answers)
+        return [
+            bool(problem.get("own")) and not any(refused[i : i + 1])
+            for i, problem in problems
+            if problem.get("kind") == "raised"
+        ]
 
-    def _messages_match(self, title: str, actual: Errors, expected: Errors) -> bool:
-        """Return whether the error messages agree, except for errors that the task asks for: their wording is free."""
+    def _errors_match(self, title: str, expected: Errors, needless: Sequence[bool] = ()) -> bool:
+        """Return whether the error messages agree, except for errors that the task asks for: their wording is free.
+
+        So it is of those that both authors raise for valid input; `needless` says which of the expected ones are such.
+        """
+        actual = list(errors(self.replies[title]))
         if actual == expected:
             return True
+        if len(actual) != len(expected):
+            return False
         asked_for = set(errors(self._right_answers(title)))
-        return len(actual) == len(expected) and all(
-            own == other or (own[0] == other[0] and {own, other} & asked_for)
-            for own, other in zip(actual, expected, strict=True)
+        free = [
+            mine and other for mine, other in zip(self._needless(title, self.replies[title]), needless, strict=False)
+        ]
+        return all(
+            own == other or (own[0] == other[0] and (anyhow or {own, other} & asked_for))
+            for own, other, anyhow in itertools.zip_longest(actual, expected, free)
         )
 
     def _right_answers(self, title: str) -> list[Reply]:
