@@ -1,8 +1,8 @@
 """The warm template imports the modules that notebooks need once, then forks a child for each notebook.
 
 Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. A shared template is
-forked from the process of which a class's workers are forked, too, and forks another template for each of them. It
-holds no secrets, since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
+forked by the process that forks a class's workers, and forks another template for each of them. A template holds no
+secrets, since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
 import contextlib
