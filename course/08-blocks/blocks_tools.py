@@ -1,12 +1,15 @@
-"""Draw the figures of notebook 08."""
+"""Draw the figures of notebook 08, and read what its models learnt."""
 
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, heat_map, show, subplots
+
+import torch
 
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
 LOOKS |= {"replaced, with norm": (ORANGE, "-."), "no feed-forward": (GREEN, "-.")}
 LOOKS |= {"no additions": (BLACK, ":"), "no norms": (GREEN, "--"), "post-norm, half the rate": (SKY, ":")}
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
+LOOKS |= {"post-norm, 4 blocks": (GREEN, "--"), "added, with norm": (GREEN, ":")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
 
@@ -80,6 +83,31 @@ def draw_stream(*orders):
     show(fig, "A thick arrow, the stream, runs from embedding to output. Attention and feed-forward stand along "
               "it, twice: a thin line leads up into each of them and back down to a plus on the stream. "
               + ". ".join(titles[order] for order in orders) + ".")  # fmt: skip
+
+
+@torch.no_grad()
+def tell(model, data, chars, n=150, T=32):
+    """Return the text's first T characters and n more, each drawn from what a model of notebook 08 predicts."""
+    ids, generator = data[:T].tolist(), torch.Generator().manual_seed(0)
+    for _ in range(n):
+        rows = torch.tensor([[*ids[-T:], 0]], device=model.head.weight.device)  # the 0 is only a target
+        logits = model.head(model.read(model.streams(rows)[-1], rows)[1])[0, -1]
+        ids.append(torch.multinomial(logits.softmax(-1).cpu(), 1, generator=generator).item())
+    return "".join(chars[i] for i in ids)
+
+
+def helpful_features(hidden, raised, rows, chars, count=8):
+    """Return a line for each feature whose write raises the next character most: where it fires most, what it raises.
+
+    hidden: [B, T, F], after the activation; raised: [V, F]; rows: [B, T + 1], the text.
+    """
+    texts = ["".join(chars[i] for i in row[max(0, t - 8) : t + 1]) for row in rows for t in range(hidden.shape[1])]
+    flat, lines = hidden.flatten(0, 1), []
+    lifts = (flat * (raised - raised.mean(0))[rows[:, 1:].flatten()]).sum(0) / flat.sum(0)
+    for k in lifts.argsort(descending=True)[:count].tolist():
+        places = [texts[i] for i in flat[:, k].topk(4).indices.tolist()]
+        lines.append(f"feature {k:3}, most after {places}, raises {[chars[i] for i in raised[:, k].topk(3).indices]}")
+    return lines
 
 
 def draw_maps(maps, *labels):
