@@ -16,13 +16,19 @@ Change = tuple[int, int, tuple[str, ...]]  # start and end in the reference's to
 
 
 def composed(name: str, one: str, other: str) -> str | None:
-    """Return the reference of an exercise with the changes of two variants; None if they conflict."""
+    """Return a right answer with the changes of two variants: the reference, or else one in another style.
+
+    None if they conflict, or if none is near both.
+    """
     # A common mistake can be made from any program, so it is applied last
     for first, common in ((one, other), (other, one)):
         if made := _common_mistakes(name).get(common):
             return _with_common_mistake(name, first, *made)
-    reference = _words(exercise(name).source)
-    one_changes, other_changes = _changes(name, one), _changes(name, other)
+    right = exercise(name).source
+    if _changes(right, one) is None and _changes(right, other) is None:
+        right = next((text for text in _other_styles(name) if _changes(text, one) and _changes(text, other)), right)
+    reference = _words(right)
+    one_changes, other_changes = _changes(right, one), _changes(right, other)
     if one_changes is None or other_changes is None or _conflict(reference, one_changes, other_changes):
         return None
     result: list[str] = []
@@ -32,6 +38,12 @@ def composed(name: str, one: str, other: str) -> str | None:
         position = end
     source = "".join([*result, *reference[position:]])
     return None if source in (one, other) else source
+
+
+@functools.cache
+def _other_styles(name: str) -> list[str]:
+    """Return the catalogued right answers: variants that change most of the reference may be edits of one of them."""
+    return [source for entry in exercise(name).alternatives for source in entry.sources]
 
 
 def _conflict(reference: tuple[str, ...], one: tuple[Change, ...], other: tuple[Change, ...]) -> bool:
@@ -56,10 +68,12 @@ def _words(source: str) -> tuple[str, ...]:
     return tuple(TOKENS.findall(source))
 
 
-@functools.lru_cache(maxsize=2048)
-def _changes(name: str, variant: str) -> tuple[Change, ...] | None:
-    """Return a variant's changes of the reference; None if it changes most of it."""
-    reference, changed = _words(exercise(name).source), _words(variant)
+@functools.lru_cache(maxsize=8192)
+def _changes(right: str, variant: str) -> tuple[Change, ...] | None:
+    """Return a variant's changes of a right answer; None if it changes most of it."""
+    reference, changed = _words(right), _words(variant)
+    if (Counter(reference) - Counter(changed)).total() > MAX_CHANGED * len(reference):
+        return None  # so many words are gone wherever the others stand
     shorter = min(len(reference), len(changed))
     before = next((i for i in range(shorter) if reference[i] != changed[i]), shorter)
     after = next((i for i in range(shorter - before) if reference[-1 - i] != changed[-1 - i]), shorter - before)
