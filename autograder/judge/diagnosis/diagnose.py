@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...spec.catalogue import MINOR
@@ -82,6 +82,17 @@ def diagnose_pair(exercise: Exercise, lines: Sequence[Line], replies: RecordedRe
     catalogue = _Catalogue(exercise, replies)
     alone = [variant for variant, _ in _single_mistakes(catalogue, failed, passed)]
     return catalogue.two_mistakes(list(failed), passed, alone)
+
+
+def pair_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> Apart | None:
+    """Return an answer's lapses with two mistakes that explain what is left without them; None if no two do."""
+    right = {title for title, wrong in apart.failures.items() if wrong is None}
+    left = [replace(line, passed=line.passed or line.title in right) for line in lines]
+    pair = diagnose_pair(exercise, left, apart.replies) if apart.lapses else []
+    if len(pair) < 2:  # or which two it is does not show
+        return None
+    lapses = [one for one in apart.diagnoses if one.mistake in apart.lapses]
+    return replace(apart, diagnoses=sorted([*pair, *lapses], key=lambda one: -one.share), explains_all=True)
 
 
 def symptoms(lines: Sequence[Line], found: Sequence[Diagnosis]) -> list[Diagnosis]:
@@ -402,7 +413,8 @@ class _Catalogue:
         """Return two mistakes that together answer all these checks as the student did, or [] if a search finds none.
 
         Each costs what it costs alone. If the error messages differ, the mistakes may be others, and cost everything.
-        If several pairs answer like that, and their errors do not decide, only the mistakes common to all are returned.
+        If several pairs answer like that, and their errors do not decide, only the mistake common to all is returned.
+        Its cost holds that of the least costly of those beside it.
         """
         actual = StudentReplies({t: self.replies[t] for t in failed}, {t: self.hash_of(t) for t in failed}, (*passed,))
         first = list(itertools.combinations(alone, 2))
@@ -412,15 +424,18 @@ class _Catalogue:
         same_errors = [
             pair for pair in found if all(list(errors(self.replies[t])) == pair.errors.get(t, []) for t in failed)
         ]
-        [pair, *others] = same_errors or found
-        common = set.intersection(*({self.names[one] for one in each.variants} for each in same_errors or found))
-        certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
+        likely = same_errors or found
+        common = set.intersection(*({self.names[one] for one in each.variants} for each in likely))
+        certain = all(self._errors_match(title, each.errors.get(title, [])) for each in likely for title in failed)
+        either = [variant for each in likely for variant in each.variants if self.names[variant] not in common]
+        unnamed = min((mistake_costs.cost(self.exercise, self.fingerprints, one) for one in either), default=0.0)
         result: list[Diagnosis] = []
-        for variant in pair.variants:
+        for variant in likely[0].variants:
             if self.names[variant] in common:
-                share = mistake_costs.cost(self.exercise, self.fingerprints, variant) if certain else NOTHING_SAVED
+                share = mistake_costs.cost(self.exercise, self.fingerprints, variant) + unnamed
+                share = min(share, NOTHING_SAVED) if certain else NOTHING_SAVED
                 _add(result, self.diagnosis(variant, [t for t in failed if self.fails(variant, t)], share))
-        if not others:  # it also explains the checks that neither fails alone
+        if result:  # it also explains the checks that neither fails alone
             result[0].checks += [title for title in failed if not any(title in one.checks for one in result)]
         return result
 

@@ -122,6 +122,9 @@ def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares:
     severities = [costs().severity(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
     kinds = [f"a {MINOR if severity == MINOR else MISCONCEPTION}" for severity in severities]
     lost = f"{number(points - earned)} of {number(points)} points"
+    alone = [costs().of(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
+    if any(share > one for share, one in zip(shares, alone, strict=True)):
+        return f"This is {' and '.join(kinds)} beside another, which may be one of several: together they cost {lost}."
     if len(kinds) == 1:
         return f"This is {kinds[0]} in an answer that is right otherwise: it costs {lost}."
     each = " and ".join(f"{kind} ({number(points * share)})" for kind, share in zip(kinds, shares, strict=True))
