@@ -21,6 +21,11 @@ SIGNATURES = {
     "cosine_similarity": "a, b",
     "one_hot_lookup": "ids, weight",
     "skipgram_step": "vectors, contexts, centre, context, negatives, learning_rate",
+    "encode": "text, stoi",
+    "generate_bigram": "probs, start_id, num_tokens, generator",
+    "nearest_neighbours": "query, weight, k, exclude=()",
+    "sgns_loss": "centre, context, negatives",
+    "train_bpe": "words, num_merges",
 }
 EARLY_RETURN = """
 if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
@@ -115,6 +120,63 @@ NO_BLANKS = """
 itos = dict(enumerate(sorted(set(text) - {" ", chr(10)})))
 return {symbol: i for i, symbol in itos.items()}, itos
 """
+LOOP_TURNED = """
+if any(not 0 <= id < vocab_size for id in ids.tolist()): raise ValueError("an id is out of range")
+table = torch.zeros(vocab_size, vocab_size, dtype=torch.long)
+for k in range(len(ids) - 1): table[ids[k + 1], ids[k]] += 1
+return table
+"""
+FALSE_ZERO = """
+ids = []
+for c in text:
+    if not stoi.get(c): raise ValueError(f"no id for {c!r}")
+    ids.append(stoi[c])
+return ids
+"""
+COSTS_SHORT = """
+total = probs.new_zeros(())
+for t in range(len(ids) - 2): total = total - probs[ids[t], ids[t + 1]].log()
+return total
+"""
+MARKS_AND_END_LOST = """
+out, word = [], ""
+for c in text:
+    if not c.isspace() and unicodedata.category(c)[0] != "P": word += c
+    elif word: out.append(word); word = ""
+return out
+"""
+LARGEST_TWICE = """
+words, merges = dict(words), []
+while len(merges) < num_merges and (counts := count_pairs(words)):
+    best = max(counts, key=lambda pair: (counts[pair], pair))
+    if counts[best] < 2: break
+    merges.append(best)
+    words = {merge_pair(word, best): n for word, n in words.items()}
+return merges
+"""
+ROW_BY_ROW = """
+v, u = vectors.clone(), contexts.clone()
+for i, o, drawn in zip(centre, context, negatives):
+    for row, right in [(o, 1), *((n, 0) for n in drawn)]:
+        miss = (torch.sigmoid(v[i] @ u[row]) - right) * learning_rate / len(centre)
+        v[i] -= miss * u[row]
+        u[row] -= miss * v[i]
+return v, u
+"""
+GLOBAL_AND_SHORT = """
+ids = [start_id]
+for _ in range(num_tokens - 1): ids.append(torch.multinomial(probs[ids[-1]], 1).item())
+return ids
+"""
+LOW_IS_ZERO = """
+near = F.cosine_similarity(query[None], weight)
+near[list(exclude)] = 0
+return near.argsort(descending=True)[:k]
+"""
+LIKELIHOOD = """
+true, drawn = (torch.sigmoid((centre.unsqueeze(1) * other).sum(-1)) for other in (context[:, None], negatives))
+return (true.log().sum(1) + (1 - drawn).log().sum(1)).mean()
+"""
 NORMALISED = r"return re.findall(r'[^\w\s]|\w+', unicodedata.normalize('NFC', text))"
 SQUARES = "return (a * b).sum(-1) / ((a**2).sum(-1).clamp(1e-16) * (b**2).sum(-1).clamp(1e-16))"
 ONE_NORM = "return (F.normalize(a, p=1, dim=-1) * F.normalize(b, p=1, dim=-1)).sum(-1)"
@@ -144,6 +206,15 @@ NAMED = [
     ("cosine_similarity", ONE_NORM, {"absolute_lengths"}),
     ("one_hot_lookup", ROWS, {"flat_ids_only"}),
     ("skipgram_step", ANSWER_BY_ANSWER, {"one_pair_after_the_other"}),
+    ("skipgram_step", ROW_BY_ROW, {"one_pair_after_the_other"}),
+    ("count_bigrams", LOOP_TURNED, {"transposed", "python_loop", "device_not_kept"}),
+    ("encode", FALSE_ZERO, {"zero_is_missing"}),
+    ("sequence_log_prob", COSTS_SHORT, {"negative", "last_step_missed"}),
+    ("split_words", MARKS_AND_END_LOST, {"punctuation_lost", "last_word_lost"}),
+    ("train_bpe", LARGEST_TWICE, {"largest_wins", "stops_at_one"}),
+    ("generate_bigram", GLOBAL_AND_SHORT, {"one_too_few"}),
+    ("nearest_neighbours", LOW_IS_ZERO, {"excluded_get_0"}),
+    ("sgns_loss", LIKELIHOOD, {"sign_of_the_loss", "unstable"}),
 ]
 RIGHT = [
     ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),

@@ -56,6 +56,22 @@ DIAGONAL_OPEN = {
     "return future": "mask = future",
     ":]  # (B, 1, T, T)": ":]\nreturn mask & ~torch.eye(max_len, dtype=torch.bool, device=mask.device)",
 }
+WHOLE = """
+def softmax(scores, dim=-1):
+    exps = (scores - scores.max()).exp()
+    return exps / exps.sum()
+"""
+COLUMNS_BY_EXP = """
+def simple_attention(x):
+    exps = torch.exp(x @ x.mT)
+    return exps / exps.sum(-2, keepdim=True) @ x
+"""
+ALONE_ON_THE_CPU = """
+def simple_attention(x):
+    scores = x @ x.mT / x.shape[-1] ** 0.5
+    return scores.masked_fill(torch.eye(x.shape[-2], dtype=torch.bool), -torch.inf).softmax(-1) @ x
+"""
+EVALUATED = {"optimizer.zero_grad()": "model.eval()", "optimizer.st": "optimizer.zero_grad()\noptimizer.st"}
 INTERMIXED = {"logits.flatten(0, 1), answers.flatten()": "logits.reshape(len(logits), -1, logits.shape[1]), answers"}
 SIZES = "(1.0, 10.0) * 5"
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
@@ -88,6 +104,10 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         {"by_hand"},
         2.5,
     ),
+    ("recall_step", EVALUATED, {"zeroed_too_late", "eval_mode"}, 1),
+    ("softmax", WHOLE, {"whole_tensor"}, 2),
+    ("simple_attention", COLUMNS_BY_EXP, {"softmax_over_queries"}, 1.5),
+    ("simple_attention", ALONE_ON_THE_CPU, {"no_self", "scaled", "device_not_kept"}, 0.25),
     ("SelfAttention", {ATTENTION: DROPPED}, {"dropout"}, 6),
     ("SelfAttention", NO_BIAS | OTHER_NAMES, {"no_bias", "other_names"}, 4),
     ("SelfAttention", {ATTENTION: UNSCALED}, {"output_only", "no_scale"}, 4),

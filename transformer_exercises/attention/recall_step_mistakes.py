@@ -268,7 +268,7 @@ class tensor_returned(Minor):
 class eval_mode(Misconception):
     """The model's mode is changed (`eval()`, `train()`): leave it as it is."""
 
-    edits = {"optimizer.zero_grad": ["model.eval()\noptimizer.zero_grad", "model.train()\noptimizer.zero_grad"]}
+    edits = {"model(pages)": ["model.eval()(pages)", "model.train()(pages)"]}
 
 
 class input_changed(Minor):

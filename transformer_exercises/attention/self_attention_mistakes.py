@@ -300,29 +300,22 @@ class layers_in_a_list(shared_mistakes.layers_in_a_list):
 class query_is_input(Misconception):
     """The tokens themselves serve as queries or values: q_proj(x) and v_proj(x) belong there."""
 
-    variants = [
-        {"Q, K": "x, K"},
-        {", V": ", x"},
-    ]
+    variants = [{"Q = self.q_proj(x)": "Q = x"}, {"V = self.v_proj(x)": "V = x"}]
 
 
 class key_value_swapped(Minor):
     """Two of the three are swapped: q_proj makes what asks, k_proj what is compared, v_proj what is averaged."""
 
     variants = [
-        {"K, V": "V, K"},
-        {"Q, K": "K, Q"},
-        {"Q, K, V": "V, K, Q"},
+        {f"{one} = self.{name}_proj": f"{one} = self.{other}_proj" for one, name, other in swap}
+        for swap in (("Kkv", "Vvk"), ("Qqk", "Kkq"), ("Qqv", "Vvq"))
     ]
 
 
 class values_from_keys(Misconception):
     """The keys are used as values, or the queries as keys: each of the three projections plays its own part."""
 
-    variants = [
-        {", V": ", K"},
-        {", K": ", Q"},
-    ]
+    variants = [{"V = self.v_proj": "V = self.k_proj"}, {"K = self.k_proj": "K = self.q_proj"}]
 
 
 class mask_dropped(Misconception):

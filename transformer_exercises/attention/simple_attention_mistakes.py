@@ -45,7 +45,10 @@ class no_softmax(Misconception):
 class softmax_over_queries(Misconception):
     """The softmax runs over the wrong dimension: each column of the weights sums to 1, not each row."""
 
-    edits = {"=-1": "=-2"}
+    variants = [
+        {"=-1": "=-2"},
+        {"torch.softmax(scores, dim=-1)": "scores.exp() / scores.exp().sum(-2, keepdim=True)"},
+    ]
 
 
 class softmax_dim_zero(Misconception):

@@ -146,7 +146,10 @@ class always_first_dim(Misconception):
 class whole_tensor(Misconception):
     """The exponentials are divided by the sum of all entries: each row sums to 1 on its own, along `dim`."""
 
-    edits = {"sum(dim=dim, keepdim=True)": "sum()"}
+    variants = [
+        {"sum(dim=dim, keepdim=True)": "sum()"},
+        {"sum(dim=dim, keepdim=True)": "sum()", "amax(dim=dim, keepdim=True)": "max()"},
+    ]
 
 
 class values_and_indices(Fundamental):

@@ -80,20 +80,20 @@ class three_nearest(Misconception):
 class dot_product(Misconception):
     """Rows are ranked by their dot product with b − a + c, which favours long rows: the cosine is asked for."""
 
-    code = """
-    scores = (weight @ (weight[b] - weight[a] + weight[c])).detach().clone()
-    scores[[a, b, c]] = -math.inf
-    return scores.argmax().item()
-    """
+    edits = {
+        "return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item()": """
+            scores = (weight @ target).detach().clone()
+            scores[[a, b, c]] = -math.inf
+            return scores.argmax().item()
+        """
+    }
 
 
 class euclidean(Misconception):
     """Rows are ranked by their distance from b − a + c: nearest by cosine is asked for."""
 
     based_on = dot_product
-    edits = {
-        "weight @ (weight[b] - weight[a] + weight[c]": "-(weight - (weight[b] - weight[a] + weight[c])).norm(dim=-1"
-    }
+    edits = {"weight @ target": "-(weight - target).norm(dim=-1)"}
 
 
 class itself_allowed(Misconception):
@@ -154,12 +154,7 @@ class similarity_returned(Minor):
     """A similarity is returned: the id of the nearest row is asked for (argmax, not max)."""
 
     based_on = dot_product
-    edits = {
-        "(weight @ (weight[b] - weight[a] + weight[c]))": (
-            "cosine_similarity(weight[b] - weight[a] + weight[c], weight)"
-        ),
-        "scores.argmax": "scores.max",
-    }
+    edits = {"(weight @ target)": "cosine_similarity(target, weight)", "scores.argmax": "scores.max"}
 
 
 class vector_returned(Misconception):

@@ -218,7 +218,10 @@ class renumbered(Misconception):
 class excluded_get_0(Misconception):
     """An excluded id gets similarity 0 (or −1), which is more than a dissimilar id has: give it −inf."""
 
-    edits = {'float("-inf")': ["0", "-1"]}
+    variants = [
+        {'float("-inf")': ["0", "-1"]},
+        {'float("-inf")': ["0", "-1"], "topk(k).indices": "argsort(descending=True)[:k]"},
+    ]
 
 
 class first_dropped(Misconception):

@@ -108,7 +108,7 @@ class positive_negated(Misconception):
 class sign_of_the_loss(Minor):
     """The sign of the whole is wrong: log-probabilities are negative, a loss is minus their sum."""
 
-    edits = {"-F.logsigmoid(positive) -": "F.logsigmoid(positive) +"}
+    edits = {"loss.mean()": "-loss.mean()"}
 
 
 class no_logarithm(Misconception):

@@ -126,6 +126,13 @@ class one_pair_after_the_other(Misconception):
     """Pairs, answers, or the second table start from rows that have moved: all gradients are at the old tables."""
 
     variants = [
+        one_pair_at_a_time.edited(
+            {
+                "vectors[i] @ contexts[k]": "new_vectors[i] @ new_contexts[k]",
+                "* contexts[k]": "* new_contexts[k]",
+                "* vectors[i]": "* new_vectors[i]",
+            }
+        ),
         """
         vectors, contexts, rate = vectors.clone(), contexts.clone(), learning_rate / len(centre)
         for i, j, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):

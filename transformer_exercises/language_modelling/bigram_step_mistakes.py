@@ -59,8 +59,7 @@ class uphill(Misconception):
 class sum_of_losses(Misconception):
     """The gradient is that of the sum of the losses: L is their mean, so divide by the number of pairs."""
 
-    based_on = autograd
-    edits = {"(rows, targets)": '(rows, targets, reduction="sum")'}
+    edits = {" / max(1, len(before))": ""}
 
 
 class divided_by_tokens(Minor):

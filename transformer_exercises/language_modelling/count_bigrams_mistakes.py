@@ -281,10 +281,12 @@ class short_texts_refused(Misconception):
 class python_loop(Misconception):
     """Python takes token by token: torch counts all pairs at once, from two slices."""
 
-    based_on = loop_runs_too_far
     edits = {
-        "for k in range(len(ids)):": "for i, j in zip(ids[:-1], ids[1:]):",
-        "counts[ids[k], ids[k + 1]] += 1": "counts[i, j] += 1",
+        "counts = torch.bincount(cells, minlength=vocab_size**2)": """
+            counts = cells.new_zeros(vocab_size**2)
+            for cell in cells:
+                counts[cell] += 1
+        """
     }
 
 

@@ -110,24 +110,19 @@ class not_summed(Minor):
 class transposed(Misconception):
     """Rows and columns are swapped: probs[i, j] is p(j given i), so the earlier token is the row."""
 
-    based_on = loop
-    edits = {"- 1], ids[k": "], ids[k - 1"}
+    edits = {"[:-1], ids[1:]": "[1:], ids[:-1]"}
 
 
 class wraps_round(Minor):
     """A step from the last token to the first is counted (index −1, torch.roll): p(x1) is not part."""
 
-    based_on = loop
-    edits = {"(1,": "(0,"}
+    edits = {"[:-1], ids[1:]": ".roll(1), ids"}
 
 
 class last_step_missed(Minor):
     """A step is missing at one end: N tokens have N − 1 steps, and `range(n)` ends at n − 1 already."""
 
-    variants = [
-        loop.edited({")):": ") - 1):"}),
-        loop.edited({"(1,": "(2,"}),
-    ]
+    edits = {"[:-1], ids[1:]": ["[:-2], ids[1:-1]", "[1:-1], ids[2:]"]}
 
 
 class first_token_counted(Misconception):

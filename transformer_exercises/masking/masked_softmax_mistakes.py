@@ -46,9 +46,8 @@ class nan_rows(Misconception):
     """A fully blocked row gives NaN: a softmax over nothing but −inf is 0/0. Such rows must be zeros."""
 
     variants = [
-        'return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)',
-        'return torch.softmax(scores + torch.zeros_like(scores).masked_fill(mask, float("-inf")), dim=-1)',
         {"scores = scores.masked_fill(empty, 0.0)": "", ".masked_fill(mask, 0.0)": ""},
+        'return torch.softmax(scores + torch.zeros_like(scores).masked_fill(mask, float("-inf")), dim=-1)',
     ]
 
 
@@ -98,13 +97,11 @@ class finite_fill_zeroed(Misconception):
         ),
         finite_fill.edited(
             {
-                "-1e9), dim=-1)": [
-                    "-1e4), dim=-1).masked_fill(mask, 0.0)",
-                    "-1e4), dim=-1).masked_fill(mask.all(-1, keepdim=True), 0.0)",
-                    "-100.0), dim=-1).masked_fill(mask, 0.0)",
-                ]
+                "-1e9": "-1e4",
+                "=-1)": ["=-1).masked_fill(mask, 0.0)", "=-1).masked_fill(mask.all(-1, keepdim=True), 0.0)"],
             }
         ),
+        finite_fill.edited({"-1e9": "-100.0", "=-1)": "=-1).masked_fill(mask, 0.0)"}),
         "return torch.softmax(scores - 1e9 * mask, dim=-1) * ~mask",
         "return torch.softmax(scores - 1e4 * mask, dim=-1) * ~mask",
         "return torch.softmax(scores - 1e9 * mask, dim=-1) * ~mask.all(-1, keepdim=True)",
@@ -124,7 +121,7 @@ class small_fill(Misconception):
 class zero_after(Misconception):
     """Blocked weights are zeroed after the softmax, without −inf before it: the rows no longer sum to 1."""
 
-    code = "return torch.softmax(scores, dim=-1).masked_fill(mask, 0.0)"
+    edits = {'scores = scores.masked_fill(mask, float("-inf"))': "", "scores = scores.masked_fill(empty, 0.0)": ""}
 
 
 class zero_after_renormalised(Misconception):
@@ -174,17 +171,13 @@ class one_key_opened(Misconception):
 
     based_on = nan_rows
     edits = {
-        "return": [
-            """
+        "empty =": [
+            f"""
             mask = mask.expand(scores.shape).clone()
-            mask[..., 0] &= ~mask.all(-1)
-            return
-            """,
+            mask[..., {key}] &= ~mask.all(-1)
+            empty =
             """
-            mask = mask.expand(scores.shape).clone()
-            mask[..., -1] &= ~mask.all(-1)
-            return
-            """,
+            for key in (0, -1)
         ]
     }
 

@@ -57,7 +57,7 @@ class off_by_one(Minor):
 class last_token_blocked(Minor):
     """Off by one: the last real token is blocked too. With length 3, positions 0, 1 and 2 are real."""
 
-    edits = {">= lengths": ">= -1 + lengths"}
+    variants = [{">= lengths": ">= -1 + lengths"}, {"(max_len,": "(1, max_len + 1,"}]
 
 
 class inverted_off_by_one(Misconception):
@@ -141,7 +141,7 @@ class longest(Minor):
 class transposed(Minor):
     """The mask is transposed: (B, max_len) is asked for, one row for each sequence."""
 
-    edits = {"positions >= lengths[:, None]": "positions[:, None] >= lengths"}
+    edits = {"lengths[:, None]": "lengths", "device)": "device)[:, None]"}
 
 
 class no_broadcast_dimension(Misconception):

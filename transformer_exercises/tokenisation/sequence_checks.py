@@ -70,7 +70,7 @@ class Asked:
                     _names(student, self.name, args, culprit, self.where(*args))
             with student.case():
                 where, others = "for one input and other tables", self.others(alike)
-                if len({_names(student, self.name, args, culprit, where) for args, culprit in others}) < len(alike):
+                if len({_refusal(student, self.name, args, culprit, where) for args, culprit in others}) < len(alike):
                     raise Wrong("The ValueError is the same whichever part is unknown: name that part.", "not_named")
 
         return check
@@ -137,18 +137,23 @@ def value_error(student: Student, name: str, args: list, where: str, what: str, 
     raise Wrong(f"{what}; yours returned {kind(got)}.", hidden)
 
 
-def _names(student: Student, name: str, args: list, culprit: Any, where: str) -> str:
-    """Raise `Wrong` unless a ValueError names the culprit, a character or a number; return its message."""
+def _refusal(student: Student, name: str, args: list, culprit: Any, where: str) -> str:
+    """Raise `Wrong` unless the call is a ValueError; return its message."""
     what = "character" if isinstance(culprit, str) else "id"
     asked = f"An unknown {what} ({where}) should be a ValueError that names it"
-    text = value_error(student, name, args, where, asked, "no_error")
+    return value_error(student, name, args, where, asked, "no_error")
+
+
+def _names(student: Student, name: str, args: list, culprit: Any, where: str) -> None:
+    """Raise `Wrong` unless a ValueError names the culprit, a character or a number."""
+    what = "character" if isinstance(culprit, str) else "id"
+    text = _refusal(student, name, args, culprit, where)
     named = rf"(?<!\d){culprit}(?!\d)"
     if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
         code = f"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
         named = f"{re.escape(culprit)}|(?i:{code}|{unicodedata.name(culprit)})"
     if not re.search(named, text):
         raise Wrong(f"The ValueError {where} does not say which {what} is unknown: name it.", "not_named")
-    return text
 
 
 SENTENCE = "To be, or not to be, that is the question."

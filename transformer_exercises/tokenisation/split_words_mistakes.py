@@ -339,8 +339,7 @@ class space_on_one_side(Misconception):
 class last_word_lost(Minor):
     """The last word is lost when no mark follows it: add what was collected after the loop."""
 
-    based_on = loop
-    edits = {"return out + [word] if word else out": "return out"}
+    edits = {'"".join(spaced)': r're.sub(r"\S+\Z", "", "".join(spaced))'}
 
 
 class characters(Fundamental):
