@@ -53,10 +53,11 @@ def _pairs() -> Cases:
 @rotates
 def _positions() -> Cases:
     for positions in (
-        *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [1000, 5, 30, 4095]),
-        *([0, 0, 0, 0], [100000, 3, -2, 8]),
+        *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [200, 5, 30, 100]),
+        [0, 0, 0, 0],
     ):
         yield _at((2, 3, 4, 6), positions)
+    yield _at((2, 3, 4, 2), [100000, 1000, -2, 4095])  # one pair, of rate 1: others are rounded, which grows with these
     yield _at((3, 8), [0.0, 2.5, 7.0])
     yield _at((2, 1, 4), [11])
 

@@ -123,7 +123,7 @@ class one_ff_layer(Misconception):
 class ff_dim_ignored(Misconception):
     """ff_dim is taken to be 4 · embed_dim (12C² + 13C): use the ff_dim that is given."""
 
-    variants = ["return 12 * embed_dim**2 + 13 * embed_dim", "return 12 * embed_dim**2"]
+    variants = [{"feed_forward =": "ff_dim = 4 * embed_dim\nfeed_forward ="}, "return 12 * embed_dim**2"]
 
 
 class widths_swapped(Minor):

@@ -249,7 +249,7 @@ class three_dimensions_only(Misconception):
 class residual(Minor):
     """x is added to the result: the residual connection belongs to the block."""
 
-    edits = {"return self": "return x + self"}
+    edits = {"(self.linear2(hidden))": "(self.linear2(hidden)) + x"}
 
 
 class normalised(Misconception):

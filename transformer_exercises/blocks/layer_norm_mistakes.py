@@ -152,7 +152,7 @@ class over_everything(Misconception):
 
     variants = [
         {"dim=-1, keepdim=True, unbiased=False": ["unbiased=False", ""], "mean(dim=-1, keepdim=True)": "mean()"},
-        {"(dim=-1": ["(dim=(-2, -1)", "(dim=(1, 2)"]},
+        {"(dim=-1": ["(dim=(-2, -1)", "(dim=(1, 2)", "(dim=(-2, -1)[-x.dim() :]"]},
         {"mean(dim=-1, keepdim=True)": "mean()"},
         {"dim=-1, keepdim=True, unbiased": "unbiased"},
     ]

@@ -114,7 +114,13 @@ class cache_ignored(Fundamental):
 class new_ones_in_front(Minor):
     """The new keys and values are put in front of the kept ones: they come after them."""
 
-    edits = {"cache[0], k], dim=2), torch.cat([cache[1], v": "k, cache[0]], dim=2), torch.cat([v, cache[1]"}
+    variants = [
+        {"cache[0], k], dim=2), torch.cat([cache[1], v": "k, cache[0]], dim=2), torch.cat([v, cache[1]"},
+        {
+            "cache[0], k], dim=2), torch.cat([cache[1], v": "k, cache[0]], dim=2), torch.cat([v, cache[1]",
+            "tril(S)": "tril(S).roll(T, 1)",
+        },
+    ]
 
 
 class keys_and_values_swapped(Minor):
@@ -173,7 +179,7 @@ class heads_cut_wrongly(Misconception):
 class no_out_proj(Minor):
     """out_proj is forgotten: it is the last step."""
 
-    edits = {"attention.out_proj(": "", ")),": "),"}
+    edits = {"attention.out_proj(": "("}
 
 
 class wrong_projection(Minor):

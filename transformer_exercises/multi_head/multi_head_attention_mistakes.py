@@ -363,6 +363,7 @@ class queries_from_context(Misconception):
     variants = [
         {"(x)": "(source)"},
         {"(x)": "(source)", "k_proj(source)": "k_proj(x)", "v_proj(source)": "v_proj(x)"},
+        written_out.edited({"(x)": "(source)", "k_proj(source)": "k_proj(x)", "v_proj(source)": "v_proj(x)"}),
         scale_of_whole_width.edited({"k_proj(source)": "k_proj(x)", "x.shape": "Q.shape"}),
         scale_of_whole_width.edited({"v_proj(source)": "v_proj(x)", "x.shape": "Q.shape"}),
     ]
@@ -380,7 +381,7 @@ class context_of_equal_length(Misconception):
 class out_proj_unused(Minor):
     """out_proj is never applied: the merged heads go through it at the end."""
 
-    edits = {OUTPUT: "merge_heads(heads)"}
+    edits = {OUTPUT: "(merge_heads(heads))"}
 
 
 class no_out_proj(Misconception):

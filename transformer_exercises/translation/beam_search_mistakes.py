@@ -156,7 +156,16 @@ class beams_not_cut(Misconception):
 class last_step_only(Misconception):
     """Beams are compared by their last token alone: add up all log-probabilities."""
 
-    edits = {"so_far[:, None] + torch": "torch"}
+    variants = [
+        {"so_far[:, None] + torch": "torch"},
+        {  # many are equally likely then, and another sort prefers others
+            "so_far[:, None] + torch": "torch",
+            "log_probs.flatten().topk(places_left)": "log_probs.flatten().sort(descending=True, stable=True)",
+            "best.values.tolist(), best.indices.tolist(), strict=True": (
+                "best.values[:places_left].tolist(), best.indices.tolist()"
+            ),
+        },
+    ]
 
 
 class logits_added(Misconception):

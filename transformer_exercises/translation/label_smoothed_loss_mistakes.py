@@ -228,7 +228,10 @@ class padding_in_the_mean(Minor):
 class padding_counted(Misconception):
     """Padding counts like any other target: targets equal to pad_id are left out."""
 
-    edits = {"targets != pad_id": "torch.ones_like(targets, dtype=torch.bool)"}
+    variants = [
+        {"targets != pad_id": "torch.ones_like(targets, dtype=torch.bool)"},
+        {"targets != pad_id": "torch.ones_like(targets, dtype=torch.bool)", "[real][": "[real].clamp(min=0)["},
+    ]
 
 
 class padding_in_one_part(Misconception):

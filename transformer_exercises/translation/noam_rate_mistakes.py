@@ -83,7 +83,10 @@ class d_model_on_one_term(Misconception):
 class warmup_exponent(Minor):
     """The exponent of warmup is not -1.5, with which the two terms meet at step = warmup."""
 
-    edits = {"-1.5": ["-0.5", "-1", "-2"]}
+    variants = [
+        {"-1.5": ["-0.5", "-1", "-2"]},
+        {SCHEDULE: "(step * warmup**-0.5 if step < warmup else step**-0.5)"},
+    ]
 
 
 class curved_warmup(Minor):
