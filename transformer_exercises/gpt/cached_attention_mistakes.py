@@ -124,9 +124,13 @@ class new_ones_in_front(Minor):
 
 
 class keys_and_values_swapped(Minor):
-    """Keys and values change places on the way in or out of the cache: (keys, values)."""
+    """Keys and values are mixed up on the way in or out of the cache: (keys, values)."""
 
-    variants = [{"0], k], dim=2), torch.cat([cache[1": "1], k], dim=2), torch.cat([cache[0"}, {"(k, v)": "(v, k)"}]
+    variants = [
+        {"0], k], dim=2), torch.cat([cache[1": "1], k], dim=2), torch.cat([cache[0"},
+        {"cache[1]": "cache[0]"},
+        {"(k, v)": "(v, k)"},
+    ]
 
 
 class new_ones_returned(Misconception):

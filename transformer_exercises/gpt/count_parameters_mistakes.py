@@ -91,7 +91,7 @@ class norm_biases_always(Misconception):
 class biases_never(Misconception):
     """The biases are missing: each linear layer has one bias for every output, each norm has weight and bias."""
 
-    edits = {"1 if config.bias else 0": "0"}
+    variants = [{"1 if config.bias else 0": "0"}, {"norm = C + biases * C": "norm = C"}]
 
 
 class linear_biases(Minor):

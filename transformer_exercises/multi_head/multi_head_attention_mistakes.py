@@ -117,6 +117,10 @@ class heads_interleaved(Misconception):
             "merge_heads(heads)": "heads.permute(0, 2, 3, 1).flatten(2)",
         },
         {"merge_heads(heads)": "heads.permute(0, 2, 3, 1).flatten(2)"},
+        {
+            "K = split_heads": "K = (lambda tokens, H: tokens.unflatten(-1, (-1, H)).permute(0, 3, 1, 2))",
+            "split_heads": "(lambda tokens, H: tokens.unflatten(-1, (-1, H)).permute(0, 3, 1, 2))",
+        },
     ]
 
 
@@ -219,7 +223,10 @@ class no_softmax(Misconception):
 class mask_not_inverted(Misconception):
     """The mask is read the wrong way round: True = blocked here, *allowed* in PyTorch's function (`~mask`)."""
 
-    edits = {"None if mask is None else ~mask": "mask"}
+    variants = [
+        {"None if mask is None else ~mask": "mask"},
+        written_out.edited({"fill(mask, -torch.inf": ["fill(~mask, -torch.inf", "fill(~mask, -1e9"]}),
+    ]
 
 
 class mask_ignored(Misconception):
@@ -528,6 +535,7 @@ class one_projection_for_two(Misconception):
     variants = [
         {"v_proj(source)": ["k_proj(source)", "q_proj(source)"]},
         {"k_proj(source)": "q_proj(source)"},
+        {"q_proj(x)": "k_proj(x)"},
         {"k_proj(source)": "q_proj(source)", "v_proj(source)": "q_proj(source)"},
         {
             "k_proj = nn.Linear(embed_dim, embed_dim)": "k_proj = self.q_proj",

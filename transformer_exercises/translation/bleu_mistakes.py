@@ -276,7 +276,10 @@ class brevity_by_sentence(Misconception):
                 "sum(math.exp(min(0.0, 1 - len(b) / max(len(a), 1e-9))) for a, b in zip(hypotheses, references)) "
                 "/ len(hypotheses)"
             ),
-            "sum(math.exp(min(0, 1 - len(b) / max(len(a), 1))) for a, b in zip(hypotheses, references)) / len(hypotheses)",
+            (
+                "sum(math.exp(min(0, 1 - len(b) / max(len(a), 1))) for a, b in zip(hypotheses, references)) "
+                "/ len(hypotheses)"
+            ),
             "math.exp(-sum(max(len(b) - len(a), 0) for a, b in zip(hypotheses, references)) / h)",
         ]
     }

@@ -268,7 +268,7 @@ class part_normalised(Misconception):
 
     variants = [
         {"self.norm1(x +": "x + self.norm1(", "self.norm2(x +": "x + self.norm2(", "self.norm3(x +": "x + self.norm3("},
-        {"self.norm2(x +": "x + self.norm2("},
+        *({f"self.norm{n}(x +": f"x + self.norm{n}("} for n in (1, 2, 3)),
     ]
 
 
@@ -287,7 +287,7 @@ class norm_used_twice(Misconception):
     """One norm serves several parts: norm1 is self-attention's, norm2 cross-attention's, norm3 ff's."""
 
     variants = [
-        {"= self.norm2": "= self.norm1"},
+        {"= self.norm2": ["= self.norm1", "= self.norm3"]},
         {"return self.norm3": ["return self.norm2", "return self.norm1"]},
         {"= self.norm2": "= self.norm1", "return self.norm3": "return self.norm1"},
         {"norm2 = nn.LayerNorm(embed_dim)": "norm2 = self.norm1"},
@@ -447,7 +447,7 @@ class dropout_on_the_sum(Misconception):
     """Dropout acts on the sum or on the result: it acts on what a part gives, before x is added."""
 
     variants = [
-        {"x + self.dropout(": "self.dropout(x +"},
+        *({f"x + self.dropout({part}": f"self.dropout(x + {part}"} for part in ("", "self.self_attn", "self.ff")),
         {"self.norm1(": "self.dropout(x)\nx = self.norm1("},
         {
             "self.dropout(": "(",

@@ -186,9 +186,9 @@ class annotated_transformer(Misconception):
 
 
 class even_part_summed(Misconception):
-    """The even part lacks its weight 1 / V: each token has smoothing / V."""
+    """The even part lacks its weight 1 / V, or has 1 / (V − 1): each token has smoothing / V."""
 
-    edits = {"mean(dim=-1)": "sum(dim=-1)"}
+    edits = {"mean(dim=-1)": ["sum(dim=-1)", "sum(dim=-1) / (logits.shape[-1] - 1)"]}
 
 
 class mean_of_probabilities(Misconception):
@@ -281,6 +281,12 @@ class summed(Minor):
     """The losses are added up: their mean is asked for."""
 
     variants = [{"mean()": "sum()"}, masked.edited({"real.sum(": "len(targets"})]
+
+
+class vocabulary_averaged(Minor):
+    """The mean runs over the vocabulary, too: it is over the targets, and each target's loss is a sum."""
+
+    edits = {"evenly).mean()": "evenly).mean() / logits.shape[-1]"}
 
 
 class not_reduced(Minor):
