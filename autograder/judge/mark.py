@@ -15,18 +15,9 @@ from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import noting_banned, remark
 from .check_cache import shared_cache
 from .diagnosis import mistake_costs
-from .diagnosis.aspects import OTHER_NAMES
+from .diagnosis.aspects import OTHER_NAMES, Separated
 from .diagnosis.behaviour import Behaviour, behaviour
-from .diagnosis.diagnose import (
-    Apart,
-    Diagnosis,
-    Line,
-    diagnose,
-    diagnose_apart,
-    diagnose_pair,
-    pair_apart,
-    symptoms,
-)
+from .diagnosis.diagnose import Apart, Diagnosis, Line, diagnose, diagnose_apart, diagnose_pair, symptoms
 from .diagnosis.fingerprints import Fingerprints
 from .diagnosis.mistake_costs import NOTHING_SAVED
 from .diagnosis.pairs import errors
@@ -199,14 +190,17 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     Where that is no known mistake, the points are those of the lines that are right without the lapses, less what the
     lapses cost, if that is more.
     """
-    apart = diagnose_apart(exercise, verdict.lines, student.replies, student)
-    sure = [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
-    if apart is not None and apart.are_facts and not apart.explains_all and not sure:
-        apart = pair_apart(exercise, verdict.lines, apart) or apart
+    known: dict[tuple[str, ...], Separated] = {}
+    apart = diagnose_apart(exercise, verdict.lines, student.replies, student, known)
+    pair: list[Diagnosis] = []
     if apart is None or not apart.explains_all:
         pair = diagnose_pair(exercise, verdict.lines, student.replies)
+        both = None if pair else diagnose_apart(exercise, verdict.lines, student.replies, student, known, two=True)
+        apart = both if both is not None and both.explains_all else apart
+    if apart is None or not apart.explains_all:
+        sure = pair or [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
         verdict.diagnoses = pair or verdict.diagnoses
-        if pair or sure or apart is None or not apart.are_facts:
+        if sure or apart is None or not apart.are_facts:
             return student.replies
     lines = _lines_apart(exercise, verdict.lines, apart)
     if not apart.explains_all:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...spec.catalogue import MINOR
@@ -84,17 +84,6 @@ def diagnose_pair(exercise: Exercise, lines: Sequence[Line], replies: RecordedRe
     return catalogue.two_mistakes(list(failed), passed, alone)
 
 
-def pair_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> Apart | None:
-    """Return an answer's lapses with two mistakes that explain what is left without them; None if no two do."""
-    right = {title for title, wrong in apart.failures.items() if wrong is None}
-    left = [replace(line, passed=line.passed or line.title in right) for line in lines]
-    pair = diagnose_pair(exercise, left, apart.replies) if apart.lapses else []
-    if len(pair) < 2:  # or which two it is does not show
-        return None
-    lapses = [one for one in apart.diagnoses if one.mistake in apart.lapses]
-    return replace(apart, diagnoses=sorted([*pair, *lapses], key=lambda one: -one.share), explains_all=True)
-
-
 def symptoms(lines: Sequence[Line], found: Sequence[Diagnosis]) -> list[Diagnosis]:
     """Return the diagnoses, and those of mistakes that show by themselves on lines that no diagnosis explains."""
     result = list(found)
@@ -128,9 +117,18 @@ class Apart:
 
 
 def diagnose_apart(
-    exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies, student: Student
+    exercise: Exercise,
+    lines: Sequence[Line],
+    replies: RecordedReplies,
+    student: Student,
+    known: dict[tuple[str, ...], aspects.Separated],
+    *,
+    two: bool = False,
 ) -> Apart | None:
     """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake.
+
+    With `two`, two mistakes in one program are looked for behind all the lapses. `known` keeps what was found with each
+    set of lapses left in, so that the checks need not run again.
 
     Some mistakes have a lapse of their own. So each lapse is left in the answer, too, and the least costly explanation
     is returned. Without one, those are left that a mistake of value may bring about.
@@ -141,12 +139,15 @@ def diagnose_apart(
     explanations: list[Apart] = []
     left: list[tuple[str, ...]] = [()]
     for each in left:
-        found = aspects.separated(exercise, failed, student, each)
-        if not each and len(found.lapses) > 1:
+        found = known.get(each) or aspects.separated(exercise, failed, student, each)
+        known[each] = found
+        if two and not (found.lapses or found.names):
+            return None
+        if not each and len(found.lapses) > 1 and not two:
             left += [(name,) for name in found.lapses]
             doubtful = tuple(name for name in found.lapses if name not in found.facts)
             left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
-        if (apart := _apart(exercise, failed, passed, replies, found, student, each)) is not None:
+        if (apart := _apart(exercise, failed, passed, replies, found, student, each, two)) is not None:
             explanations.append(apart)
 
     def rank(apart: Apart) -> tuple[float, bool]:
@@ -163,6 +164,7 @@ def _apart(
     found: aspects.Separated,
     student: Student,
     left: Sequence[str],
+    two: bool,
 ) -> Apart | None:
     weights = {
         check.title: check.weight
@@ -181,7 +183,10 @@ def _apart(
             break
     several = len({catalogue.names[variant] for variant, _ in alone}) > 1
     one = None
-    if not left and (several or not explained):
+    if two:
+        shown = weights and _shows_work(found.replies)
+        diagnoses += catalogue.two_mistakes(list(weights), right, []) if shown else []
+    elif not left and (several or not explained):
         one = _without_lapses(catalogue, weights, passed, failed, found, student)
     if one is not None:
         variant, own = one
@@ -189,7 +194,7 @@ def _apart(
         titles = list(dict.fromkeys(itertools.chain(weights, *own.values())))
         share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
         diagnoses.append(catalogue.diagnosis(variant, titles, share))
-    elif explained:
+    elif explained and not two:
         for variant, titles in alone:
             own = _own_lapses(catalogue, variant, failed, found, student) if names else {}
             names = [name for name in names if name not in own]

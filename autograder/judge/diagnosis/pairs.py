@@ -168,7 +168,7 @@ class _Comparison:
         for check in sorted(self.failed, key=lambda each: (sent[each.title] + 1) / (refuted[each.title] + 1)):
             title, before = check.title, self.requests
             expected = self.replies[title]
-            same = self._fails(check, student, expected) and agree(expected, student.replies[title])
+            same = self._fails(check, student, expected) and agree(expected, student.replies[title], single=True)
             self.requests_of[title] += self.requests - before
             if not same:
                 self.refuted[title] += 1
@@ -188,7 +188,7 @@ class _Comparison:
                 if len(answers) > len(expected):
                     raise _AnswerDiffers
                 for actual, answer in zip(expected[seen:], answers[seen:], strict=False):
-                    if not agree(actual, answer) and not _may_agree_later(actual, answer):
+                    if not agree(actual, answer, single=True) and not _may_agree_later(actual, answer):
                         raise _AnswerDiffers
                 seen = len(answers)
             self.requests += 1

@@ -1,0 +1,137 @@
+"""Tests that answers of notebooks 07 to 12 are named, and cost the same, however a mistake in them is spelt."""
+
+import pytest
+
+from autograder.judge.mark import mark
+from autograder.judge.run_check import student_with_answer
+from autograder.spec.catalogue import replaced
+from autograder.spec.course import exercise
+
+NORM = """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight, self.bias = eps, nn.Parameter(torch.ones(dim)), nn.Parameter(torch.{start}(dim))
+
+    def forward(self, x):
+        {moments}
+        return (x - mean) / (var + self.eps) ** 0.5 * self.weight + self.bias
+"""
+ONE_STEP = "var, mean = torch.var_mean(x, dim=-1, keepdim=True)"
+OVER_ALL = "dims = (-2, -1) if x.dim() > 1 else -1; var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)"
+OTHER_NAMES = {"linear1": "up", "linear2": "down"}
+INSIDE = {"self.activation(self.linear1(x))": "self.dropout(self.activation(self.linear1(x)))"}
+AT_THE_END = {"self.dropout(self.linear2(hidden))": "self.activation(self.linear2(hidden))"}
+ROPE = """
+def apply_rope(x, positions, base=10000.0):
+    rates = [base ** (-{i} / x.shape[-1]) for i in range(x.shape[-1] // 2)]
+    angles = {positions}.to(x.device)[:, None] * torch.tensor(rates, device=x.device)
+    (u, v), cos, sin = x.unflatten(-1, (-1, 2)).unbind(-1), angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    return torch.stack([u * cos {sign} v * sin, v * cos {other} u * sin], -1).flatten(-2)
+"""
+LAYERS = """
+class FeedForward(nn.Module):
+    def __init__(self, embed_dim, ff_dim, dropout=0.0, activation=F.relu):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)])
+        self.drop, self.act = nn.Dropout(dropout), activation
+
+    def forward(self, x):
+        return x + self.drop(self.layers[1](self.act(self.layers[0](x))))
+"""
+ATTENTION = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError("num_heads")
+        self.H = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(embed_dim, embed_dim) for _ in range(4))
+
+    def forward(self, x, mask=None, context=None):
+        source = x if context is None else context
+        q, k, v = {projected}
+        q, k, v = (part.unflatten(-1, (self.H, -1)).transpose(1, 2) for part in (q, k, v))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill({mask}, -torch.inf)
+        return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+PROJECTED = "self.q_proj(x), self.k_proj(source), self.v_proj(source)"
+SWAPPED = "self.q_proj(source), self.k_proj(x), self.v_proj(x)"
+UNNORMALISED = """
+def label_smoothed_loss(logits, targets, smoothing, pad_id):
+    if not 0 <= smoothing <= 1:
+        raise ValueError("smoothing")
+    log_probs, real = logits.log_softmax(-1)[targets != pad_id], targets[targets != pad_id]
+    wanted = torch.full_like(log_probs, smoothing / (log_probs.shape[-1] {less}))
+    wanted[torch.arange(len(real)), real] += 1 - smoothing
+    return -(wanted * log_probs){mean}
+"""
+SORTED = {
+    "so_far[:, None] + torch": "torch",
+    "log_probs.flatten().topk(places_left)": "log_probs.flatten().sort(descending=True, stable=True)",
+    "best.values.tolist()": "best.values[:places_left].tolist()",
+    "best.indices.tolist(), strict=True": "best.indices.tolist()",
+}
+FORWARDS = {"sign": "-", "other": "+"}
+BACKWARDS = {"sign": "+", "other": "-"}
+WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
+    ("LayerNorm", NORM.format(start="zeros", moments=ONE_STEP), {"unbiased_variance"}, 3.75),
+    ("LayerNorm", NORM.format(start="ones", moments=ONE_STEP), {"unbiased_variance", "other_start"}, 2.5),
+    ("LayerNorm", NORM.format(start="zeros", moments=OVER_ALL), {"over_everything"}, 2.5),
+    ("FeedForward", INSIDE | AT_THE_END | OTHER_NAMES, {"activation_last", "dropout_inside"}, 1.56),
+    (
+        "FeedForward",
+        {"self.dropout(": "x + (", "n(self.linear1(x)": "n(self.dropout(self.linear1(x))"} | OTHER_NAMES,
+        {"residual", "dropout_inside"},
+        2.56,
+    ),
+    ("FeedForward", LAYERS, {"residual"}, 3),
+    ("MultiHeadAttention", ATTENTION.format(projected=PROJECTED, mask="~mask"), {"mask_not_inverted"}, 4),
+    ("MultiHeadAttention", ATTENTION.format(projected=SWAPPED, mask="mask"), {"queries_from_context"}, 5),
+    ("label_smoothed_loss", UNNORMALISED.format(less="- 1", mean=".sum(-1).mean()"), {"even_part_summed"}, 2),
+    ("label_smoothed_loss", UNNORMALISED.format(less="", mean=".mean()"), {"vocabulary_averaged"}, 3),
+    ("beam_search", SORTED, {"last_step_only"}, 4),
+    ("DecoderBlock", {"self.norm1(x +": "x + self.norm1("}, {"part_normalised"}, 4),
+    ("noam_rate", {"min(": "(step * warmup**-0.5 if step < warmup else step**-0.5) or min("}, {"warmup_exponent"}, 1.5),
+    ("count_parameters", {"norm = C + biases * C": "norm = C"}, {"biases_never"}, 1.5),
+    ("cached_attention", {"cache[1]": "cache[0]"}, {"keys_and_values_swapped"}, 3.75),
+    (
+        "cached_attention",
+        {"attention.out_proj(heads.transpose(1, 2).flatten(2))": "heads.reshape(x.shape)"},
+        {"heads_cut_wrongly", "no_out_proj"},
+        1.25,
+    ),
+    (
+        "block_parameters",
+        {
+            "4 * (e": "3 * (e",
+            "(embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim)": "8 * embed_dim**2 + 5 * embed_dim",
+        },
+        {"output_projection", "ff_dim_ignored"},
+        0.5,
+    ),
+    ("apply_rope", ROPE.format(positions="positions", i="i", **FORWARDS), {"exponent"}, 3),
+    (
+        "apply_rope",
+        ROPE.format(positions="torch.arange(x.shape[-2])", i="2 * i", **BACKWARDS),
+        {"backwards", "positions_ignored"},
+        1.5,
+    ),
+]
+
+
+def marked(name, answer):
+    source = exercise(name).source if isinstance(answer, dict) else answer
+    for old, new in answer.items() if isinstance(answer, dict) else ():
+        assert old in source
+        source = replaced(source, old, new)
+    return mark(name, student_with_answer(exercise(name), source))
+
+
+@pytest.mark.parametrize(("name", "answer", "mistakes", "points"), WRONG)
+def test_a_spelling_is_named_and_costs_what_the_mistake_does(name, answer, mistakes, points):
+    verdict = marked(name, answer)
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == mistakes
+    assert round(verdict.earned, 2) == points
