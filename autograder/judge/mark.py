@@ -148,7 +148,7 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     try:
         lines = _lines(exercise, student)
     except Unanswered as unanswered:
-        return zero(exercise.name, str(unanswered))
+        return zero(exercise.name, str(_without_frames(unanswered)))
     earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
@@ -346,9 +346,17 @@ def _failures(exercise: Exercise, student: Student) -> dict[str, Wrong | None]:
             if isinstance(wrong, Unanswered) and first in waiting:  # a stub needs no other check
                 waiting.remove(first)
                 waiting.insert(0, first)
-            found[check.title] = wrong
+            found[check.title] = _without_frames(wrong)
     student.replies |= {check.title: student.replies.pop(check.title) for check in exercise.checks}
     return found
+
+
+def _without_frames(wrong: Wrong) -> Wrong:
+    """Drop the traceback of a failure, which stays cached: the frames hold the student and all objects kept for it."""
+    besides = wrong.besides if isinstance(wrong, ValuesDiffer) else None
+    for failure in filter(None, (wrong, besides)):
+        failure.__context__ = failure.__traceback__ = None
+    return wrong
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:

@@ -1,7 +1,9 @@
 """Tests of what checks may ask, and that the judge reads plain data, keeps the rules, and judges an answer once."""
 
 import dataclasses
+import gc
 import re
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -363,6 +365,21 @@ def test_where_values_differ_it_is_known_what_else_was_found():
         with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
             cache.run(RIGHT, check, Counted(RIGHT.source))
         assert str(found.value.besides) == "changed"
+
+
+STUB = f"def {NAME}(*args):\n    raise NotImplementedError('x')"
+
+
+@pytest.mark.parametrize("source", [UNSCALED, STUB])
+def test_a_cached_failure_holds_no_student(source):
+    """Its traceback would: hundreds of megabytes, where a check keeps a long text in the student's process."""
+    for _ in range(2):  # asked, and looked up
+        student = student_with_answer(RIGHT, source)
+        assert not mark(NAME, student).full
+        held = weakref.ref(student)
+        del student
+        gc.collect()
+        assert held() is None
 
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
