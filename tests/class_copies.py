@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from conftest import ROOT, graded_only
+from forked_commands import run_command
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from submissions import ANSWERS, NAME, POINTS
@@ -57,18 +58,23 @@ def put(
 
 def start(root: Path, classroom: Path, *command: str, **options: Any) -> subprocess.Popen:
     """Start a command, ("nbgrader", …), ("autograder", …) or a module's, in the course; return the process."""
-    module = {"autograder": "autograder.cli"}.get(command[0], command[0])
-    environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
-    module = [sys.executable, "-m", module, *command[1:]]
-    return subprocess.Popen(module, cwd=root, env=environment, text=True, **streams)
+    module = [sys.executable, "-m", *_module(command)]
+    return subprocess.Popen(module, cwd=root, env=_environment(root, classroom), text=True, **streams)
 
 
 def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> str:
-    process = start(root, classroom, *command)
-    output, _ = process.communicate(timeout=600)
-    assert status is None or process.returncode == status, output
+    found, output = run_command(*_module(command), folder=root, environment=_environment(root, classroom))
+    assert status is None or found == status, output
     return output
+
+
+def _module(command: Sequence[str]) -> list[str]:
+    return [{"autograder": "autograder.cli"}.get(command[0], command[0]), *command[1:]]
+
+
+def _environment(root: Path, classroom: Path) -> dict[str, str]:
+    return {**os.environ, "COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
 
 
 @contextlib.contextmanager

@@ -3,11 +3,10 @@
 import contextlib
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 from conftest import ROOT
+from forked_commands import run_command
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 # The grader's processes find nothing of this course and its libraries.
@@ -45,11 +44,10 @@ def run(folder: Path, *command: str, fails: bool = False) -> str:
     environment["PYTHONPATH"] = os.pathsep.join([str(folder.parent / "hiding"), str(ROOT)])
     (folder.parent / "hiding").mkdir(exist_ok=True)
     (folder.parent / "hiding" / "sitecustomize.py").write_text(HIDING)
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    done = subprocess.run([sys.executable, "-m", module, *command[1:]], cwd=folder, env=environment, **streams)
-    assert bool(done.returncode) == fails, done.stdout
-    assert "Traceback" not in done.stdout or fails
-    return done.stdout
+    status, output = run_command(module, *command[1:], folder=folder, environment=environment)
+    assert bool(status) == fails, output
+    assert "Traceback" not in output or fails
+    return output
 
 
 MARKS = """

@@ -4,12 +4,11 @@ import contextlib
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from forked_commands import run_command
 
 from autograder import files
 from autograder.nbgrader_plugin import privacy
@@ -128,11 +127,8 @@ def test_commands_write_for_the_owner_and_students_read_in_the_exchange(umask, t
     (course / "exchange").chmod(0o1777)
 
     def run(*command):
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=course, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        status, output = run_command(*command, folder=course, environment={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert status == 0, output
 
     def closed(*names):
         return {name: found for name in names if (found := open_to_others(course / name, group))}
