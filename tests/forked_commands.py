@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ def run_command(module: str, *arguments: str, folder: Path, environment: dict[st
 
 
 def become(module: str, arguments: list[str], folder: str, environment: dict[str, str], umask: int, log: str) -> None:
+    signal.alarm(600)  # ends a command that waits for ever
     os.umask(umask)
     os.chdir(folder)
     os.environ.clear()
