@@ -15,9 +15,9 @@ from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import noting_banned, remark
 from .check_cache import shared_cache
 from .diagnosis import mistake_costs
-from .diagnosis.aspects import OTHER_NAMES, Separated
+from .diagnosis.aspects import OTHER_NAMES
 from .diagnosis.behaviour import Behaviour, behaviour
-from .diagnosis.diagnose import Apart, Diagnosis, Line, diagnose, diagnose_apart, diagnose_pair, symptoms
+from .diagnosis.diagnose import Apart, Diagnosis, LapsesOff, Line, diagnose, diagnose_pair, symptoms
 from .diagnosis.fingerprints import Fingerprints
 from .diagnosis.mistake_costs import NOTHING_SAVED
 from .diagnosis.pairs import errors
@@ -190,13 +190,12 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     Where that is no known mistake, the points are those of the lines that are right without the lapses, less what the
     lapses cost, if that is more.
     """
-    known: dict[tuple[str, ...], Separated] = {}
-    apart = diagnose_apart(exercise, verdict.lines, student.replies, student, known)
+    lapses_off = LapsesOff(exercise, verdict.lines, student.replies, student)
+    apart = lapses_off.explained()
     pair: list[Diagnosis] = []
     if apart is None or not apart.explains_all:
         pair = diagnose_pair(exercise, verdict.lines, student.replies)
-        both = None if pair else diagnose_apart(exercise, verdict.lines, student.replies, student, known, two=True)
-        apart = both if both is not None and both.explains_all else apart
+        apart = apart if pair else lapses_off.explained_by_two() or apart
     if apart is None or not apart.explains_all:
         sure = pair or [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
         verdict.diagnoses = pair or verdict.diagnoses

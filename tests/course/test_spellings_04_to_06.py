@@ -1,11 +1,7 @@
 """Tests that answers of notebooks 04 to 06 are named, and cost the same, however a mistake in them is spelt."""
 
 import pytest
-
-from autograder.judge.mark import mark
-from autograder.judge.run_check import student_with_answer
-from autograder.spec.catalogue import replaced
-from autograder.spec.course import exercise
+from edited_answers import marked
 
 NO_BIAS = {"(embed_dim, head_dim)": "(embed_dim, head_dim, bias=False)"}
 OTHER_NAMES = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
@@ -125,14 +121,6 @@ RIGHT = [
         {"(max_len, embed_dim))": "(1, max_len, embed_dim))", "shape[0]": "shape[1]", "[:T]": "[:, :T]"},
     ),
 ]
-
-
-def marked(name, answer):
-    source = exercise(name).source if isinstance(answer, dict) else answer
-    for old, new in answer.items() if isinstance(answer, dict) else ():
-        assert old in source
-        source = replaced(source, old, new)
-    return mark(name, student_with_answer(exercise(name), source))
 
 
 @pytest.mark.parametrize(("name", "answer", "mistakes", "points"), WRONG)

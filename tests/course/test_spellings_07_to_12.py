@@ -1,11 +1,7 @@
 """Tests that answers of notebooks 07 to 12 are named, and cost the same, however a mistake in them is spelt."""
 
 import pytest
-
-from autograder.judge.mark import mark
-from autograder.judge.run_check import student_with_answer
-from autograder.spec.catalogue import replaced
-from autograder.spec.course import exercise
+from edited_answers import marked
 
 NORM = """
 class LayerNorm(nn.Module):
@@ -120,14 +116,6 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         1.5,
     ),
 ]
-
-
-def marked(name, answer):
-    source = exercise(name).source if isinstance(answer, dict) else answer
-    for old, new in answer.items() if isinstance(answer, dict) else ():
-        assert old in source
-        source = replaced(source, old, new)
-    return mark(name, student_with_answer(exercise(name), source))
 
 
 @pytest.mark.parametrize(("name", "answer", "mistakes", "points"), WRONG)

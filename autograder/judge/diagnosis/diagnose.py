@@ -116,102 +116,102 @@ class Apart:
         return sum(diagnosis.share for diagnosis in self.diagnoses)
 
 
-def diagnose_apart(
-    exercise: Exercise,
-    lines: Sequence[Line],
-    replies: RecordedReplies,
-    student: Student,
-    known: dict[tuple[str, ...], aspects.Separated],
-    *,
-    two: bool = False,
-) -> Apart | None:
-    """Return the lapses of an answer, and the mistakes behind them; None if there are no lapses and no mistake.
+class LapsesOff:
+    """An answer whose lapses are taken off, and the mistakes that its values show then."""
 
-    With `two`, two mistakes in one program are looked for behind all the lapses. `known` keeps what was found with each
-    set of lapses left in, so that the checks need not run again.
+    def __init__(self, exercise: Exercise, lines: Sequence[Line], replies: RecordedReplies, student: Student) -> None:
+        outcomes = list(zip(exercise.checks, lines, strict=True))
+        self.exercise, self.replies, self.student = exercise, replies, student
+        self.failed = [check for check, line in outcomes if not line.passed and replies.get(check.title)]
+        self.passed = [check.title for check, line in outcomes if line.passed]
+        self.separated = functools.cache(functools.partial(aspects.separated, exercise, self.failed, student))
 
-    Some mistakes have a lapse of their own. So each lapse is left in the answer, too, and the least costly explanation
-    is returned. Without one, those are left that a mistake of value may bring about.
-    """
-    outcomes = list(zip(exercise.checks, lines, strict=True))
-    failed = [check for check, line in outcomes if not line.passed and replies.get(check.title)]
-    passed = [check.title for check, line in outcomes if line.passed]
-    explanations: list[Apart] = []
-    left: list[tuple[str, ...]] = [()]
-    for each in left:
-        found = known.get(each) or aspects.separated(exercise, failed, student, each)
-        known[each] = found
-        if two and not (found.lapses or found.names):
+    def explained(self) -> Apart | None:
+        """Return the lapses, and the mistakes behind them; None if there are no lapses and no mistake.
+
+        Some mistakes have a lapse of their own. So each lapse is left in the answer, too, and the least costly
+        explanation is returned. Without one, those are left that a mistake of value may bring about.
+        """
+        explanations: list[Apart] = []
+        left: list[tuple[str, ...]] = [()]
+        for each in left:
+            found = self.separated(each)
+            if not each and len(found.lapses) > 1:
+                left += [(name,) for name in found.lapses]
+                doubtful = tuple(name for name in found.lapses if name not in found.facts)
+                left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
+            if (apart := self._behind(each)) is not None:
+                explanations.append(apart)
+
+        def rank(apart: Apart) -> tuple[float, bool]:
+            return apart.share if apart.explains_all else math.inf, not apart.are_facts
+
+        return min(explanations, key=rank, default=None)
+
+    def explained_by_two(self) -> Apart | None:
+        """Return the lapses and two mistakes that explain, in one program, all that is left; None if no two do."""
+        found = self.separated(())
+        weights, right = self._left(found)
+        if not (found.lapses or found.names) or not weights or not _shows_work(found.replies):
             return None
-        if not each and len(found.lapses) > 1 and not two:
-            left += [(name,) for name in found.lapses]
-            doubtful = tuple(name for name in found.lapses if name not in found.facts)
-            left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
-        if (apart := _apart(exercise, failed, passed, replies, found, student, each, two)) is not None:
-            explanations.append(apart)
+        catalogue = _Catalogue(self.exercise, self.replies | found.replies, single=True)
+        apart = self._apart((), catalogue.two_mistakes(list(weights), right, []), [*found.lapses])
+        return apart if apart is not None and apart.explains_all else None
 
-    def rank(apart: Apart) -> tuple[float, bool]:
-        return apart.share if apart.explains_all else math.inf, not apart.are_facts
+    def _left(self, found: aspects.Separated) -> tuple[dict[str, float], list[str]]:
+        """Return the weights of the checks that still fail, and the titles of those that are right."""
+        judged = [check for check in self.failed if check.title not in found.without_gradients]
+        weights = {check.title: check.weight for check in judged if found.failures[check.title] is not None}
+        return weights, [*self.passed, *(check.title for check in judged if check.title not in weights)]
 
-    return min(explanations, key=rank, default=None)
-
-
-def _apart(
-    exercise: Exercise,
-    failed: Sequence[Check],
-    passed: Sequence[str],
-    replies: RecordedReplies,
-    found: aspects.Separated,
-    student: Student,
-    left: Sequence[str],
-    two: bool,
-) -> Apart | None:
-    weights = {
-        check.title: check.weight
-        for check in failed
-        if found.failures[check.title] is not None and check.title not in found.without_gradients
-    }
-    right = [check.title for check in failed if found.failures[check.title] is None]
-    right = [*passed, *(title for title in right if title not in found.without_gradients)]
-    names = [name for name in found.lapses if name not in left]
-    diagnoses: list[Diagnosis] = []
-    for single in (False, True):
-        catalogue = _Catalogue(exercise, replies | found.replies, single)
-        alone = _single_mistakes(catalogue, weights, right)
-        explained = {title for _, titles in alone for title in titles} == weights.keys()
-        if explained:
-            break
-    several = len({catalogue.names[variant] for variant, _ in alone}) > 1
-    one = None
-    if two:
-        shown = weights and _shows_work(found.replies)
-        diagnoses += catalogue.two_mistakes(list(weights), right, []) if shown else []
-    elif not left and (several or not explained):
-        one = _without_lapses(catalogue, weights, passed, failed, found, student)
-    if one is not None:
-        variant, own = one
-        names = [name for name in names if name not in own]
-        titles = list(dict.fromkeys(itertools.chain(weights, *own.values())))
-        share = mistake_costs.cost(exercise, catalogue.fingerprints, variant)
-        diagnoses.append(catalogue.diagnosis(variant, titles, share))
-    elif explained and not two:
-        for variant, titles in alone:
-            own = _own_lapses(catalogue, variant, failed, found, student) if names else {}
+    def _behind(self, left: tuple[str, ...]) -> Apart | None:
+        """Return the mistakes behind all lapses but those left in."""
+        found = self.separated(left)
+        weights, right = self._left(found)
+        names = [name for name in found.lapses if name not in left]
+        diagnoses: list[Diagnosis] = []
+        for single in (False, True):
+            catalogue = _Catalogue(self.exercise, self.replies | found.replies, single)
+            alone = _single_mistakes(catalogue, weights, right)
+            explained = {title for _, titles in alone for title in titles} == weights.keys()
+            if explained:
+                break
+        several = len({catalogue.names[variant] for variant, _ in alone}) > 1
+        one = None
+        if not left and (several or not explained):
+            one = _without_lapses(catalogue, weights, self.passed, self.failed, found, self.student)
+        if one is not None:
+            variant, own = one
             names = [name for name in names if name not in own]
-            titles += [title for name in own for title in own[name] if title not in titles]
-            _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
-        names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
-    lapses = [lapse for name in names if (lapse := _lapse(exercise, failed, student, name, found)) is not None]
-    if not lapses and not diagnoses:
-        return None
-    for lapse in lapses:
-        _add(diagnoses, lapse)
-    named = {title for one in diagnoses for title in one.checks}
-    everything = bool(len(lapses) < len(diagnoses) or not weights) and named >= {check.title for check in failed}
-    diagnoses.sort(key=lambda one: -one.share)
-    found_lapses = {lapse.mistake for lapse in lapses}
-    facts = {*found.lapses} - {*left} <= found.facts
-    return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
+            titles = list(dict.fromkeys(itertools.chain(weights, *own.values())))
+            share = mistake_costs.cost(self.exercise, catalogue.fingerprints, variant)
+            diagnoses.append(catalogue.diagnosis(variant, titles, share))
+        elif explained:
+            for variant, titles in alone:
+                own = _own_lapses(catalogue, variant, self.failed, found, self.student) if names else {}
+                names = [name for name in names if name not in own]
+                titles += [title for name in own for title in own[name] if title not in titles]
+                _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
+            names += ["single_precision_inside"] * (single and "single_precision_inside" not in names)
+        return self._apart(left, diagnoses, names)
+
+    def _apart(self, left: tuple[str, ...], diagnoses: list[Diagnosis], names: Sequence[str]) -> Apart | None:
+        """Return these mistakes with the lapses of these names; None if there are neither."""
+        found = self.separated(left)
+        weights, right = self._left(found)
+        made = (_lapse(self.exercise, self.failed, self.student, name, found) for name in names)
+        lapses = [lapse for lapse in made if lapse is not None]
+        if not lapses and not diagnoses:
+            return None
+        for lapse in lapses:
+            _add(diagnoses, lapse)
+        named = {title for one in diagnoses for title in one.checks}
+        everything = len(lapses) < len(diagnoses) or not weights
+        everything = everything and named >= {check.title for check in self.failed}
+        diagnoses.sort(key=lambda one: -one.share)
+        found_lapses = {lapse.mistake for lapse in lapses}
+        facts = {*found.lapses} - {*left} <= found.facts
+        return Apart(found.failures, found.replies, diagnoses, {*right}, found_lapses, everything, facts, found.names)
 
 
 def _without_lapses(
