@@ -7,9 +7,8 @@ import torch
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
 LOOKS |= {"replaced, with norm": (ORANGE, "-."), "no feed-forward": (GREEN, "-.")}
-LOOKS |= {"no additions": (BLACK, ":"), "no norms": (GREEN, "--"), "post-norm, half the rate": (SKY, ":")}
+LOOKS |= {"no additions": (BLACK, ":"), "added, with norm": (GREEN, ":"), "post-norm, half the rate": (SKY, ":")}
 LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
-LOOKS |= {"post-norm, 4 blocks": (GREEN, "--"), "added, with norm": (GREEN, ":")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
 
