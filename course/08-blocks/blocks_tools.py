@@ -7,8 +7,10 @@ import torch
 LIGHT = {"attention": "#FBE3B3", "feed-forward": "#BCE3D6", "norm": "#E6D5EC"}
 LOOKS = {"replaced": (RED, "--"), "added": (BLUE, "-"), "post-norm": (RED, "--"), "pre-norm": (BLUE, "-")}
 LOOKS |= {"replaced, with norm": (ORANGE, "-."), "no feed-forward": (GREEN, "-.")}
-LOOKS |= {"no additions": (BLACK, ":"), "added, with norm": (GREEN, ":"), "post-norm, half the rate": (SKY, ":")}
-LOOKS |= {"post-norm, warm-up": (ORANGE, "-."), "ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
+LOOKS |= {"no additions": (BLACK, ":"), "added, with norm": (GREEN, ":"), "half the rate": (SKY, ":")}
+LOOKS |= {"warm-up": (ORANGE, "-."), "half after ten full steps": (GREEN, "--")}
+LOOKS |= {"right": (BLUE, "-"), "A": (GREEN, ":"), "B": (ORANGE, "-."), "C": (RED, "--")}
+LOOKS |= {"ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
 
 
@@ -93,20 +95,6 @@ def tell(model, data, chars, n=150, T=32):
         logits = model.head(model.read(model.streams(rows)[-1], rows)[1])[0, -1]
         ids.append(torch.multinomial(logits.softmax(-1).cpu(), 1, generator=generator).item())
     return "".join(chars[i] for i in ids)
-
-
-def helpful_features(hidden, raised, rows, chars, count=8):
-    """Return a line for each feature whose write raises the next character most: where it fires most, what it raises.
-
-    hidden: [B, T, F], after the activation; raised: [V, F]; rows: [B, T + 1], the text.
-    """
-    texts = ["".join(chars[i] for i in row[max(0, t - 8) : t + 1]) for row in rows for t in range(hidden.shape[1])]
-    flat, lines = hidden.flatten(0, 1), []
-    lifts = (flat * (raised - raised.mean(0))[rows[:, 1:].flatten()]).sum(0) / flat.sum(0)
-    for k in lifts.argsort(descending=True)[:count].tolist():
-        places = [texts[i] for i in flat[:, k].topk(4).indices.tolist()]
-        lines.append(f"feature {k:3}, most after {places}, raises {[chars[i] for i in raised[:, k].topk(3).indices]}")
-    return lines
 
 
 def draw_maps(maps, *labels):
