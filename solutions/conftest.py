@@ -26,5 +26,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the environment of the kernels, which are separate processes: the package's path and the offline settings."""
     if not config.getoption("--online"):
         os.environ.update(environment())
+    os.environ["COURSE_MODELS"] = "temporary"  # 09 leaves no my-models/ in the checkout
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # another order of summation would change the last digits
