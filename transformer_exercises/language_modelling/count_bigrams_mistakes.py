@@ -113,7 +113,7 @@ class first_pair_missed(Minor):
 
 
 class without_overlap(Misconception):
-    """Every other pair is missed: the pairs overlap, for an inner token belongs to two of them."""
+    """Every other pair is missed: the pairs overlap, and an inner token belongs to two."""
 
     edits = {"], ids[1:": ":2], ids[1::2"}
 

@@ -49,7 +49,7 @@ class inverted(Misconception):
 
 
 class off_by_one(Minor):
-    """The first padding is left open: with length 3 it is position 3, for we count from 0 (`>=`)."""
+    """The first padding is left open: with length 3 it is position 3, since we count from 0 (`>=`)."""
 
     edits = {">=": ">"}
 
