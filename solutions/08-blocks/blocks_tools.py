@@ -12,6 +12,7 @@ LOOKS |= {"warm-up": (ORANGE, "-."), "half after ten full steps": (GREEN, "--")}
 LOOKS |= {"right": (BLUE, "-"), "A": (GREEN, ":"), "B": (ORANGE, "-."), "C": (RED, "--")}
 LOOKS |= {"ReLU": (BLUE, "-"), "GELU": (RED, "--"), "SiLU": (GREEN, "-.")}
 LOOKS |= {"p = 0.0": (RED, "--"), "p = 0.1": (ORANGE, "-."), "p = 0.2": (GREEN, ":"), "p = 0.5": (BLUE, "-")}
+LOOKS |= {"no feed-forward, 84 wide": (ORANGE, "--")}
 
 
 def draw_curves(panels, x, levels=None, start=0, at=None, last=1):
