@@ -9,6 +9,10 @@ import torch
 
 NINE = Path("../09-gpt")
 OURS = "gpt2-stories"
+PARTS = {  # the answers of which a block is made
+    "07-multi-head": ("split_heads", "merge_heads", "MultiHeadAttention", "copy_from_torch"),
+    "08-blocks": ("LayerNorm", "FeedForward", "TransformerBlock"),
+}
 AROUND = """
 import math, torch, torch.nn.functional as F
 from functools import partial
@@ -22,22 +26,23 @@ class Block(nn.TransformerEncoderLayer):  # around which notebook 09 asks for a 
 """
 
 
-def own_answers(*names):
-    """Return what the answers of these names in your notebook 09 define."""
+def own_answers(answers):
+    """Return what these of your answers define: {notebook: their names}."""
     from notebook_tools import cells_of
 
     found: dict = {"GPTConfig": SimpleNamespace}
     exec(AROUND, found)
-    for cell in cells_of("09-gpt"):
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") in names:
-            exec("".join(cell["source"]), found)
+    for notebook, names in answers.items():
+        for cell in cells_of(notebook):
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") in names:
+                exec("".join(cell["source"]), found)
     return found
 
 
 def own_gpt(config):
     """Return a new GPT of your notebook 09, of the sizes in a GPT2Config."""
     more = {"block_size": config.n_positions, "dropout": 0.0, "bias": True, "tie_weights": True}
-    return own_answers("GPT")["GPT"](SimpleNamespace(**config.to_dict() | more))
+    return own_answers({"09-gpt": ["GPT"]})["GPT"](SimpleNamespace(**config.to_dict() | more))
 
 
 def filled(given, load, model):
@@ -59,6 +64,46 @@ def filled(given, load, model):
     return None, "nobody's GPT"
 
 
+def own_blocks(gpt):
+    """Return {their name: blocks} made of your answers to 07 and 08, with the numbers of those of your GPT; or {}."""
+    theirs = gpt.blocks
+    if type(theirs[0]) is torch.nn.TransformerEncoderLayer:
+        return {}  # the given GPT
+    C, device = theirs[0].self_attn.embed_dim, next(gpt.parameters()).device
+    x, future = torch.randn(1, 9, C, device=device), torch.ones(9, 9, dtype=torch.bool, device=device).triu(1)
+    try:
+        found = own_answers(PARTS)
+        found["Attention"] = found["MultiHeadAttention"]  # what the block of notebook 08 calls
+        blocks = torch.nn.ModuleList(_remade(block, found).to(device).eval() for block in theirs)
+        pairs = zip(blocks, theirs, strict=True)
+        with torch.no_grad():
+            same = [torch.allclose(a(x, future), b(x, future), atol=1e-3, rtol=1e-4) for a, b in pairs]
+        assert all(same), "they give something else than PyTorch's"
+        return {"your blocks, of notebooks 07 and 08": blocks}
+    except (FileNotFoundError, NotImplementedError):  # not here, or not answered yet
+        return {}
+    except Exception as error:
+        print(f"Your blocks of notebooks 07 and 08 are not used ({type(error).__name__}: {error}).")
+        return {}
+
+
+@torch.no_grad()
+def _remade(theirs, found):
+    """Return a block of these answers with the numbers of PyTorch's block."""
+    attention, C, wide = theirs.self_attn, theirs.self_attn.embed_dim, theirs.linear1.out_features
+    block = found["TransformerBlock"](C, attention.num_heads, wide, norm_first=True)
+    block.attn = found["MultiHeadAttention"](C, attention.num_heads)
+    found["copy_from_torch"](block.attn, attention)  # cuts in_proj into q_proj, k_proj and v_proj
+    block.norm1, block.norm2 = found["LayerNorm"](C), found["LayerNorm"](C)
+    block.norm1.load_state_dict(theirs.norm1.state_dict())
+    block.norm2.load_state_dict(theirs.norm2.state_dict())
+    block.ff = found["FeedForward"](C, wide, activation=torch.nn.GELU("tanh"))
+    numbers = {p.shape: p for layer in (theirs.linear1, theirs.linear2) for p in layer.parameters()}
+    for p in block.ff.parameters():  # its names are free, and the four shapes differ
+        p.copy_(numbers[p.shape])
+    return block
+
+
 class _Even(torch.nn.Module):
     """A model of three tokens that are always equally likely, to try a `generate` with."""
 
@@ -71,7 +116,7 @@ class _Even(torch.nn.Module):
 def own_generate():
     """Return (generate, whose it is): that of your notebook 09 if it works, else a plain one with temperature only."""
     try:
-        found = own_answers("next_token_distribution", "generate")["generate"]
+        found = own_answers({"09-gpt": ["next_token_distribution", "generate"]})["generate"]
         ids = torch.zeros(2, 1, dtype=torch.long)
         written = found(_Even(), ids, 5, temperature=0.5, top_k=2, generator=torch.Generator())
         assert written.shape == (2, 6), f"it gives ids of shape {tuple(written.shape)} where (2, 6) are asked for"

@@ -27,6 +27,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from autograder.spec.course import provided, reference, without_markers
 from tools import check_gpt2
+from tools.training.stories_gpt2 import PLANS
 
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME
@@ -309,25 +310,34 @@ def test_without_a_hub_the_notebook_says_which_model_it_loads(cells, stand_in, t
     assert ("does not answer" in result.stdout) == says
 
 
+def test_training_further_takes_half_of_the_highest_rate_before(cells):
+    rate = re.search(r"5e-5 if LARGE else (\S+?)\)", cells["tune"].source)[1]
+    assert "at half the highest rate of its pre-training" in cells["s11-head"].source
+    assert float(rate) == PLANS["gpt2-stories"].peak / 2
+
+
 # --- one's own answers ------------------------------------------------------------------------------------------------
 
 FILLED = ["setup", "load", "sheet", "next-probs", "gpt", "load_gpt2_weights", "proof"]
 GIVEN = "the given GPT"
+BLOCKS = "your blocks, of notebooks 07 and 08"
 
 
 @pytest.fixture
 def proved(cells, monkeypatch, capsys, tmp_path):
-    """Runs the cells up to the proof beside a notebook 09, or beside none. Returns what they define, and print."""
+    """Runs the cells up to the proof beside these notebooks. Returns what they define, and print."""
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
     monkeypatch.syspath_prepend(FOLDER)
 
-    def run(nine: Path | None, edits: tuple = ()) -> tuple[dict, str]:
+    def run(nine: Path | None, edits: tuple = (), **others: Path) -> tuple[dict, str]:
         folder = tmp_path / NAME
         folder.mkdir()
         for name in ("gpt2-stories", "published.json", "smollm2.json"):
             (folder / name).symlink_to(FOLDER / name)
-        if nine:
-            (tmp_path / "09-gpt").symlink_to(nine)
+        beside = {"09-gpt": nine, "07-multi-head": others.get("seven"), "08-blocks": others.get("eight")}
+        for name, path in beside.items():
+            if path:
+                (tmp_path / name).symlink_to(path)
         monkeypatch.chdir(folder)
         return defined_by(cells, *FILLED, edits=edits), capsys.readouterr().out
 
@@ -351,6 +361,42 @@ def test_without_an_answer_to_09_the_given_class_is_used_and_it_says_so(proved, 
     assert type(found["mine"]) is found["GPT"]
     assert f"moved into {GIVEN}" in output
     assert "could not" not in output
+
+
+@pytest.mark.slow
+def test_blocks_of_ones_own_replace_pytorchs_if_07_to_09_lie_beside(proved):
+    seven, eight, nine = (ROOT / "solutions" / name for name in ("07-multi-head", "08-blocks", "09-gpt"))
+    found, output = proved(nine, seven=seven, eight=eight)
+    assert found["same"] == {"PyTorch's blocks": True, BLOCKS: True}
+    assert output.count("within 0.001: True") == 2
+    own = found["mine"].blocks[0]
+    assert not [
+        module for module in own.modules() if isinstance(module, (torch.nn.MultiheadAttention, torch.nn.LayerNorm))
+    ]
+    fused = found["kinds"]["PyTorch's blocks"][0].self_attn.in_proj_weight
+    assert torch.equal(torch.cat([own.attn.q_proj.weight, own.attn.k_proj.weight, own.attn.v_proj.weight]), fused)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seven", [None, ROOT / "course" / "07-multi-head"], ids=["none beside it", "not answered"])
+def test_without_answers_to_07_the_blocks_are_pytorchs(proved, seven):
+    eight, nine = (ROOT / "solutions" / name for name in ("08-blocks", "09-gpt"))
+    found, output = proved(nine, seven=seven, eight=eight)
+    assert found["same"] == {"PyTorch's blocks": True}
+    assert "not used" not in output
+
+
+@pytest.mark.slow
+def test_wrong_blocks_of_ones_own_are_not_used_and_it_says_so(proved, tmp_path):
+    seven, nine = (ROOT / "solutions" / name for name in ("07-multi-head", "09-gpt"))
+    path = shutil.copytree(ROOT / "solutions" / "08-blocks", tmp_path / "mine") / "08-blocks.ipynb"
+    text = path.read_text("utf-8")
+    right = "x = x + self.dropout(self.attn(self.norm1(x), mask))"
+    assert right in text
+    path.write_text(text.replace(right, "x = x + self.dropout(self.attn(x, mask))"), "utf-8")
+    found, output = proved(nine, seven=seven, eight=tmp_path / "mine")
+    assert found["same"] == {"PyTorch's blocks": True}
+    assert "not used (AssertionError: they give something else" in output
 
 
 @pytest.mark.slow
