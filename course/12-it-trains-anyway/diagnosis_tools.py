@@ -7,6 +7,7 @@ unpacks them finds out what experiments would have told. What is marked is `diag
 from notebook_tools import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, cells_of, show, subplots
 
 GROUPS = {"suspects": "ABCD", "ward": "EFGHIJKL"}
+COLOURS = (BLACK, ORANGE, SKY, GREEN, BLUE, PURPLE, GREY, "#8C6D31")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (7, 3)), (0, (3, 1, 1, 1, 1, 1)))
 
 
@@ -75,25 +76,27 @@ def broken_models(group, name, V, T=33):
     return made, right
 
 
-def draw_losses(losses, lines, title):
-    """Draw the loss of each model over its steps, {name: losses}, among horizontal lines, {name: height}."""
+def draw_losses(losses, lines, title, controls):
+    """Draw {name: losses} over the steps, horizontal lines {name: height}, and the band of {rate: losses}."""
     fig, ax = subplots(figsize=(9, 4.4))
-    ends = {}
-    for (name, values), colour, style in zip(
-        losses.items(), (BLACK, ORANGE, SKY, GREEN, BLUE, PURPLE, GREY, "#8C6D31"), STYLES, strict=False
-    ):
-        means = [sum(values[i : i + 5]) / 5 for i in range(len(values) - 4)]
-        ends[name] = means[-1]
-        ax.plot(means, color=colour, ls=style, lw=1.8, label=name)
+    means, sound = (
+        {name: [sum(values[i : i + 5]) / 5 for i in range(len(values) - 4)] for name, values in group.items()}
+        for group in (losses, controls)
+    )
+    low, high = ([choose(step) for step in zip(*sound.values(), strict=True)] for choose in (min, max))
+    ax.fill_between(range(len(low)), low, high, color=GREY, alpha=0.3, label=f"sound, rate {min(sound)}–{max(sound)}")
+    for (name, values), colour, style in zip(means.items(), COLOURS, STYLES, strict=False):
+        ax.plot(values, color=colour, ls=style, lw=1.8, label=name)
     for name, height in lines.items():
         ax.axhline(height, color=RED if name == "floor" else GREY, lw=2 if name == "floor" else 1)
-        ax.text(len(means), height, f" {name} {height:.2f}", va="center")
+        ax.text(len(low), height, f" {name} {height:.2f}", va="center")
     ax.set(title=title, xlabel="training step", ylabel="training loss (nats per token)", ylim=(0, None))
-    ax.set_xlim(0, len(means))
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.91), ncols=2, fontsize=10)
-    told = ", ".join(f"{name} {end:.2f}" for name, end in ends.items())
+    ax.set_xlim(0, len(low))
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.91), ncols=3, fontsize=10)
+    ends = ", ".join(f"{name} {values[-1]:.2f}" for name, values in means.items())
     drawn = ", ".join(f"{name} {height:.2f}" for name, height in lines.items())
-    show(fig, f"{len(ends)} losses over {len(values)} steps, all falling, among lines. Ends: {told}. Lines: {drawn}.")
+    alt = f"{len(means)} losses over {len(low) + 4} steps, all falling, among lines. Ends: {ends}. Lines: {drawn}."
+    show(fig, f"{alt} Grey band, sound models at several rates: {low[-1]:.2f} to {high[-1]:.2f}.")
 
 
 def draw_influence(moved, name):
@@ -123,13 +126,18 @@ def own_gpt(V, T=33):
                 parts = [node for node in ast.parse(source).body if getattr(node, "name", "") in wanted]
                 exec(compile(ast.Module(parts, []), "<09>", "exec"), found)
         gpt = found["GPT"](found["GPTConfig"](V, T, 2, 4, 48))
-        gpt(found["torch"].zeros(1, T, dtype=int))
+        gpt(found["torch"].zeros(1, 2, dtype=int), found["torch"].tensor([[0, -100]]))
         print("your own GPT, from notebook 09")
     except Exception as error:  # not there, not answered yet, or it stops
         from transformers import GPT2Config, GPT2LMHeadModel
 
+        class Library(GPT2LMHeadModel):  # called as yours is
+            def forward(self, ids, targets):
+                logits = super().forward(ids).logits
+                return logits, found["F"].cross_entropy(logits.flatten(0, 1), targets.flatten())
+
         sizes = {"vocab_size": V, "n_positions": T, "n_embd": 48, "n_layer": 2, "n_head": 4}
-        gpt = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))
-        gpt.token_embedding = gpt.transformer.wte
-        print(f"GPT-2 of the transformers library: your GPT of 09 is not ready ({type(error).__name__}: {error})")
+        gpt = Library(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))
+        gpt.token_embedding, gpt.position_embedding = gpt.transformer.wte, gpt.transformer.wpe
+        print(f"GPT-2 of the transformers library: your GPT of 09 does not run here ({type(error).__name__}: {error})")
     return gpt
