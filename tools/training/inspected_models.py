@@ -19,7 +19,8 @@ SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 HEADS = SOLUTIONS / "07-multi-head" / "heads.pt"
 FORMATION = HEADS.with_name("formation.json")
 TRAINING_CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
-INSPECTION_CELLS = ("attention-maps", "roles")  # they open HEADS
+# They open HEADS and FORMATION
+INSPECTION_CELLS = ("attention-maps", "roles", "roles-figure", "circuit", "circuit-run", "composition")
 STEPS, SEEDS, EVERY, SHOWN = 2_000, 5, 10, 800  # of SHOWN steps a run's curves are stored
 
 
@@ -96,8 +97,28 @@ def followed(notebook: dict[str, Any], seed: int) -> dict[str, Any]:
         "loss": [round(loss, 3) for loss in means],
         "weight": [round(by_head[head], 3) for by_head in weights],
         "weight_at_the_end": round(float(at_the_end[head]), 3),
+        "without_the_note": without_the_note(notebook, model, head),
         "roles": [[[round(share, 3) for share in head] for head in layer] for layer in roles.tolist()],
     }
+
+
+@torch.no_grad()
+def without_the_note(notebook: dict[str, Any], model: Any, head: int) -> list[float]:
+    """Return what this head of layer 1 gives to the right verb when its queries, or its keys, miss a note.
+
+    The note is what one head of layer 0 writes: the one without which least goes to that verb.
+    """
+    after, pruned, on_verbs = (notebook[name] for name in ("after_layer_0", "pruned", "on_verbs"))
+    layer, norm = model.layers[1], model.norms[1]
+
+    def given(for_queries: torch.Tensor, for_keys: torch.Tensor) -> float:
+        q, k = norm(for_queries), norm(for_keys)
+        weights = layer(q, k, k, attn_mask=notebook["FUTURE"], average_attn_weights=False)[1][:, head]
+        return round(on_verbs(weights)[0], 3)
+
+    whole = after(model)
+    missing = min((after(pruned(model, (0, h))) for h in range(notebook["H"])), key=lambda less: given(less, less))
+    return [given(missing, whole), given(whole, missing)]
 
 
 if __name__ == "__main__":
