@@ -54,7 +54,7 @@ def draw_shares(sizes):
 def draw_lines(curves, title, x, y, levels=None, **limits):
     """Draw curves {name: (places, values)} against x, with named heights."""
     fig, ax = subplots(figsize=(9, 4.2))
-    for (name, (places, values)), colour in zip(curves.items(), (BLUE, ORANGE, GREEN, RED), strict=False):
+    for (name, (places, values)), colour in zip(curves.items(), (BLUE, ORANGE, GREEN, RED, BLACK), strict=False):
         ax.plot(places, values, label=name, **{"color": colour} | LOOKS.get(name, {}))
     for (name, height), style in zip((levels or {}).items(), (":", "-.", (0, (5, 3)), "-")):  # noqa: B905
         ax.axhline(height, color=BLACK, ls=style, lw=1)

@@ -4,7 +4,7 @@
     python -m tools.training.translate       the translator of notebook 11, on any file of sentence pairs
     python -m tools.training.inspected_models   the models that notebook 07 inspects
     python -m tools.training.grow            a GPT on any text, of any size (sizes, texts)
-    python -m tools.training.gpt_runs        09 from another start and at other rates; a GPT on our text
+    python -m tools.training.gpt_runs        09 from another start, at other rates, without parts; a GPT on our text
     python -m tools.training.dropout_runs    08's blocks on a short text with four rates of dropout
     python -m tools.training.scaling         09-gpt-further's experiment on sizes and amounts of data
     python -m tools.training.attention_maps  what the heads of 01's small GPT look at, for notebook 05
