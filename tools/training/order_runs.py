@@ -1,10 +1,12 @@
-"""Records how the seed changes what twelve blocks of notebook 08 learn in post-norm, for the sentence in its section 8.
+"""Records how the seed changes what twelve blocks of notebook 08 learn, for two sentences of its section 8.
 
     python -m tools.training.order_runs           about a minute of one core
 
 Each run executes the notebook's own cells. `order-runs.json` keeps the mean loss of each run's last 20 steps; a claim
-of the notebook holds its sentence to it.
+of the notebook holds the sentences to it.
 """
+
+from typing import Any
 
 import typer
 from tqdm import tqdm
@@ -32,8 +34,11 @@ def main() -> None:
     def block(*sizes: int, norm_first: bool) -> object:
         return torch.nn.TransformerEncoderLayer(*sizes, dropout=0.0, batch_first=True, norm_first=norm_first)
 
-    for name, share in tqdm(SCHEDULES.items(), desc="schedules"):
-        losses = [notebook["train"](block, False, name, share=share, seed=seed)[1] for seed in SEEDS]
+    runs: dict[str, tuple[bool, dict[str, Any]]]
+    runs = {name: (False, {"share": share}) for name, share in SCHEDULES.items()}
+    runs |= {f"0.001, {order}": (order == "pre-norm", {"rate": 1e-3}) for order in ("post-norm", "pre-norm")}
+    for name, (norm_first, options) in tqdm(runs.items(), desc="runs"):
+        losses = [notebook["train"](block, norm_first, name, seed=seed, **options)[1] for seed in SEEDS]
         kept[name] = [round(sum(run[-20:]) / 20, 2) for run in losses]
     keep(KEPT, kept)
     console.print(kept)
