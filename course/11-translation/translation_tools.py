@@ -11,6 +11,8 @@ from pathlib import Path
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ["<pad>", "<bos>", "<eos>", "<unk>"]
 WORD = re.compile(r"(?:[^\W_]|[\u0300-\u036f\u0900-\u0dff'’-])+|[^\w\s]")  # a word with its marks, or one sign
+VERBS = {"brought": ("brought", "wetara", "আনল"), "saw": ("saw", "hụrụ", "দেখল"), "ate": ("ate", "riri", "খেল"),
+         "had": ("had", "nwere")}  # fmt: skip
 LOOKS = ((RED, "--", "s"), (BLUE, "-", "o"), (GREEN, "-.", "^"))
 COLOURS = {"self": ORANGE, "cros": ORANGE, "feed": GREEN, "embe": SKY}  # of parts, by the first letters
 
@@ -36,6 +38,14 @@ def split(pairs, longest, new_shape, held_out=300):
     tests = {"held out": held, "new shape": new, "longer": [p for p in pairs if p not in set(fits)]}
     return train, {name: [p for p in part if all(set(words[p][side]) <= known[side] for side in (0, 1))]
                    for name, part in tests.items()}  # fmt: skip
+
+
+def three_clauses(pairs, verb="brought"):
+    """Return the pairs like `A brought …, B brought … and C brought …`, with this verb in both languages."""
+    shape = re.compile(r".+ brought .+, .+ brought .+ and .+ brought .+")
+    forms = dict(zip(VERBS["brought"], VERBS[verb], strict=False))
+    return [tuple(re.sub("|".join(forms), lambda match: forms[match[0]], text) for text in pair)
+            for pair in pairs if any(map(shape.fullmatch, pair))]  # fmt: skip
 
 
 class Vocabulary:
