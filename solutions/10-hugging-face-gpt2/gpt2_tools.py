@@ -4,6 +4,7 @@ from notebook_tools import GREY, ORANGE, RED, SKY, heat_map, show, subplots
 
 import contextlib
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def tell(small, published):
     display(Markdown(small if _loaded == SMALL else published))
 
 
+def answered(answer, *given):
+    """What an answer of the notebook makes of these arguments, as text with two decimals, or what stands in its way."""
+    try:
+        return re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.2f}", str(answer(*given)))
+    except Exception as error:  # an answer that is missing or wrong must not stop the notebook
+        return f"no result yet ({type(error).__name__}: {error})"
+
+
 def draw_bars(title, labels, groups, unit, lines=(), digits=3, what="", longest=0.0):
     """Draw a horizontal bar for each label, in groups {name: numbers}; lines: {name: place}.
 
@@ -122,9 +131,15 @@ def draw_table(title, values, rows, columns, words=None, xlabel="", ylabel="", u
     """Draw numbers from 0 to 1 as colours; words: what stands in the cells, row by row, if not the numbers."""
     fig, ax = subplots(figsize=(3 + 0.85 * len(columns), 1.6 + 0.42 * len(rows)), layout="constrained")
     digits = 2 if len(columns) < 10 else 1
-    said = iter(words if words is not None else [f"{x:.{digits}f}" for row in values for x in row])
+    texts = words or [f"{x:.{digits}f}" for row in values for x in row]
+    said = iter(texts)
     image = heat_map(ax, values, rows, columns, lambda value: next(said), vmin=0, vmax=1, aspect="auto")
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     fig.colorbar(image, label=unit)
-    cells = [(f"{a}, {b}", x) for a, row in zip(rows, values, strict=True) for b, x in zip(columns, row, strict=True)]
-    show(fig, f"Table. {title}. Above 0.3: {'; '.join(f'{name}: {x:.2f}' for name, x in cells if x > 0.3)}.")
+    places = [(a, b, x) for a, row in zip(rows, values, strict=True) for b, x in zip(columns, row, strict=True)]
+    found = [
+        f"{a}, {b}: {f'{text} ' if words else ''}{x:.2f}"
+        for i, ((a, b, x), text) in enumerate(zip(places, texts, strict=True), 1)
+        if x > 0.3 or (words and i % len(columns) == 0)  # of words, the whole last column
+    ]
+    show(fig, f"Table. {title}. Above 0.3{', and the last column' * bool(words)}: {'; '.join(found)}.")

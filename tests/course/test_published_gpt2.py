@@ -92,7 +92,8 @@ def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast) -> None:
 
 def defined_by(cells, *names, edits=(), **around) -> dict:
     """What these cells define when they are run one after the other."""
-    namespace = dict(around)
+    readers = dict.fromkeys(("describe_model", "top_next_tokens"))  # answers, which are tested elsewhere
+    namespace = readers | {"answered": lambda *given: None} | around
     for name in names:
         source = without_markers(cells[name].source)
         for old, new in edits:
