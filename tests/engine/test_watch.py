@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +14,7 @@ import psutil
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run, start
 from conftest import ROOT, wait_for
+from forked_commands import run_command
 from nbgrader.exchange import ExchangeError, ExchangeFactory
 from nbgrader.utils import get_username
 from submissions import insert_before
@@ -399,8 +398,8 @@ def test_who_hands_in_through_the_exchange_can_fetch_feedback(watching, course, 
     def nbgrader(*command, location=home):
         exchange = ("--Exchange.root", str(classroom / "exchange"), "--course", "transformers")
         environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(course)}
-        program = [sys.executable, "-m", "nbgrader", *command, NAME, *exchange]
-        subprocess.run(program, cwd=location, env=environment, check=True)
+        status, output = run_command("nbgrader", *command, NAME, *exchange, folder=location, environment=environment)
+        assert status == 0, output
 
     nbgrader("generate_assignment", location=course)
     nbgrader("release_assignment", location=course)

@@ -245,7 +245,7 @@ def softmax(scores, dim=-1):
 
 # %% an oversized reply: softmax
 def softmax(scores, dim=-1):
-    return torch.zeros(2**27)
+    return torch.zeros(2**24)
 
 
 # %% an endless reply: softmax
