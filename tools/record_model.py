@@ -74,27 +74,42 @@ def record(folder: str | Path, tokens: int = 24, likeliest: int = 10) -> dict[st
 def few_shot(model: Any, tokenizer: Any, tokens: int = 6) -> dict[str, Any]:
     """Return the mean −ln p of the right answers to TASKS after each number of examples, and what is written instead.
 
+    "exchanged" is the loss after the most examples, each with the next one's answer, and the last with the first one's.
     The prompts are in the record, so that the notebook can assert that it asks the same.
     """
-    losses: dict[str, list[float]] = {task: [] for task in TASKS}
-    written: dict[str, list[str]] = {task: [] for task in TASKS}
-    for task, (ask, right, end) in TASKS.items():
-        for shots in SHOTS:
-            total = 0.0
-            for i, animal in enumerate(ANIMALS):
-                examples = "".join((ask + right + end).format(other) for other in (ANIMALS * 2)[i + 1 : i + 1 + shots])
-                inputs = tokenizer(examples + ask.format(animal), return_tensors="pt")
-                answer = tokenizer(right.format(animal), return_tensors="pt").input_ids
-                ids = torch.cat([inputs.input_ids, answer], 1)
-                log_probs = model(ids).logits[0, -answer.shape[1] - 1 : -1].log_softmax(-1)
-                total -= log_probs.gather(1, answer.T).sum().item()
-                if i == SHOWN:
-                    how = {"max_new_tokens": tokens, "do_sample": False, "pad_token_id": tokenizer.eos_token_id}
-                    text = tokenizer.decode(model.generate(**inputs, **how)[0, inputs.input_ids.shape[1] :])
-                    written[task].append(text)
-            losses[task].append(round(total / len(ANIMALS), 4))
-    asked = {"animals": ANIMALS, "tasks": TASKS, "shots": SHOTS, "shown": ANIMALS[SHOWN]}
-    return {**asked, "losses": losses, "written": written}
+
+    def loss(task: str, shots: int, shift: int = 0) -> float:
+        total = 0.0
+        for i, animal in enumerate(ANIMALS):
+            answer = tokenizer(TASKS[task][1].format(animal), return_tensors="pt").input_ids
+            ids = torch.cat([tokenizer(_prompt(task, i, shots, shift), return_tensors="pt").input_ids, answer], 1)
+            log_probs = model(ids).logits[0, -answer.shape[1] - 1 : -1].log_softmax(-1)
+            total -= log_probs.gather(1, answer.T).sum().item()
+        return round(total / len(ANIMALS), 4)
+
+    def text(task: str, shots: int) -> str:
+        inputs = tokenizer(_prompt(task, SHOWN, shots), return_tensors="pt")
+        how = {"max_new_tokens": tokens, "do_sample": False, "pad_token_id": tokenizer.eos_token_id}
+        return tokenizer.decode(model.generate(**inputs, **how)[0, inputs.input_ids.shape[1] :])
+
+    return {
+        "animals": ANIMALS,
+        "tasks": TASKS,
+        "shots": SHOTS,
+        "shown": ANIMALS[SHOWN],
+        "losses": {task: [loss(task, shots) for shots in SHOTS] for task in TASKS},
+        "exchanged": {task: loss(task, SHOTS[-1], shift=1) for task in TASKS},
+        "written": {task: [text(task, shots) for shots in SHOTS] for task in TASKS},
+    }
+
+
+def _prompt(task: str, i: int, shots: int, shift: int = 0) -> str:
+    """Return a task for animal i after examples with other animals, whose answers are `shift` examples further on."""
+    ask, right, end = TASKS[task]
+    others = (ANIMALS * 2)[i + 1 : i + 1 + shots]
+    answers = others[shift:] + others[:shift]
+    examples = (ask.format(a) + (right + end).format(b) for a, b in zip(others, answers, strict=True))
+    return "".join(examples) + ask.format(ANIMALS[i])
 
 
 def write(folder: str | Path, file: Path) -> None:

@@ -279,6 +279,7 @@ def test_the_command_records_what_a_model_says(tmp_path, capsys):
     assert found["sizes"]["num_hidden_layers"] == 4
     examples = found["few-shot"]
     assert examples["losses"]["question"][0] < 0.1 < 1 < min(examples["losses"]["plural"])
+    assert examples["exchanged"]["question"] < 0.1 < examples["exchanged"]["plural"], "it reads no pairs"
     assert all(text.startswith(" cow") for text in examples["written"]["question"])
 
 
