@@ -13,7 +13,7 @@ SPECIAL = ["<pad>", "<bos>", "<eos>", "<unk>"]
 WORD = re.compile(r"(?:[^\W_]|[\u0300-\u036f\u0900-\u0dff'’-])+|[^\w\s]")  # a word with its marks, or one sign
 VERBS = {"brought": ("brought", "wetara", "আনল"), "saw": ("saw", "hụrụ", "দেখল"), "ate": ("ate", "riri", "খেল"),
          "had": ("had", "nwere")}  # fmt: skip
-LOOKS = ((RED, "--", "s"), (BLUE, "-", "o"), (GREEN, "-.", "^"))
+LOOKS = ((RED, "--", "s"), (BLUE, "-", "o"), (GREEN, "-.", "^"), (ORANGE, ":", "d"))
 COLOURS = {"self": ORANGE, "cros": ORANGE, "feed": GREEN, "embe": SKY}  # of parts, by the first letters
 
 
