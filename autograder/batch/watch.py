@@ -30,7 +30,7 @@ from ..plain_output import tracked
 from . import marking, marking_cache
 from .grade import progress
 from .inbox import SETTLED_AFTER, Exchange, Folders
-from .pool import cores
+from .pool import cores, preload_for, start_server
 from .scheduler import WINDOW, Scheduler, Work
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
@@ -88,6 +88,7 @@ class Watcher:
         with self._only_one(), self._scratch(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="nbgrader")
             self._prepare()
+            self.shared = start_server(preload_for(self.assignments))
             try:
                 for _ in range(self.scheduler.quick + self.scheduler.spare):
                     self._add_worker()
@@ -150,7 +151,7 @@ class Watcher:
             self.scheduler.charge(student, seconds, seconds_ago)
 
     def _add_worker(self) -> None:
-        self._workers.append(Worker(self.scratch, warm_up, self.classroom, self.known, self.sandboxed))
+        self._workers.append(Worker(self.shared, self.scratch, warm_up, self.classroom, self.known, self.sandboxed))
 
     @contextlib.contextmanager
     def _graceful_stop(self) -> Iterator[None]:

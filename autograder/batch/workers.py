@@ -41,16 +41,16 @@ class Stopped(BaseException):
 
 
 class Worker:
-    def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process with `first(*arguments)`.
+    def __init__(self, shared: tuple[str, ...], scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
+        """Start the process with `first(*arguments)`, after `shared = start_server(…)`.
 
         `line` gives the result of each work, or Failed, or Stopped, or an error for which no submission is to blame.
         """
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
         self.line, worker_end = context.Pipe()
         self.process = context.Process(
             target=_work_loop,
-            args=(worker_end, str(scratch), first, arguments),
+            args=(worker_end, shared, dict(os.environ), str(scratch), first, arguments),
             daemon=True,
             name="autograder watch: marking",
         )
@@ -62,26 +62,15 @@ class Worker:
         self.work: Any = None  # what it works on; set by the watcher, as the next two
         self.then: Callable[..., None] | None = None  # called with its reply
         self.stopped: float | None = None  # when the stop was sent
-        self._low_priority = False
 
     def send(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Send work to the process. Raise OSError if it is gone."""
-        if self._low_priority:
-            for template in _children(self.pid):
-                _set_session_priority(template, 0)
-            self._low_priority = False
         self.line.send((work, arguments))
 
     def lower_priority(self) -> None:
         """Lower the priority of the notebook that runs here; the judge keeps its own."""
-        self._low_priority = True
-        for template in _children(self.pid):
-            for each in monitor.tree(template)[1:]:
-                _set_session_priority(each, LOW_PRIORITY)
-                with contextlib.suppress(OSError):
-                    for thread in os.listdir(f"/proc/{each}/task"):
-                        nice = max(LOW_PRIORITY, os.getpriority(os.PRIO_PROCESS, int(thread)))
-                        os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR2)
 
     def stop(self) -> None:
         """Interrupt the current work. The process replies in any case, and is soon ready for other work."""
@@ -101,26 +90,46 @@ def _set_session_priority(pid: int, nice: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-    return found
+def _lower_priority(template: int) -> None:
+    """Lower the priority of the notebooks of this template."""
+    for each in monitor.tree(template)[1:]:
+        _set_session_priority(each, LOW_PRIORITY)
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{each}/task"):
+                nice = max(LOW_PRIORITY, os.getpriority(os.PRIO_PROCESS, int(thread)))
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
 
-def _work_loop(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def _templates() -> list[int]:
+    return [template.pid for template in Judge.templates.values() if template.pid is not None]
+
+
+def _work_loop(
+    line: Connection,
+    shared: tuple[str, ...],
+    variables: dict[str, str],
+    scratch: str,
+    first: Callable[..., None],
+    arguments: tuple[Any, ...],
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the watcher ends this one
-    end_with_parent()
+    end_with_parent(shared, variables)
     warnings.filterwarnings("ignore", module="nbgrader")
     tempfile.tempdir = scratch
-    at_work = False
+    at_work = low_priority = False
+
+    def lower_priority(number: int, frame: FrameType | None) -> None:
+        nonlocal low_priority
+        low_priority = True
+        for template in _templates():
+            _lower_priority(template)
 
     def stop(number: int, frame: FrameType | None) -> None:
         if at_work:
             raise Stopped
 
     signal.signal(signal.SIGUSR1, stop)
+    signal.signal(signal.SIGUSR2, lower_priority)
     reply: Any = None
     work: Callable[..., Any] = first
     while True:
@@ -140,6 +149,10 @@ def _work_loop(line: Connection, scratch: str, first: Callable[..., None], argum
             work, arguments = line.recv()
         except (EOFError, OSError):
             return
+        if low_priority:
+            low_priority = False
+            for template in _templates():
+                _set_session_priority(template, 0)
 
 
 def _close_interrupted_template(stopped: Stopped) -> None:

@@ -51,6 +51,7 @@ class Template:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         self._huge_pages = True
+        self.pid: int | None = None  # of the process from which notebooks fork, while there is one
         atexit.register(self.close)
 
     def spawn(
@@ -119,7 +120,8 @@ class Template:
         try:
             line.connect(Template.shared[0])
             channel = Channel(line)
-            self._huge_pages = channel.receive(time.monotonic() + 180).tree["huge_pages"]
+            greeting = channel.receive(time.monotonic() + 180).tree
+            self._huge_pages, self.pid = greeting["huge_pages"], greeting["pid"]
             return channel
         except (OSError, EOFError, WireError):  # it has ended
             line.close()
@@ -160,9 +162,11 @@ class Template:
             start_new_session=True,
         )
         child_end.close()
+        self.pid = self._process.pid
         return Channel(own_end)
 
     def close(self) -> None:
+        self.pid = None
         if self._channel is not None:
             self._channel.close()
             self._channel = None

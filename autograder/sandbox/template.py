@@ -135,7 +135,8 @@ def serve(
                 listener.close()
                 requests.close()
                 listener, requests, channel = None, line, Channel(line)
-                channel.send(ready)
+                os.setsid()  # whoever connected may lower the priority of this session, and of no other
+                channel.send(ready | {"pid": os.getpid()})
             else:
                 line.close()
             continue

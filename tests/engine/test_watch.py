@@ -21,6 +21,7 @@ from submissions import insert_before
 
 from autograder.batch import inbox
 from autograder.batch.inbox import Exchange, Folders
+from autograder.batch.pool import start_server
 from autograder.batch.tasks import Marked
 from autograder.batch.watch import Watcher
 from autograder.batch.workers import Worker
@@ -165,7 +166,7 @@ def test_an_incomplete_submission_is_not_collected(inbound):
 
 
 def test_a_full_disk_ends_the_watch_and_fails_no_student(tmp_path):
-    worker = Worker(tmp_path, Path.write_text, Path("/dev/full"), "a page")
+    worker = Worker(start_server(None), tmp_path, Path.write_text, Path("/dev/full"), "a page")
     try:
         with pytest.raises(OSError, match="No space left"):
             Watcher._receive(SimpleNamespace(_workers=[worker]), 60.0)
