@@ -27,7 +27,7 @@ def diagnose(model, batch):
             return "shift"
         unseen = next(v for v in range(V) if not (ids == v).any())
         patient.token_embedding.weight[unseen] *= 2
-        if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]):
+        if (patient(ids, real)[0][..., unseen] - logits[..., unseen]).abs().max() < 1e-4:
             return "copy"
     return "healthy"
 """
@@ -38,11 +38,14 @@ from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAn
 
 
 class row_turned_round(RightAnswer):
+    edits = {"*= 2": "*= -1"}
+
+
+class copy_compared_exactly(RightAnswer):
     edits = {
-        "*= 2": "*= -1",
-        "equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
-            "allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)"
-        ),
+        "(patient(ids, real)[0][..., unseen] - logits[..., unseen]).abs().max() < 1e-4": (
+            "torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])"
+        )
     }
 
 
@@ -85,7 +88,7 @@ class by_gradients(RightAnswer):
             slope = patient.token_embedding.weight.grad
         """,
         "patient.token_embedding.weight[unseen] *= 2": "",
-        "torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
+        "(patient(ids, real)[0][..., unseen] - logits[..., unseen]).abs().max() < 1e-4": (
             "slope is None or not slope[unseen].any()"
         ),
     }
@@ -378,8 +381,8 @@ class copy_not_found(Misconception):
     """A copy is not found: the changed row is of a token in ids, which is read: take one that is not there."""
 
     variants = [
-        {"torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": "False"},
-        row_turned_round.edited({"next(v for v in range(V) if not (ids == v).any())": "0", "*= -1": "*= 2"}),
+        {"(patient(ids, real)[0][..., unseen] - logits[..., unseen]).abs().max() < 1e-4": "False"},
+        {"next(v for v in range(V) if not (ids == v).any())": "0"},
     ]
 
 
@@ -388,15 +391,14 @@ class row_plus_one(Minor):
     to have a copy: multiply the row by 2.
     """
 
-    based_on = row_turned_round
-    edits = {"*= -1": "+= 1"}
+    edits = {"*= 2": "+= 1"}
 
 
 class parameters_looked_at(Misconception):
     """The two matrices are compared, not what the model does: the forward pass may use a third."""
 
     edits = {
-        "torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen])": (
+        "(patient(ids, real)[0][..., unseen] - logits[..., unseen]).abs().max() < 1e-4": (
             "patient.lm_head.weight is not patient.token_embedding.weight"
         )
     }
@@ -408,7 +410,7 @@ class all_logits_compared(Misconception):
     """
 
     variants = [
-        {"unseen], logits[..., unseen": ":unseen], logits[..., :unseen"},
+        copy_compared_exactly.edited({"unseen], logits[..., unseen": ":unseen], logits[..., :unseen"}),
         {"token_embedding": "lm_head"},
     ]
 
