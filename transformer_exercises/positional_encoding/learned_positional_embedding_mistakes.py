@@ -129,10 +129,16 @@ class batch_for_length(Misconception):
 
 
 class length_first(Misconception):
-    """x is taken as (T, B, C), with the positions first: it is (B, T, C)."""
+    """Text b gets row b, as if x were (T, B, C): it is (B, T, C), and word t of each text gets row t."""
 
     based_on = batch_for_length
-    edits = {":T": ":T, None"}
+    variants = [
+        {":T": ":T, None"},
+        {"x.shape[0]": "x.shape[1]", ":T": ": x.shape[0], None"},
+        embedding_layer.edited(
+            {"(torch.arange(T, device=x.device))": "(torch.arange(len(x), device=x.device))[:, None]"}
+        ),
+    ]
 
 
 class one_row(Misconception):

@@ -275,16 +275,29 @@ class table_returned(Fundamental):
 
 
 class fitted_to_few_positions(Misconception):
-    """The matrix is fitted, and does not hold everywhere: derive it from sin(α + β) and cos(α + β)."""
+    """The matrix is fitted to a table, and a fit need not hold everywhere: derive it from sin(α + β) and cos(α + β)."""
 
-    based_on = block_diag
-    edits = {
-        "angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) /": "PE = sinusoidal_encoding(d_model + abs(k) + 1,",
-        "c, s = angles.cos(), angles.sin(": "a, b = (PE[: len(PE) - k], PE[k:]) if k >= 0 else (PE[-k:], PE[:k]",
-        "block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist())])": (
-            "linalg.pinv(a[: d_model // 2]) @ b[: d_model // 2]"
+    variants = [
+        block_diag.edited(
+            {
+                "angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) /": (
+                    "PE = sinusoidal_encoding(d_model + abs(k) + 1,"
+                ),
+                "c, s = angles.cos(), angles.sin(": (
+                    "a, b = (PE[: len(PE) - k], PE[k:]) if k >= 0 else (PE[-k:], PE[:k]"
+                ),
+                "block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist())])": (
+                    "linalg.pinv(a[: d_model // 2]) @ b[: d_model // 2]"
+                ),
+            }
         ),
-    }
+        """
+        if d_model % 2 != 0: raise ValueError("d_model must be even")
+        rates, p = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model), torch.arange(2000).double()[:, None]
+        old, new = (torch.stack([(q * rates).sin(), (q * rates).cos()], -1).flatten(1) for q in (p, p + k))
+        return torch.linalg.lstsq(old, new).solution.float()
+        """,
+    ]
 
 
 class bad_input_accepted(common_mistakes.bad_input_accepted):
