@@ -80,11 +80,13 @@ class three_nearest(Misconception):
 class dot_product(Misconception):
     """Rows are ranked by their dot product with b − a + c, which favours long rows: the cosine is asked for."""
 
-    edits = {
-        "return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item()": """
-            scores = (weight @ target).detach().clone()
-            scores[[a, b, c]] = -math.inf
-            return scores.argmax().item()
+    edits = {  # in lines of its own, so that it can be joined to a mistake in what is excluded
+        "return": """
+            def nearest_neighbours(target, weight, k, exclude=()):
+                scores = (weight @ target).detach().clone()
+                scores[list(exclude)] = -math.inf
+                return scores.argmax().reshape(k)
+            return
         """
     }
 
@@ -181,9 +183,9 @@ class second_best(Minor):
 
 
 class always_the_fourth(Misconception):
-    """The fourth nearest row is returned, as if a, b and c were always the first three: exclude them."""
+    """The second, third or fourth nearest row is returned, as if a, b and c always came before it: exclude them."""
 
-    edits = {"1, exclude=(a, b, c))": "min(4, len(weight)))[-1]"}
+    variants = [{"1, exclude=(a, b, c))": f"min({place}, len(weight)))[-1]"} for place in (4, 2, 3)]
 
 
 class renumbered(Misconception):
@@ -215,4 +217,4 @@ class zeroed_rows(Misconception):
     """a, b and c get similarity 0, more than dissimilar rows have: give them −inf."""
 
     based_on = similarity_returned
-    edits = {"-math.inf": "0", "max": "argmax"}
+    edits = {"-math.inf": "0", "scores.max": "scores.argmax"}

@@ -189,6 +189,8 @@ class rescaled(Misconception):
         "dots / (a_norm * b_norm)": [
             "(1 + dots / (a_norm * b_norm)) / 2",
             "torch.acos((dots / (a_norm * b_norm)).clamp(-1, 1))",
+            "torch.acos((dots / (a_norm * b_norm)).clamp(-1 + 1e-6, 1 - 1e-6))",
+            "torch.acos((dots / (a_norm * b_norm)).clamp(-1 + 1e-7, 1 - 1e-7))",
             "torch.cos(dots / (a_norm * b_norm))",
             "torch.softmax(dots / (a_norm * b_norm), dim=-1)",
         ]
@@ -225,6 +227,10 @@ class all_pairs(Misconception):
         """
         a, b = F.normalize(a, dim=-1, eps=1e-8), F.normalize(b, dim=-1, eps=1e-8)
         return a @ b.T
+        """,
+        """
+        a, b = F.normalize(a, dim=-1, eps=1e-8), F.normalize(b, dim=-1, eps=1e-8)
+        return a @ b.mT if b.dim() > 1 else a @ b
         """,
         "return (a @ b.T) / (a.norm() * b.norm() + 1e-8)",
         {"(a * b).sum(dim=-1)": "a @ b.T", "(a_norm *": "(a_norm[..., None] *"},

@@ -91,6 +91,12 @@ class whole_mebibytes(Minor):
     ]
 
 
+class cut(Minor):
+    """The mebibytes are cut to two decimals: round them (`round(…, 2)`), or leave all digits."""
+
+    edits = {"parameters * 4 / 2**20": ["int(parameters * 4 / 2**20 * 100) / 100", "parameters * 400 // 2**20 / 100"]}
+
+
 class swapped(Minor):
     """The two results are the wrong way round: parameters first, then mebibytes."""
 

@@ -164,6 +164,12 @@ class flat_ids_only(Misconception):
     ]
 
 
+class single_id_in_a_list(Minor):
+    """A single id comes back with a dimension too many, (1, C): ids without dimensions give one vector, (C,)."""
+
+    edits = {"one_hot(ids": ["one_hot(torch.atleast_1d(ids)", "one_hot(ids.reshape(-1) if ids.dim() == 0 else ids"]}
+
+
 class summed_over_ids(Misconception):
     """The vectors of different ids are added up or averaged: each id keeps a vector of its own."""
 

@@ -81,6 +81,17 @@ class last_one_wins(Misconception):
     """Of a row that occurs several times one gradient, or the mean, counts: add them all up (index_add)."""
 
     variants = [
+        """
+        new_vectors, new_contexts = vectors.clone(), contexts.clone()
+        asked = torch.cat([context[:, None], negatives], 1)
+        c, o = vectors[centre], contexts[asked]
+        miss = torch.sigmoid((c[:, None] * o).sum(-1))
+        miss[:, 0] -= 1
+        rate = learning_rate / len(centre)
+        new_vectors[centre] -= rate * (miss[:, :, None] * o).sum(1)
+        new_contexts[asked] -= rate * miss[:, :, None] * c[:, None]
+        return new_vectors, new_contexts
+        """,
         {
             "index_add(0, centre, -learning_rate * at_centre)": """
                 clone()
@@ -156,6 +167,15 @@ class one_pair_after_the_other(Misconception):
         {
             "new_contexts = contexts.index_add(0, context, -learning_rate * at_context)": """
             c = new_vectors[centre]
+            new_contexts = contexts.index_add(0, context, -learning_rate * missing[:, None] * c)
+            at_negatives = wrong[:, :, None] * c[:, None, :]
+        """
+        },
+        {
+            "new_contexts = contexts.index_add(0, context, -learning_rate * at_context)": """
+            c = new_vectors[centre]
+            missing = (torch.sigmoid((c * o).sum(dim=-1)) - 1) / len(centre)
+            wrong = torch.sigmoid((n * c[:, None, :]).sum(dim=-1)) / len(centre)
             new_contexts = contexts.index_add(0, context, -learning_rate * missing[:, None] * c)
             at_negatives = wrong[:, :, None] * c[:, None, :]
         """

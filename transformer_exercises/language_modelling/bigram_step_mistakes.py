@@ -161,6 +161,40 @@ class wraps_round(Misconception):
     ]
 
 
+class last_one_wins(Misconception):
+    """Of several pairs that begin alike only the last moves its row: add all their changes up (index_add)."""
+
+    variants = [
+        """
+        before, after = ids[:-1], ids[1:]
+        table, change = logits.clone(), torch.softmax(logits[before], dim=1)
+        change[torch.arange(len(before)), after] -= 1
+        table[before] -= learning_rate * change / max(1, len(before))
+        return table
+        """,
+    ]
+
+
+class one_pair_after_the_other(Misconception):
+    """Each pair begins at the table that the pair before it has moved: all gradients are those at the old logits."""
+
+    based_on = one_position_at_a_time
+    variants = [
+        {
+            "gradient = torch.zeros_like(logits)": "table = logits.clone()",
+            "logits[i]": "table[i]",
+            "gradient[i] += p / len(pairs)": "table[i] -= learning_rate * p / len(pairs)",
+            "logits - learning_rate * gradient": "table",
+        },
+        {
+            "gradient = torch.zeros_like(logits)": "table = logits.clone()",
+            "logits[i]": "table[i]",
+            "gradient[i] += p / len(pairs)": "table[i] -= learning_rate * p",
+            "logits - learning_rate * gradient": "table",
+        },
+    ]
+
+
 class one_row_only(Misconception):
     """Only one row, or the beginning of the text, counts: the loss is the mean over all of its pairs."""
 

@@ -52,7 +52,7 @@ class scatter_add(RightAnswer):
 
 
 class bad_input_accepted(Minor):
-    """Ids outside 0 … V − 1 give no ValueError: they count in another cell, without a word."""
+    """Ids outside 0 … V − 1 give no ValueError: some count in another cell, unnoticed, or end in another error."""
 
     variants = [
         {

@@ -45,7 +45,7 @@ class log_of_softmax(Misconception):
 
     variants = [
         {"log_softmax(logits, dim=-1)": "log(torch.softmax(logits, dim=-1))"},
-        "p = torch.softmax(logits, -1); return -p.gather(-1, targets.unsqueeze(-1)).log().mean()",
+        {"log_softmax(": "softmax(", "gather(-1, targets.unsqueeze(-1))": "gather(-1, targets.unsqueeze(-1)).log()"},
         """
         onehot = F.one_hot(targets, logits.shape[-1]); return -(onehot * torch.softmax(logits, -1).log()).sum(-1).mean()
         """,
@@ -62,10 +62,10 @@ class no_shift(Misconception):
                 "(logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()",
             ]
         },
-        """
-        p = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
-        return -p.gather(-1, targets.unsqueeze(-1)).log().mean()
-        """,
+        {  # as edits, so that it can be joined to a mistake in the last line
+            LOG_SOFTMAX: "logits.exp() / logits.exp().sum(dim=-1, keepdim=True)",
+            "gather(-1, targets.unsqueeze(-1))": "gather(-1, targets.unsqueeze(-1)).log()",
+        },
         """
         powers = logits.exp()
         return -(powers.gather(-1, targets.unsqueeze(-1)) / powers.sum(dim=-1, keepdim=True)).log().mean()

@@ -242,7 +242,20 @@ class normal_numbers(Misconception):
 
 
 class global_generator(common_mistakes.global_generator):
-    variants = [{", generator=generator": ""}, {"ids =": "generator.manual_seed(generator.initial_seed())\nids ="}]
+    edits = {", generator=generator": ""}
+
+
+class seeded_anew(Misconception):
+    """Each call begins at the same place (the generator is copied, or seeded anew), so two calls write one text: draw
+    from the generator itself, as it comes.
+    """
+
+    edits = {
+        "ids =": [
+            "generator.manual_seed(generator.initial_seed())\nids =",
+            "generator = generator.clone_state()\nids =",
+        ]
+    }
 
 
 class other_source(shared_mistakes.other_source):

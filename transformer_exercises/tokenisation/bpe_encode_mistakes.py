@@ -191,6 +191,11 @@ class text_replaced(shared_mistakes.text_replaced):
         for a, b in merges: text = text.replace(f"{a} {b}", a + b)
         return text.split()
         """,
+        """
+        text = " ".join(word)
+        for a, b in merges: text = text.replace(f"{a} {b}", a + b)
+        return text.split(" ")
+        """,
         merges_in_turn.edited(
             {"merge_pair(symbols, pair": ("tuple(' '.join(symbols).replace(' '.join(pair), ''.join(pair)).split(' ')")}
         ),
@@ -245,7 +250,7 @@ class end_added(shared_mistakes.end_added):
 class lowercased(Misconception):
     """The word is turned into small letters: encode it as it is."""
 
-    edits = {"word)": "word.lower())"}
+    edits = {"rank =": "word = word.lower()\nrank ="}
 
 
 class whole_word(Misconception):

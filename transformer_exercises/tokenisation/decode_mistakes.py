@@ -43,6 +43,12 @@ class one_character_at_a_time(RightAnswer):
 # Mistakes
 
 
+class bad_input_accepted(Minor):
+    """An unknown id ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+
+    edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': "pass"}
+
+
 class not_named(Minor):
     """The message does not say which id is unknown (the whole list says it of none): put the id into it."""
 

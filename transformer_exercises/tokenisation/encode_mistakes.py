@@ -46,6 +46,12 @@ class by_code_point(RightAnswer):
 # Mistakes
 
 
+class bad_input_accepted(Minor):
+    """An unknown character ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+
+    edits = {'raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary")': "pass"}
+
+
 class not_named(Minor):
     """The message does not say which character is unknown (the whole text says it of none): name it."""
 

@@ -100,7 +100,7 @@ class word_by_word(Misconception):
 
 
 class white_space_changed(Misconception):
-    """The words are joined again before they are encoded: encode the text as it is."""
+    """White space is changed before encoding (words joined again, the ends stripped): encode the text as it is."""
 
     edits = {"(text)": ["(' '.join(words))", "(''.join(words))", "(text.strip())"]}
 

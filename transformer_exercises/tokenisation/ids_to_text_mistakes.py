@@ -12,7 +12,7 @@ def ids_to_text(ids, byte_ids, merges, special):
     return b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")
 """
 
-from autograder.spec.catalogue import Fundamental, Misconception, RightAnswer
+from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
 # Right answers in other styles
 
@@ -152,6 +152,12 @@ class special_zero(Misconception):
     """A special token whose id is 0 is taken for none: 0 is an id like any other."""
 
     edits = {'("utf-8")': '("utf-8") if i else b""'}
+
+
+class bad_input_accepted(Minor):
+    """An unknown id ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+
+    edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': "pass"}
 
 
 class not_named(Misconception):

@@ -111,6 +111,12 @@ class from_the_right(Misconception):
     }
 
 
+class latest_first(Misconception):
+    """The pair with the largest new id goes first: it was learnt last, and the one learnt earliest goes first."""
+
+    edits = {"min(known": "max(known"}
+
+
 class smallest_pair(Misconception):
     """Another pair goes first, such as the smallest or most frequent: compare the ids that the pairs become."""
 
@@ -118,6 +124,13 @@ class smallest_pair(Misconception):
         {"min(known, key=merges.get)": ["min(known)", "max(known)"]},
         {"min(known, key=merges.get)": "max(known, key=known.count)"},
     ]
+
+
+class first_place_only(Misconception):
+    """A pair is merged at its first place only: it is merged everywhere in the piece."""
+
+    based_on = merges_in_turn
+    edits = {"row[i:i + 2] = [merges[pair]]": "row[i:i + 2] = [merges[pair]]; break"}
 
 
 class one_merge_only(Misconception):
@@ -162,7 +175,7 @@ class characters(Misconception):
     """Characters are taken for bytes (their code points, or another encoding): encode each piece as UTF-8."""
 
     variants = [
-        {'piece.encode("utf-8")': "map(ord, piece)"},
+        {'piece.encode("utf-8")': ["map(ord, piece)", "(ord(c) % 256 for c in piece)"]},
         {"utf-8": ["utf-16-le", 'latin-1", errors="replace', 'ascii", errors="ignore']},
     ]
 
@@ -210,6 +223,18 @@ class special_alone_only(Misconception):
     variants = [
         {") if special": ") if False"},
         {"text)": "text, maxsplit=1)"},
+    ]
+
+
+class one_special_only(Misconception):
+    """Only one of the special tokens is looked for: any of them may stand in the text."""
+
+    variants = [
+        {"map(re.escape, special)": "map(re.escape, list(special)[:1])"},
+        {
+            "map(re.escape, special)": "map(re.escape, list(special)[:1])",
+            "part in special": "part in list(special)[:1]",
+        },
     ]
 
 
