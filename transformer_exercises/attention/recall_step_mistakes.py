@@ -211,7 +211,7 @@ class probabilities(Misconception):
 
 
 class unstable(Misconception):
-    """The logarithm is taken of a softmax, which may be 0: then the loss is infinite. Use `F.cross_entropy`."""
+    """exp, softmax and logarithm are taken apart: exp overflows, or the logarithm meets a 0. Use `F.cross_entropy`."""
 
     based_on = probabilities
     edits = {

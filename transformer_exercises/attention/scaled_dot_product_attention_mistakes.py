@@ -155,7 +155,7 @@ class scale_after(Misconception):
 class softmax_queries(Misconception):
     """The softmax runs over the queries (dim=-2): each query shares out its attention over the keys, dim=-1."""
 
-    edits = {"=-1": "=-2"}
+    variants = [{"=-1": "=-2"}, {"=-1)": "=-2).nan_to_num()"}]
 
 
 class softmax_dim_one(Misconception):

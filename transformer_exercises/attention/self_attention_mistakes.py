@@ -354,7 +354,7 @@ class mask_transposed(shared_mistakes.mask_transposed):
 
 class always_causal(shared_mistakes.always_causal):
     edits = {
-        ", mask)": [", future if mask is None else mask | future)", ", future if mask is None else mask)"],
+        ", mask)": [", future if mask is None else mask | future)", ", future if mask is None else mask)", ", future)"],
         "return": """
             future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
             return
@@ -403,7 +403,10 @@ class softmax_queries(Misconception):
     """The softmax runs over the queries: each column of the weights sums to 1 instead of each row."""
 
     based_on = mask_finite
-    edits = {"-1e9)": "float('-inf'))", "dim=-1)": "dim=1)"}
+    variants = [
+        {"-1e9)": "float('-inf'))", "dim=-1)": "dim=1)"},
+        {"-1e9)": "float('-inf'))", "dim=-1)": "dim=1).nan_to_num()"},
+    ]
 
 
 class mask_after(Misconception):

@@ -108,6 +108,7 @@ class batch_only(Misconception):
                 "T, C = x.shape\nscores =",
                 "B, T, C = x.shape\nscores =",
                 "if x.dim() == 2: x = x.unsqueeze(0)\nscores =",
+                "if x.dim() > 2: return torch.softmax(x @ x.transpose(1, 2), dim=-1) @ x\nscores =",
                 "if x.dim() > 4: raise ValueError('dimensions')\nscores =",
             ]
         },
@@ -155,7 +156,13 @@ class tokens_normalised(Misconception):
     """The tokens are centred, normalised or scaled to length 1 first: take dot products of x as it is."""
 
     variants = [
-        {"scores =": ["x = F.layer_norm(x, x.shape[-1:])\nscores =", "x = x - x.mean(dim=-1, keepdim=True)\nscores ="]},
+        {
+            "scores =": [
+                "x = F.layer_norm(x, x.shape[-1:])\nscores =",
+                "x = x - x.mean(dim=-1, keepdim=True)\nscores =",
+                "x = F.normalize(x, dim=-1)\nscores =",
+            ]
+        },
         {"scores = x @ x": "u = x / x.norm(dim=-1, keepdim=True)\nscores = u @ u"},
         {
             "x @ x.transpose(-2, -1)": [

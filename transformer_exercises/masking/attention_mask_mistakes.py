@@ -115,7 +115,7 @@ class pair_returned(Misconception):
 class padding_only(Misconception):
     """Only padding is blocked; the future is missing."""
 
-    edits = {EITHER: "(padding[:, None, None, :] | torch.zeros_like(future))"}
+    edits = {"causal_mask(max_len,": "torch.zeros(max_len, max_len, dtype=torch.bool,"}
 
 
 class padding_not_expanded(Misconception):
@@ -127,7 +127,7 @@ class padding_not_expanded(Misconception):
 class causal_only(Misconception):
     """Only the future is blocked: padded keys are blocked for every query, also for padded ones."""
 
-    edits = {EITHER: "future.expand(len(lengths), 1, max_len, max_len)"}
+    edits = {"padding_mask(lengths, max_len)": "torch.zeros_like(padding_mask(lengths, max_len))"}
 
 
 class inverted(Misconception):

@@ -39,9 +39,9 @@ class loops(RightAnswer):
 
 
 class future_open(Misconception):
-    """Only other documents are blocked: the future must be blocked, too, also within a document."""
+    """The future is open: it must be blocked, too, also within a document."""
 
-    edits = {"future | ~": "~"}
+    edits = {"= torch.ones(": "= torch.zeros("}
 
 
 class causal_only(Fundamental):
@@ -65,7 +65,7 @@ class same_blocked(Misconception):
 class inverted(Misconception):
     """True and False are swapped: here True = blocked."""
 
-    edits = {"future | ~same": "~future & same"}
+    edits = {"future | ~same": "~(future | ~same)"}
 
 
 class one_inverted(Misconception):
@@ -176,6 +176,7 @@ class one_row_only(Misconception):
     """Only a single row of ids works: count dimensions from the end, `document_ids[..., :, None]`."""
 
     variants = [{"[..., :, None] == document_ids[..., None, :]": "[:, None] == document_ids[None, :]"}, {"-1": "0"}]
+    variants += [{"[..., :, None] == document_ids[..., None, :]": "[:, None] == document_ids[None, :]", "-1": "0"}]
 
 
 class two_dimensions_only(Misconception):

@@ -96,6 +96,13 @@ class negative_slice(Minor):
     }
 
 
+class zero_is_full(Minor):
+    """A length of 0 is taken for a full row (`if length:`): a row without tokens is nothing but padding."""
+
+    based_on = loop
+    edits = {"mask[b, n:] = True": "mask[b, n:] = n > 0"}
+
+
 class last_position_only(Minor):
     """A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1."""
 

@@ -260,6 +260,16 @@ class in_place_view(Misconception):
             "changed[:, t]": "x[:, t]",
             "attend(changed)": "attend(x)",
         },
+        """
+        g = torch.Generator().manual_seed(0)
+        for scale in (1.0, 10.0) * 5:
+            x = torch.randn(1, T, C, generator=g) * scale
+            for t in range(1, T):
+                before = attend(x)
+                x[:, t] = torch.randn(C, generator=g) * scale
+                if not torch.allclose(before[:, :t], attend(x)[:, :t], atol=1e-5): return True
+        return False
+        """,
     ]
 
 

@@ -110,6 +110,12 @@ class halves(Misconception):
     edits = {":-1], ids[:, 1:": ": ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :"}
 
 
+class without_overlap(Misconception):
+    """Every other pair is missed: each token but the last is an input, and each but the first is a target."""
+
+    edits = {":-1], ids[:, 1:": ": ids.shape[1] // 2 * 2 : 2], ids[:, 1 : ids.shape[1] // 2 * 2 : 2"}
+
+
 class loop_ends_early(Minor):
     """A loop stops too early or too late (or begins at 1), so pairs are missing."""
 

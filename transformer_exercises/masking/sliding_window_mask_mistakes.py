@@ -46,7 +46,7 @@ class one_too_narrow(Minor):
 class inverted(Misconception):
     """True and False are swapped: here True = blocked, so the window is False."""
 
-    edits = {"< 0) | (behind >=": ">= 0) & (behind <"}
+    edits = {EITHER: f"~({EITHER})"}
 
 
 class and_(Fundamental):
