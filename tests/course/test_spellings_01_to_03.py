@@ -26,6 +26,12 @@ SIGNATURES = {
     "nearest_neighbours": "query, weight, k, exclude=()",
     "sgns_loss": "centre, context, negatives",
     "train_bpe": "words, num_merges",
+    "bigram_step": "logits, ids, learning_rate",
+    "bpe_encode": "word, merges",
+    "decode": "ids, itos",
+    "text_to_ids": "text, byte_ids, merges, special",
+    "embedding_cost": "vocab_size, embed_dim",
+    "analogy": "a, b, c, weight",
 }
 EARLY_RETURN = """
 if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
@@ -180,6 +186,73 @@ return (true.log().sum(1) + (1 - drawn).log().sum(1)).mean()
 NORMALISED = r"return re.findall(r'[^\w\s]|\w+', unicodedata.normalize('NFC', text))"
 SQUARES = "return (a * b).sum(-1) / ((a**2).sum(-1).clamp(1e-16) * (b**2).sum(-1).clamp(1e-16))"
 ONE_NORM = "return (F.normalize(a, p=1, dim=-1) * F.normalize(b, p=1, dim=-1)).sum(-1)"
+LAST_PAIR = """
+table = logits.detach().clone()
+pulled = logits[ids[:-1]].softmax(-1) - F.one_hot(ids[1:], len(logits)).to(logits.dtype)
+if len(ids) > 1: table[ids[:-1]] -= learning_rate * pulled / (len(ids) - 1)
+return table
+"""
+PAIR_BY_PAIR = """
+table = logits.detach().clone()
+for i, j in zip(ids[:-1].tolist(), ids[1:].tolist()):
+    shares = table[i].softmax(-1)
+    shares[j] -= 1
+    table[i] = table[i] - learning_rate / (len(ids) - 1) * shares
+return table
+"""
+COPIED = """
+own = torch.Generator()
+own.set_state(generator.get_state())
+ids = [start_id]
+while len(ids) <= num_tokens: ids.append(int(torch.multinomial(probs[ids[-1]], 1, generator=own)))
+return ids
+"""
+ONE_SPECIAL = """
+def plain(part):
+    ids = []
+    for piece in gpt2_pieces(part):
+        row = [byte_ids[b] for b in piece.encode()]
+        while pairs := [pair for pair in zip(row, row[1:]) if pair in merges]:
+            best, new = {best}, []
+            for i in row:
+                if new and (new[-1], i) == best: new[-1] = merges[best]
+                else: new.append(i)
+            row = new
+        ids += row
+    return ids
+for name, number in special.items():
+    first, *others = text.split(name)
+    return plain(first) + [i for other in others for i in (number, *plain(other))]
+return plain(text)
+"""
+SECOND_TABLE_LATER = """
+def loss(v, u):
+    c = v[centre]
+    drawn = F.logsigmoid(-(c[:, None] * u[negatives]).sum(-1)).sum(-1)
+    return -(F.logsigmoid((c * u[context]).sum(-1)) + drawn).mean()
+v, u = (table.detach().clone().requires_grad_() for table in (vectors, contexts))
+v = (v - learning_rate * torch.autograd.grad(loss(v, u), v)[0]).detach()
+return v, (u - learning_rate * torch.autograd.grad(loss(v, u), u)[0]).detach()
+"""
+LAST_ROW = """
+v, u, asked = vectors.clone(), contexts.clone(), torch.cat([context[:, None], negatives], 1)
+miss = torch.sigmoid((vectors[centre][:, None] * contexts[asked]).sum(-1))
+miss[:, 0] -= 1
+v[centre] -= learning_rate / len(centre) * (miss[..., None] * contexts[asked]).sum(1)
+u[asked] -= learning_rate / len(centre) * miss[..., None] * vectors[centre][:, None]
+return v, u
+"""
+FAR_FROM_C = """
+scores = weight @ (weight[b] - weight[a] + weight[c])
+scores[[b, c]] = -math.inf
+return scores.argmax().item()
+"""
+ANGLE = "return torch.acos((F.normalize(a, dim=-1) * F.normalize(b, dim=-1)).sum(-1).clamp(1e-6 - 1, 1 - 1e-6))"
+RUNNER_UP = "return F.cosine_similarity((weight[b] - weight[a] + weight[c])[None], weight).argsort()[-2].item()"
+OWN_EXP = "p = logits.exp() / logits.exp().sum(-1, True)\nreturn p.gather(-1, targets[..., None]).log().mean()"
+AS_TEXT = "text = ' '.join(word)\nfor a, b in merges: text = text.replace(f'{a} {b}', a + b)\nreturn text.split(' ')"
+LISTED = "return F.one_hot(torch.atleast_1d(ids), len(weight)).to(weight.dtype) @ weight"
+CUT = "return vocab_size * embed_dim, math.floor(vocab_size * embed_dim * 400 / 2**20) / 100"
 NAMED = [
     ("count_bigrams", EARLY_RETURN, {"one_token_unchecked"}),
     ("fertility", RATE.format(tokens="len(tokenizer.encode(text, add_special_tokens=False))"), {"tokens_left_out"}),
@@ -215,6 +288,21 @@ NAMED = [
     ("generate_bigram", GLOBAL_AND_SHORT, {"one_too_few"}),
     ("nearest_neighbours", LOW_IS_ZERO, {"excluded_get_0"}),
     ("sgns_loss", LIKELIHOOD, {"sign_of_the_loss", "unstable"}),
+    ("bigram_step", LAST_PAIR, {"last_one_wins"}),
+    ("bigram_step", PAIR_BY_PAIR, {"one_pair_after_the_other"}),
+    ("generate_bigram", COPIED, {"seeded_anew"}),
+    ("text_to_ids", ONE_SPECIAL.replace("{best}", "min(pairs, key=merges.get)"), {"one_special_only"}),
+    ("text_to_ids", ONE_SPECIAL.replace("{best}", "max(pairs, key=merges.get)"), {"one_special_only", "latest_first"}),
+    ("skipgram_step", SECOND_TABLE_LATER, {"one_pair_after_the_other"}),
+    ("skipgram_step", LAST_ROW, {"last_one_wins"}),
+    ("analogy", FAR_FROM_C, {"dot_product", "not_all_excluded"}),
+    ("analogy", RUNNER_UP, {"always_the_fourth"}),
+    ("cosine_similarity", ANGLE, {"rescaled"}),
+    ("cross_entropy", OWN_EXP, {"no_shift", "positive"}),
+    ("bpe_encode", AS_TEXT, {"text_replaced"}),
+    ("one_hot_lookup", LISTED, {"single_id_in_a_list"}),
+    ("embedding_cost", CUT, {"cut"}),
+    ("decode", "return ''.join(map(itos.__getitem__, ids))", {"bad_input_accepted"}),
 ]
 RIGHT = [
     ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),

@@ -39,6 +39,57 @@ def shift_matrix(k, d_model):
     old, new = (table[:200], table[k : k + 200]) if k >= 0 else (table[-k:], table[:200])
     return torch.linalg.pinv(old) @ new
 """
+FITTED_EXACTLY = """
+def shift_matrix(k, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    angles = torch.arange(3000).double()[:, None] * 10000 ** (-torch.arange(0, d_model, 2).double() / d_model)
+    far = angles + k * 10000 ** (-torch.arange(0, d_model, 2).double() / d_model)
+    old, new = (torch.stack([t.sin(), t.cos()], -1).flatten(1) for t in (angles, far))
+    return torch.linalg.lstsq(old, new).solution.float()
+"""
+NO_COPIES = """
+def sees_the_future(attend, T=6, C=8):
+    g = torch.Generator().manual_seed(3)
+    for size in (1, 10) * 6:
+        x = torch.randn(1, T, C, generator=g) * size
+        for t in range(1, T):
+            before = attend(x)
+            x[:, t] = torch.randn(C, generator=g) * size
+            if not torch.allclose(attend(x)[:, :t], before[:, :t], atol=1e-5):
+                return True
+    return False
+"""
+EMPTY_IS_FULL = """
+def padding_mask(lengths, max_len):
+    mask = torch.zeros(len(lengths), max_len, dtype=torch.bool, device=lengths.device)
+    for row, length in zip(mask, lengths.tolist()):
+        if length:
+            row[length:] = True
+    return mask
+"""
+WIDE_AND_INVERTED = """
+def sliding_window_mask(T, window):
+    behind = torch.arange(T)[:, None] - torch.arange(T)
+    return (behind >= 0) & (behind <= window)
+"""
+ON_AND_ABOVE = """
+def attention_mask(lengths, max_len):
+    t = torch.arange(max_len, device=lengths.device)
+    return (t >= t[:, None]).expand(len(lengths), 1, max_len, max_len)
+"""
+COLUMNS_CLEANED = """
+def scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.mT / Q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask, -math.inf)
+    weights = scores.softmax(-2).nan_to_num()
+    return weights @ V, weights
+"""
+CAUSAL_ALONE = """
+future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
+return scaled_dot_product_attention(Q, K, V, future)
+""".strip()
 INVERTED_WITH_NAN = """
 def masked_softmax(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
@@ -111,6 +162,14 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ("attention_mask", DIAGONAL_OPEN, {"reopened"}, 2),
     ("masked_softmax", INVERTED_WITH_NAN, {"inverted", "nan_rows"}, 1.25),
     ("masked_softmax", IN_PLACE_WITH_NAN, {"in_place", "nan_rows"}, 3.25),
+    ("shift_matrix", FITTED_EXACTLY, {"fitted_to_few_positions"}, 4.5),
+    ("sees_the_future", NO_COPIES, {"in_place_view"}, 5.23),
+    ("padding_mask", EMPTY_IS_FULL, {"zero_is_full"}, 1.5),
+    ("sliding_window_mask", WIDE_AND_INVERTED, {"one_too_wide", "inverted"}, 0.75),
+    ("attention_mask", ON_AND_ABOVE, {"diagonal_blocked", "causal_only"}, 1),
+    ("scaled_dot_product_attention", COLUMNS_CLEANED, {"softmax_queries"}, 4),
+    ("SelfAttention", {ATTENTION: CAUSAL_ALONE}, {"always_causal"}, 4),
+    ("shift_targets", {":-1], ids[:, 1:": ":-1:2], ids[:, 1::2"}, {"without_overlap"}, 1),
 ]
 RIGHT = [
     ("sees_the_future", {"attend(x.clone()).detach().clone()": "attend(x).clone()"}),  # attend keeps its input
