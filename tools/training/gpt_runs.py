@@ -1,10 +1,11 @@
 """Records how notebook 09's model trains in other ways, and how a GPT grows on another text.
 
-    python -m tools.training.gpt_runs           about 25 minutes of one core; resumes where it was stopped
+    python -m tools.training.gpt_runs           about 45 minutes of one core; resumes where it was stopped
     python -m tools.training.gpt_runs --show    print the saved results only
 
-Each run executes the notebook's own cells: its answers, text, batches and steps. Only what its name says differs. The
-last is a run of `grow` on the text of the course's notebooks. Notebook 09 reads all from `gpt-runs.json`.
+Each run executes the notebook's own cells: its answers, text, batches and steps. Only what its name says differs. Runs
+that differ little are repeated with other weights and batches. The last is a run of `grow` on the text of the course's
+notebooks. Notebook 09 reads all from `gpt-runs.json`.
 """
 
 import json
@@ -49,6 +50,8 @@ FURTHER: dict[str, dict[str, Any]] = {  # the first peak rate
     "copier, no decay": {"decay": False},
     "copier, no clipping": {"max_norm": math.inf},
 }
+REPEATED = ("copier 2e-3", "plain 2e-3", *(name for name in FURTHER if name.startswith("copier")))
+SEEDS = 3  # of the repeated runs, the first included
 GROWN_STEPS, GROWN_ROWS = 900, 8
 
 app = typer.Typer(add_completion=False)
@@ -65,18 +68,20 @@ def train(
     decay: bool = True,
     max_norm: float = 1.0,
     anywhere: bool = False,
+    seed: int = 0,
+    every: int = EVERY,
 ) -> tuple[list[tuple[int, float]], int, str]:
     """Train the notebook's model as its cell does. Return (step, validation loss) of each measurement.
 
     Also return how many steps were clipped, and the story that the model tells greedily. With `anywhere`, windows begin
-    at any token, not only where a story begins.
+    at any token, not only where a story begins. A seed above 0 gives other weights and batches.
     """
-    model, steps = notebook["new_gpt"](copier, None), steps or notebook["STEPS"]
+    model, steps = notebook["new_gpt"](copier, None, 9 + seed), steps or notebook["STEPS"]
     matrices = [p for p in model.blocks.parameters() if p.dim() == 2]
     others = [p for p in model.parameters() if not any(p is matrix for matrix in matrices)]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
-    generator, found, clipped = torch.Generator().manual_seed(1), [], 0
+    generator, found, clipped = torch.Generator().manual_seed(1 + seed), [], 0
     warmup, rows = notebook["WARMUP"] if warmup is None else warmup, notebook["BATCH"]
     for step in tqdm(range(steps), desc=name, leave=False):
         for group in optimizer.param_groups:
@@ -88,7 +93,7 @@ def train(
         notebook["train_step"](model, optimizer, *batch, max_norm)
         norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
         clipped += norm.item() > 0.9999 * max_norm  # a clipped gradient is as long as max_norm
-        if (step + 1) % EVERY == 0:
+        if (step + 1) % every == 0:
             found.append((step + 1, round(notebook["validation_loss"](model), 4)))
     newline = torch.tensor([[notebook["NEWLINE"]]])
     told = notebook["generate"](model, newline, notebook["CONTEXT"], temperature=0)[0, 1:].tolist()
@@ -154,7 +159,7 @@ def table(kept: dict[str, Any]) -> Table:
 @app.command()
 def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False) -> None:
     """Train the notebook's model in each way, except saved runs; print the table."""
-    kept: dict[str, Any] = {"lines": {}, "runs": {}, "further": {}, "clipped": {}, "greedy": {}}
+    kept: dict[str, Any] = {"lines": {}, "runs": {}, "further": {}, "seeds": {}, "clipped": {}, "greedy": {}}
     if KEPT.is_file():
         kept |= json.loads(KEPT.read_text("utf-8"))
     if not show:
@@ -165,6 +170,12 @@ def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept a
             for name in tqdm([name for name in runs if name not in kept[part]], desc=part):
                 kept[part][name], kept["clipped"][name], kept["greedy"][name] = train(notebook, name, **runs[name])
                 keep(KEPT, kept)
+        for name in tqdm([name for name in REPEATED if name not in kept["seeds"]], desc="seeds"):
+            way, steps = (RUNS | FURTHER)[name], notebook["STEPS"]
+            first = (kept["runs"] | kept["further"])[name][-1][1]
+            others = [train(notebook, name, **way, seed=seed, every=steps)[0][-1][1] for seed in range(1, SEEDS)]
+            kept["seeds"][name] = [first, *others]
+            keep(KEPT, kept)
         if "grown" not in kept:
             kept["grown"] = grown()
             keep(KEPT, kept)
