@@ -36,6 +36,12 @@ from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAn
 from .. import shared_mistakes
 
 WITHOUT_END = "[token for token in tokens[1:] if token != eos_id]"
+BY_A_SORT = {  # of continuations that are equally likely, another sort prefers others
+    "log_probs.flatten().topk(places_left)": "log_probs.flatten().sort(descending=True, stable=True)",
+    "best.values.tolist(), best.indices.tolist(), strict=True": (
+        "best.values[:places_left].tolist(), best.indices.tolist()"
+    ),
+}
 
 # Right answers in other styles
 
@@ -135,12 +141,22 @@ class each_beam_its_own_heir(Misconception):
     """Each beam keeps its own best continuation: choose the beam_size best across all beams."""
 
     edits = {
-        "best = log_probs.flatten().topk(places_left)": """
+        "best = log_probs.flatten().topk(places_left)": [
+            """
             best = log_probs.flatten().topk(places_left)
             if len(beams) > 1:
                 top = log_probs.max(dim=-1)
                 best = torch.return_types.topk((top.values, top.indices + torch.arange(len(beams)) * logits.shape[-1]))
-        """
+            """,
+            """
+            best = log_probs.flatten().topk(places_left)
+            if len(beams) > 1:
+                top = log_probs.max(dim=-1)
+                places = top.indices + torch.arange(len(beams), device=logits.device) * logits.shape[-1]
+                order = top.values.sort(descending=True, stable=True).indices[:places_left]
+                best = torch.return_types.topk((top.values[order], places[order]))
+            """,
+        ]
     }
 
 
@@ -158,13 +174,26 @@ class last_step_only(Misconception):
 
     variants = [
         {"so_far[:, None] + torch": "torch"},
-        {  # many are equally likely then, and another sort prefers others
-            "so_far[:, None] + torch": "torch",
-            "log_probs.flatten().topk(places_left)": "log_probs.flatten().sort(descending=True, stable=True)",
-            "best.values.tolist(), best.indices.tolist(), strict=True": (
-                "best.values[:places_left].tolist(), best.indices.tolist()"
-            ),
-        },
+        {"so_far[:, None] + torch": "torch", **BY_A_SORT},
+    ]
+
+
+class mean_of_steps(Misconception):
+    """A beginning is worth the mean of its log-probabilities: it is worth their sum, and only the end divides."""
+
+    edits = {
+        "so_far[:, None] + torch.log_softmax(logits, dim=-1)": (
+            "(so_far[:, None] * (len(beams[0][0]) - 1) + torch.log_softmax(logits, dim=-1)) / len(beams[0][0])"
+        )
+    }
+
+
+class least_likely(Minor):
+    """The least likely continuations are kept: keep the likeliest."""
+
+    variants = [
+        {"topk(places_left)": "topk(places_left, largest=False)"},
+        {name: text.replace("descending=True, ", "") for name, text in BY_A_SORT.items()},
     ]
 
 
@@ -179,6 +208,7 @@ class probabilities_added(Misconception):
 
     variants = [
         {"log_softmax": "softmax"},
+        {"log_softmax": "softmax", **BY_A_SORT},
         {
             ", 0": ", 1",
             "+ torch.log_softmax": "* torch.softmax",
@@ -190,7 +220,7 @@ class probabilities_added(Misconception):
 class softmax_over_the_beams(Misconception):
     """The softmax runs over beams or continuations: each beam has its own, over the vocabulary."""
 
-    variants = [{"=-1": "=0"}, {", dim=-1": ".flatten(), dim=0).view_as(logits"}]
+    variants = [{"=-1": "=0"}, {"=-1": "=0", **BY_A_SORT}, {", dim=-1": ".flatten(), dim=0).view_as(logits"}]
 
 
 class wrong_parent(Misconception):
@@ -298,7 +328,7 @@ class penalty_of_the_length_alone(Minor):
     """The penalty is multiplied, or length ** length_penalty: divide by ((5 + length) / 6) ** length_penalty."""
 
     variants = [
-        {"((5 + len(tokens) - 1) / 6)": ["max(len(tokens) - 1, 1)", "len(tokens)"]},
+        {"((5 + len(tokens) - 1) / 6)": ["max(len(tokens) - 1, 1)", "len(tokens)", "(len(tokens) - 1)"]},
         {"log_prob / (": "log_prob * ("},
     ]
 
@@ -427,7 +457,13 @@ class all_beams(Minor):
                 ),
             ]
         },
-        {WITHOUT_END: [f"{WITHOUT_END}, _", f"_, {WITHOUT_END}", f"torch.tensor({WITHOUT_END})"]},
+        {
+            WITHOUT_END: [
+                *(f"{WITHOUT_END}, {value}" for value in ("_", "score((tokens, _))")),
+                *(f"{value}, {WITHOUT_END}" for value in ("_", "score((tokens, _))")),
+                f"torch.tensor({WITHOUT_END})",
+            ]
+        },
         {"token for": "torch.tensor(token) for"},
     ]
 

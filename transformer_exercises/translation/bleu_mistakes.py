@@ -122,11 +122,22 @@ class unigrams_only(Fundamental):
             "if not any": [
                 "matches, totals = [counts[:1] for counts in (matches, totals)]\nif not any",
                 "matches, totals = [counts[:2] for counts in (matches, totals)]\nif not any",
-                "matches, totals = [counts[:3] for counts in (matches, totals)]\nif not any",
             ],
             "/ 4)": "/ len(matches))",
         },
         {", 5": ", 4"},
+    ]
+
+
+class four_grams_left_out(Misconception):
+    """n-grams of three tokens are the longest that count: BLEU-4 goes up to four."""
+
+    variants = [
+        {
+            "if not any": "matches, totals = [counts[:3] for counts in (matches, totals)]\nif not any",
+            "/ 4)": "/ len(matches))",
+        },
+        {"sum(log_precisions) / 4": "sum(log_precisions[:3]) / 3"},
     ]
 
 
@@ -144,6 +155,12 @@ class short_n_grams(Misconception):
     """Pieces at a sentence's end that are shorter than n count as n-grams."""
 
     variants = [{"- n + 1": ""}, {"(hypothesis) - n + 1": "(hypothesis)"}]
+
+
+class less_than_none(Minor):
+    """A sentence of fewer than n tokens takes n-grams away, a negative number: it has none."""
+
+    edits = {"+= ours.total()": "+= len(hypothesis) - n + 1"}
 
 
 class positions_compared(Misconception):
@@ -249,7 +266,7 @@ class no_brevity_penalty(Misconception):
 
 
 class brevity_upside_down(Minor):
-    """The brevity penalty is upside down: exp(1 - r / h), r for references."""
+    """The brevity penalty is another (r and h exchanged, or a ratio without exp): exp(1 - r / h), r for references."""
 
     edits = {"math.exp(1 - r / h)": ["math.exp(1 - h / r)", "math.exp(h / r - 1)", "h / r"]}
 

@@ -303,13 +303,17 @@ class norm_used_twice(Misconception):
 class mask_ignored(Misconception):
     """mask does not reach self-attention, so every token sees the ones after it."""
 
-    edits = {"x, mask": "x"}
+    # A line of its own can be merged with another mistake in the line that calls the attention.
+    variants = [{"x, mask": "x"}, {"x = self.norm1": "mask = None\nx = self.norm1"}]
 
 
 class memory_mask_ignored(Misconception):
     """memory_mask does not reach cross-attention, so it reads the padding of the source."""
 
-    edits = {"memory_mask, context=memory": "None, memory"}
+    variants = [
+        {"memory_mask, context=memory": "None, memory"},
+        {"x = self.norm1": "memory_mask = None\nx = self.norm1"},
+    ]
 
 
 class mask_for_both(Misconception):
@@ -326,6 +330,7 @@ class masks_swapped(Minor):
     variants = [
         mask_for_both.edited({"memory_mask, context=memory": "mask, memory"}),
         {"mask=None, memory_mask": "memory_mask=None, mask"},
+        {"x = self.norm1": "mask, memory_mask = memory_mask, mask\nx = self.norm1"},
     ]
 
 

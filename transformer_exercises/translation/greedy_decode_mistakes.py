@@ -129,7 +129,7 @@ class never_stops(Misconception):
     edits = {"if ended.all():": "if False:"}
 
 
-class wrong_position(Fundamental):
+class wrong_position(Misconception):
     """Another position's logits are used: the next token follows the last, `logits[:, -1]`."""
 
     edits = {"[:, -1]": ["[:, 0]", "[:, max(logits.shape[1] - 2, 0)]", "[:, -2]", ".mean(dim=1)"]}
@@ -257,7 +257,7 @@ class fixed_ids(Misconception):
 class first_row_only(Misconception):
     """Only one row comes back, or all in one long list: a list for each row of source_ids is asked for."""
 
-    edits = {CUT: [f"{CUT}[0]", f"{CUT}[:1]", f"sum(({CUT}), [])"]}
+    edits = {CUT: [f"{CUT}[0]", f"{CUT}[:1]", f"sum(({CUT}), [])", f"{CUT}[0] if B == 1 else {CUT}"]}
 
 
 class tensors(Minor):

@@ -221,8 +221,7 @@ class kl_divergence(Misconception):
 class padding_in_the_mean(Minor):
     """Padding counts in the mean: divide by the number of other targets."""
 
-    based_on = masked
-    edits = {"sum() / real.sum": "mean"}
+    edits = {").mean()": ").sum() / targets.numel()"}
 
 
 class padding_counted(Misconception):
@@ -337,7 +336,18 @@ class log_of_softmax(Misconception):
 class fixed_shape(Misconception):
     """Only one number of dimensions works: logits [..., V] may have any, or none."""
 
-    edits = {"real =": ["B, T, V = logits.shape\nreal =", "N, V = logits.shape\nreal ="]}
+    edits = {
+        "real =": [
+            "B, T, V = logits.shape\nreal =",
+            "N, V = logits.shape\nreal =",
+            "B, T, V = logits.shape if logits.dim() == 3 else (1, *logits.shape)\nreal =",
+            """
+            if logits.dim() == 3: logits, targets = logits.flatten(0, 1), targets.flatten()
+            N, V = logits.shape
+            real =
+            """,
+        ]
+    }
 
 
 class padding_as_index(Misconception):

@@ -69,8 +69,9 @@ def scripted(training, *args):
 
     def noted(what):
         put = not training and (model.training or any(modes))
-        modes_changed = {"lapses": {"eval_mode": training and not model.training, "training_mode": put}}
-        return {"calls": len(modes), "graphs": any(graphs), "modes": modes_changed}[what]
+        modes_changed = {"eval_mode": training and not model.training, "training_mode": put}
+        facts = {"modes": {"lapses": modes_changed}, "all": {"lapses": modes_changed | {"graphs_kept": any(graphs)}}}
+        return {"calls": len(modes), **facts}[what]
 
     return model, noted
 """
@@ -85,12 +86,12 @@ def without_ties() -> str:
 def ids_differ(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> bool:
     """Say what is remarkable about a wrong list of ids, or return that it is wrong; the caller says how."""
     if not isinstance(got, list):
-        raise Wrong(f"The ids of a sentence should be a list of ints {where}; yours is {kind(got)}.")
+        raise Wrong(f"The ids of a sentence should be a list of ints {where}; yours is {kind(got)}.", "form")
     if strange := [token for token in got if type(token) is not int]:
         raise Wrong(f"The ids should be ints {where}; among yours is {kind(strange[0])}.", "not_ints")
     if got == expected:
         return False
-    if bos_id in got:
+    if got[:1] == [bos_id]:
         raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
     if eos_id in got:
         raise ValuesDiffer(f"eos_id is in the result {where}: a sentence ends before its first eos_id.", "eos_kept")
@@ -108,7 +109,7 @@ def scripted(student: Student, args: Facts, training: bool = False, code: str = 
 
 
 def noted(student: Student, notes: Kept, what: str) -> Any:
-    """Return what a scripted model noted: the number of "calls", whether "graphs" were kept, or the "modes"."""
+    """Return what a scripted model noted: the number of "calls", changes of the "modes", or "all" lapses."""
     if not student.call(notes, ["calls"], record=False)["value"]:
         raise Wrong("The model itself is never asked: each new token comes from the logits that `model(…)` returns.")
     return student.value(notes, what)
@@ -150,21 +151,28 @@ def decodes(
     return check
 
 
-def side_effects(args: Facts, source: torch.Tensor, code: str = "", **named: Any) -> Iterator[DependentCase]:
-    """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device."""
+def side_effects(
+    args: Facts, source: torch.Tensor, code: str = "", what: str = "modes", **named: Any
+) -> Iterator[DependentCase]:
+    """Make cases where source_ids, modes and the generator stay, names work, and every tensor names its device.
+
+    `what` the models note decides: the "modes" alone, or "all", graphs for gradients too.
+    """
 
     def stays(student: Student, answer: Reply, *_: Any) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         generator_unchanged(answer)
 
     def keeps_modes(student: Student, notes: Kept) -> None:
-        changed = noted(student, notes, "modes")["lapses"]
-        for symptom, what in (
+        changed = noted(student, notes, what)["lapses"]
+        for symptom, put in (
             ("eval_mode", "training mode and is left in eval mode"),
             ("training_mode", "eval mode and is put into training mode"),
         ):
             if changed[symptom]:
-                raise Wrong(f"The model was in {what}: leave it as you found it.", symptom)
+                raise Wrong(f"The model was in {put}: leave it as you found it.", symptom)
+        if changed.get("graphs_kept"):
+            raise Wrong("The model keeps graphs for gradients that nobody needs: `@torch.no_grad()`.", "graphs_kept")
 
     def names_device(student: Student, tested: FunctionUnderTest) -> None:
         short = named | {"max_len": min(named["max_len"], 4)}  # operations there are slow
