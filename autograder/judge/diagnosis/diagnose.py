@@ -478,10 +478,16 @@ class _Catalogue:
         free = [
             mine and other for mine, other in zip(self._needless(title, self.replies[title]), needless, strict=False)
         ]
+        refused = self._refused_by_all(title)
         return all(
-            own == other or (own[0] == other[0] and (anyhow or {own, other} & asked_for))
-            for own, other, anyhow in itertools.zip_longest(actual, expected, free)
+            own == other or (own[0] == other[0] and (anyhow or asked or {own, other} & asked_for))
+            for own, other, anyhow, asked in itertools.zip_longest(actual, expected, free, refused)
         )
+
+    def _refused_by_all(self, title: str) -> list[bool]:
+        """Return for each error among the student's answers whether the right answer is an error there, too."""
+        pairs = itertools.zip_longest(self.replies[title], self._right_answers(title), fillvalue={})
+        return ["problem" in right for mine, right in pairs if mine.get("problem", {}).get("kind") == "raised"]
 
     def _right_answers(self, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.exercise.source, self.columns[title])
@@ -519,6 +525,7 @@ def _shows_work(replies: RecordedReplies) -> bool:
     Visible tensors decide; if none has several numbers, answers that are not all the same count as work.
     """
     answers = [answer for answers in replies.values() for answer in answers if isinstance(answer, dict)]
+    answers = [answer for answer in answers if not _is_fact(answer.get("value"))]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
     values = [(value, answer) for value, answer in values if value.device.type != "meta"]
     if all(value.numel() <= 1 for value, _ in values):
@@ -529,6 +536,11 @@ def _shows_work(replies: RecordedReplies) -> bool:
         and not any(_same_numbers(value, given) for given in _tensors(answer.get("inputs")))
         for value, answer in values
     )
+
+
+def _is_fact(value: Any) -> bool:
+    """Return whether a value is what a function of the judge found out, about the mode of a model, say."""
+    return isinstance(value, dict) and isinstance(value.get("lapses"), dict)
 
 
 def _same_numbers(value: torch.Tensor, given: torch.Tensor) -> bool:
