@@ -139,8 +139,8 @@ class heads_averaged(Misconception):
 
 
 class one_layer(Misconception):
-    """Not all maps are returned, but one layer's or one head's: outputs.attentions has one tensor for each layer, with
-    all heads, and all of them are asked for.
+    """Maps are missing, of a layer or of heads: outputs.attentions has one tensor for each layer, with all heads, and
+    all of them are asked for.
     """
 
     variants = [
@@ -152,9 +152,22 @@ class one_layer(Misconception):
                 "(attentions[:-1]) if len(attentions) > 1 else attentions[0]",
                 "(attentions)[:, 0]",
                 "(attentions)[:, :1]",
+                "(attentions[:-1])",
+                "(attentions[1:])",
             ]
         },
+        {"torch.cat(attentions)": "torch.stack([a[0] for a in attentions[:-1]])"},
     ]
+
+
+class order_of_layers(Minor):
+    """The layers are in another order: the first of outputs.attentions is that of layer 0, where the text goes in."""
+
+    edits = {"(attentions)": "(attentions[::-1])"}
+
+
+class rounded(common_mistakes.rounded):
+    edits = {"(attentions)": [f"(attentions).round(decimals={digits})" for digits in (2, 3, 4)]}
 
 
 class transposed(Minor):
@@ -280,7 +293,9 @@ class dropout_left_on(shared_mistakes.dropout_left_on):
 
 
 class mode_not_restored(Misconception):
-    """The model is left in eval mode, and would be trained without dropout: end with `model.train(was)`."""
+    """The model is left in another mode (in eval mode it would be trained without dropout): end with
+    `model.train(was)`.
+    """
 
     variants = [{"model.train(was_training)": ""}, {"(was_training)": "()"}]
 
@@ -296,7 +311,7 @@ class model_frozen(shared_mistakes.model_frozen):
 
 
 class bad_input_accepted(Minor):
-    """A text without tokens crashes inside the model: refuse it with a ValueError."""
+    """A text without tokens is accepted, or crashes inside the model: refuse it with a ValueError."""
 
     edits = {"if ids.shape[1] == 0:": "if False:"}
 

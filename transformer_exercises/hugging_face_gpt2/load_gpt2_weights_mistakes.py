@@ -231,16 +231,25 @@ class split_wrongly(Misconception):
             "source.attn.c_attn.weight.T": "torch.cat([source.attn.c_attn.weight.T[i::3] for i in range(3)])",
             "source.attn.c_attn.bias": "torch.cat([source.attn.c_attn.bias[i::3] for i in range(3)])",
         },
+        {
+            "source.attn.c_attn.weight.T": (
+                "source.attn.c_attn.weight.T.unflatten(0, (model.config.n_head, 3, -1)).transpose(0, 1).flatten(0, 2)"
+            ),
+            "source.attn.c_attn.bias": (
+                "source.attn.c_attn.bias.unflatten(0, (model.config.n_head, 3, -1)).transpose(0, 1).flatten()"
+            ),
+        },
     ]
 
 
-class layers_of_the_published_model(Fundamental):
+class layers_of_the_published_model(Misconception):
     """The published model's 12 layers stand in your code: count the model's own."""
 
     edits = {
         "zip(model.blocks, theirs.h, strict=True)": [
             "((model.blocks[i], theirs.h[i]) for i in range(12))",
             "((model.blocks[i], theirs.h[i]) for i in range(6))",
+            "((block, theirs.h[i]) for i, block in zip(range(12), model.blocks, strict=True))",
         ]
     }
 
@@ -267,6 +276,12 @@ class biases_forgotten(Minor):
         {"source.attn.c_attn.bias": "block.self_attn.in_proj_bias"},
         {"source.attn.c_proj.bias": "block.self_attn.out_proj.bias"},
         {"source.mlp.c_fc.bias": "block.linear1.bias", "source.mlp.c_proj.bias": "block.linear2.bias"},
+        {
+            "source.attn.c_attn.bias": "block.self_attn.in_proj_bias",
+            "source.attn.c_proj.bias": "block.self_attn.out_proj.bias",
+            "source.mlp.c_fc.bias": "block.linear1.bias",
+            "source.mlp.c_proj.bias": "block.linear2.bias",
+        },
         {"source.mlp.c_fc.bias": "block.linear1.bias"},
         {"source.mlp.c_proj.bias": "block.linear2.bias"},
         {
@@ -473,18 +488,26 @@ class parameters_replaced(Misconception):
 class untied(Misconception):
     """The output layer gets its own matrix although weights are tied: they drift apart. Copy into the shared one."""
 
-    based_on = by_clones
-    edits = {
-        "model.eval()": [
-            "model.lm_head.weight = nn.Parameter(hf_model.lm_head.weight.detach().clone())",
-            "model.lm_head.weight = nn.Parameter(model.token_embedding.weight.detach().clone())",
-            "model.token_embedding.weight = nn.Parameter(theirs.wte.weight.detach().clone())",
+    variants = [
+        {
+            "theirs = hf_model.transformer": """
+                theirs = hf_model.transformer
+                model.lm_head.weight = nn.Parameter(hf_model.lm_head.weight.detach().clone())
             """
-            model.lm_head = nn.Linear(model.config.n_embd, model.config.vocab_size, bias=False)
-            model.lm_head.weight.data.copy_(hf_model.lm_head.weight)
-            """,
-        ]
-    }
+        },
+        by_clones.edited(
+            {
+                "model.eval()": [
+                    "model.lm_head.weight = nn.Parameter(model.token_embedding.weight.detach().clone())",
+                    "model.token_embedding.weight = nn.Parameter(theirs.wte.weight.detach().clone())",
+                    """
+                    model.lm_head = nn.Linear(model.config.n_embd, model.config.vocab_size, bias=False)
+                    model.lm_head.weight.data.copy_(hf_model.lm_head.weight)
+                    """,
+                ]
+            }
+        ),
+    ]
 
 
 class always_tied(Misconception):

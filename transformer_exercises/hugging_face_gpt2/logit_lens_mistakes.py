@@ -80,6 +80,23 @@ class norm_with_another_eps(Minor):
     edits = {"norm.bias, eps": ["norm.bias", "norm.bias, 1e-8", "None, eps"]}
 
 
+class norm_behind_the_matrix(Misconception):
+    """The norm comes after the output matrix: `ln_f` norms the stream, C wide, and the matrix reads what it gives."""
+
+    variants = [
+        {
+            "model.transformer.ln_f(hidden)": "hidden",
+            "normed @ model.lm_head.weight.T": [
+                "F.layer_norm(normed @ model.lm_head.weight.T, model.lm_head.weight.shape[:1])",
+                (
+                    "F.layer_norm(normed @ model.lm_head.weight.T, model.lm_head.weight.shape[:1], "
+                    "eps=model.config.layer_norm_epsilon)"
+                ),
+            ],
+        }
+    ]
+
+
 class norm_of_everything(Misconception):
     """Mean and variance are taken over all positions together: each position is normed on its own, over C."""
 
@@ -130,6 +147,7 @@ class last_position_only(Misconception):
             "model.lm_head(normed[..., -1:, :])",
             "model.lm_head(normed)[..., -1, :]",
             "model.lm_head(normed)[:, -1]",
+            "model.lm_head(normed if normed.dim() == 1 else normed[..., -1, :])",
         ]
     }
 

@@ -154,6 +154,11 @@ class some_not_transposed(Misconception):
 
     variants = [
         {"linear1.weight.T": "linear1.weight", "linear2.weight.T": "linear2.weight"},
+        {
+            "out_proj.weight.T": "out_proj.weight",
+            "linear1.weight.T": "linear1.weight",
+            "linear2.weight.T": "linear2.weight",
+        },
         {"linear1.weight.T": "linear1.weight"},
         {"linear2.weight.T": "linear2.weight"},
         {"in_proj_weight.T": "in_proj_weight"},
@@ -379,7 +384,7 @@ class order_of_layers(Minor):
     }
 
 
-class layers_of_the_published_model(Fundamental):
+class layers_of_the_published_model(Misconception):
     """The published model's 12 layers stand in your code: count the model's own."""
 
     edits = {"enumerate(model.blocks)": "((i, model.blocks[i]) for i in range(12))"}

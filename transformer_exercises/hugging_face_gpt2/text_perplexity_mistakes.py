@@ -191,7 +191,10 @@ class mean_of_exponentials(Misconception):
     """The mean is taken after the exponential: it is the mean of the logarithms that is exponentiated."""
 
     based_on = by_losses
-    edits = {"losses.mean().exp": ["losses.exp().mean", "1 / (-losses).exp().mean"]}
+    variants = [
+        {"losses.mean().exp": ["losses.exp().mean", "1 / (-losses).exp().mean"]},
+        {"losses.mean().exp().item()": "sum(1 / p for p in (-losses).exp().tolist()) / (N - 1)"},
+    ]
 
 
 class softmax_before_loss(Misconception):
@@ -320,7 +323,9 @@ class dropout_left_on(shared_mistakes.dropout_left_on):
 
 
 class mode_not_restored(Misconception):
-    """The model is left in eval mode, and would be trained without dropout: end with `model.train(was)`."""
+    """The model is left in another mode (in eval mode it would be trained without dropout): end with
+    `model.train(was)`.
+    """
 
     variants = [{"model.train(was_training)": ""}, {"(was_training)": "()"}]
 

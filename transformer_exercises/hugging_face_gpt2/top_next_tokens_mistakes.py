@@ -178,10 +178,17 @@ class sampled(Fundamental):
     """You draw the tokens at random instead of taking the likeliest."""
 
     edits = {
-        "best = probs.topk(k)": """
+        "best = probs.topk(k)": [
+            """
             drawn = torch.multinomial(probs, k)
             best = torch.return_types.topk((probs[drawn], drawn))
-        """
+            """,
+            """
+            drawn = torch.multinomial(probs, k)
+            values, order = probs[drawn].sort(descending=True)
+            best = torch.return_types.topk((values, drawn[order]))
+            """,
+        ]
     }
 
 
@@ -265,7 +272,9 @@ class dropout_left_on(shared_mistakes.dropout_left_on):
 
 
 class mode_not_restored(Misconception):
-    """The model is left in eval mode, and would be trained without dropout: end with `model.train(was)`."""
+    """The model is left in another mode (in eval mode it would be trained without dropout): end with
+    `model.train(was)`.
+    """
 
     variants = [{"model.train(was_training)": ""}, {"(was_training)": "()"}]
 
@@ -281,7 +290,7 @@ class model_frozen(shared_mistakes.model_frozen):
 
 
 class bad_input_accepted(Minor):
-    """A prompt without tokens crashes inside the model: refuse it with a ValueError that says so."""
+    """A prompt without tokens is accepted, or crashes inside the model: refuse it with a ValueError that says so."""
 
     edits = {"if ids.shape[1] == 0:": "if False:"}
 
