@@ -160,7 +160,14 @@ class short_n_grams(Misconception):
 class less_than_none(Minor):
     """A sentence of fewer than n tokens takes n-grams away, a negative number: it has none."""
 
-    edits = {"+= ours.total()": "+= len(hypothesis) - n + 1"}
+    variants = [
+        {"+= ours.total()": "+= len(hypothesis) - n + 1"},
+        {
+            "+= ours.total()": "+= len(hypothesis) - n + 1",
+            "math.log((matched or 1 / penalty) / total)": "(matched or 1 / penalty) / total",
+            "math.exp(sum(log_precisions) / 4)": "math.prod(log_precisions) ** 0.25",
+        },
+    ]
 
 
 class positions_compared(Misconception):
