@@ -70,6 +70,25 @@ SORTED = {
     "best.values.tolist()": "best.values[:places_left].tolist()",
     "best.indices.tolist(), strict=True": "best.indices.tolist()",
 }
+BEAMS_SORTED = {old: new for old, new in SORTED.items() if old != "so_far[:, None] + torch"}
+EVERY_POSITION = """
+def label_smoothed_loss(logits, targets, smoothing, pad_id):
+    if not 0 <= smoothing <= 1:
+        raise ValueError("smoothing")
+    V, real = logits.shape[-1], targets != pad_id
+    wanted = F.one_hot(targets.masked_fill(~real, 0), V).to(logits)
+    wanted = wanted * (1 - smoothing) + (1 - wanted) * smoothing / (V - 1)
+    return (-(wanted * logits.log_softmax(-1)).sum(-1) * real).mean()
+"""
+BLEU_3 = "matches, totals = matches[:3], totals[:3]\nfor matched, total in zip("
+DRAWN = """
+drawn = torch.multinomial(probs, k).tolist()
+return sorted(((tokenizer.decode([i]), probs[i].item()) for i in drawn), key=lambda pair: -pair[1])
+"""
+BY_SHAPE = {
+    "weight.T": "weight",
+    "for mine, other in pairs:": "for mine, other in ((m, o if m.shape == o.shape else o.T) for m, o in pairs):",
+}
 FORWARDS = {"sign": "-", "other": "+"}
 BACKWARDS = {"sign": "+", "other": "-"}
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
@@ -88,7 +107,31 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ("MultiHeadAttention", ATTENTION.format(projected=SWAPPED, mask="mask"), {"queries_from_context"}, 5),
     ("label_smoothed_loss", UNNORMALISED.format(less="- 1", mean=".sum(-1).mean()"), {"even_part_summed"}, 2),
     ("label_smoothed_loss", UNNORMALISED.format(less="", mean=".mean()"), {"vocabulary_averaged"}, 3),
+    ("label_smoothed_loss", EVERY_POSITION, {"spread_over_the_others", "padding_in_the_mean"}, 2),
     ("beam_search", SORTED, {"last_step_only"}, 4),
+    ("beam_search", {"=-1": "=0"} | BEAMS_SORTED, {"softmax_over_the_beams"}, 4),
+    ("beam_search", {"log_softmax": "softmax"} | BEAMS_SORTED, {"probabilities_added"}, 4),
+    (
+        "greedy_decode",
+        {"@torch.no_grad()  # nothing is trained here: keep no graph": "", "[:, 1:]": ""},
+        {"bos_kept", "graphs_kept"},
+        2.75,
+    ),
+    ("bleu", {"/ 4)": "/ 3)", "for matched, total in zip(": BLEU_3}, {"four_grams_left_out"}, 3),
+    ("top_next_tokens", {"best = probs.topk(k)  # sorted, the largest first": DRAWN}, {"sampled"}, 0),
+    (
+        "text_perplexity",
+        {"model.train(was_training)": "", "predicted, targets =": "torch.full((1, 1), None)\npredicted, targets ="},
+        {"stops_with_an_error"},
+        0,
+    ),
+    (
+        "load_gpt2_weights",
+        BY_SHAPE | {"hf_model has a weight": "there is a weight"},
+        {"square_projection_not_transposed"},
+        6,
+    ),
+    ("attention_maps", {"(attentions)": "([*reversed(attentions)])"}, {"order_of_layers"}, 3),
     ("DecoderBlock", {"self.norm1(x +": "x + self.norm1("}, {"part_normalised"}, 4),
     ("noam_rate", {"min(": "(step * warmup**-0.5 if step < warmup else step**-0.5) or min("}, {"warmup_exponent"}, 1.5),
     ("count_parameters", {"norm = C + biases * C": "norm = C"}, {"biases_never"}, 1.5),

@@ -245,13 +245,19 @@ class split_wrongly(Misconception):
 class layers_of_the_published_model(Misconception):
     """The published model's 12 layers stand in your code: count the model's own."""
 
-    edits = {
-        "zip(model.blocks, theirs.h, strict=True)": [
-            "((model.blocks[i], theirs.h[i]) for i in range(12))",
-            "((model.blocks[i], theirs.h[i]) for i in range(6))",
-            "((block, theirs.h[i]) for i, block in zip(range(12), model.blocks, strict=True))",
-        ]
-    }
+    variants = [
+        {
+            "zip(model.blocks, theirs.h, strict=True)": [
+                "((model.blocks[i], theirs.h[i]) for i in range(12))",
+                "((model.blocks[i], theirs.h[i]) for i in range(6))",
+                "((block, theirs.h[i]) for i, block in zip(range(12), model.blocks, strict=True))",
+            ]
+        },
+        {
+            "if len(theirs.h) != len(model.blocks):": "if False:",
+            "zip(model.blocks, theirs.h, strict=True)": "((model.blocks[i], theirs.h[i]) for i in range(12))",
+        },
+    ]
 
 
 class biases_forgotten(Minor):

@@ -13,7 +13,7 @@ from ...spec.catalogue import MINOR
 from ...spec.common_mistakes import COMMON_MISTAKES
 from ...spec.course import exercise
 from ...spec.exercise import Check, Exercise, Wrong
-from ...untrusted.wire import is_tensor
+from ...untrusted.wire import Ref, is_tensor
 from ..run_check import student_with_answer
 from ..student import RecordedReplies, Reply, Student, agree, type_of_error
 from . import aspects, fingerprint_store, mistake_costs, pair_cache
@@ -486,8 +486,9 @@ class _Catalogue:
 
     def _refused_by_all(self, title: str) -> list[bool]:
         """Return for each error among the student's answers whether the right answer is an error there, too."""
-        pairs = itertools.zip_longest(self.replies[title], self._right_answers(title), fillvalue={})
-        return ["problem" in right for mine, right in pairs if mine.get("problem", {}).get("kind") == "raised"]
+        refused = ["problem" in right for right in self._right_answers(title)]
+        problems = enumerate(answer.get("problem", {}) for answer in self.replies[title])
+        return [any(refused[i : i + 1]) for i, problem in problems if problem.get("kind") == "raised"]
 
     def _right_answers(self, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.exercise.source, self.columns[title])
@@ -525,7 +526,7 @@ def _shows_work(replies: RecordedReplies) -> bool:
     Visible tensors decide; if none has several numbers, answers that are not all the same count as work.
     """
     answers = [answer for answers in replies.values() for answer in answers if isinstance(answer, dict)]
-    answers = [answer for answer in answers if not _is_fact(answer.get("value"))]
+    answers = [answer for answer in answers if not isinstance(answer.get("value"), Ref) and not _is_fact(answer)]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
     values = [(value, answer) for value, answer in values if value.device.type != "meta"]
     if all(value.numel() <= 1 for value, _ in values):
@@ -538,8 +539,9 @@ def _shows_work(replies: RecordedReplies) -> bool:
     )
 
 
-def _is_fact(value: Any) -> bool:
-    """Return whether a value is what a function of the judge found out, about the mode of a model, say."""
+def _is_fact(answer: Reply) -> bool:
+    """Return whether a reply is what a function of the judge found out, about the mode of a model, say."""
+    value = answer.get("value")
     return isinstance(value, dict) and isinstance(value.get("lapses"), dict)
 
 
