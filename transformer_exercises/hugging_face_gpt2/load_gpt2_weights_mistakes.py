@@ -242,7 +242,7 @@ class split_wrongly(Misconception):
     ]
 
 
-class layers_of_the_published_model(Misconception):
+class layers_of_the_published_model(Fundamental):
     """The published model's 12 layers stand in your code: count the model's own."""
 
     variants = [

@@ -384,7 +384,7 @@ class order_of_layers(Minor):
     }
 
 
-class layers_of_the_published_model(Misconception):
+class layers_of_the_published_model(Fundamental):
     """The published model's 12 layers stand in your code: count the model's own."""
 
     edits = {"enumerate(model.blocks)": "((i, model.blocks[i]) for i in range(12))"}
