@@ -131,6 +131,12 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         {"square_projection_not_transposed"},
         6,
     ),
+    (
+        "save_as_gpt2",
+        {', "n_inner"': "", '"activation_function", ': ""},
+        {"inner_missing", "activation_missing"},
+        3,
+    ),
     ("attention_maps", {"(attentions)": "([*reversed(attentions)])"}, {"order_of_layers"}, 3),
     ("DecoderBlock", {"self.norm1(x +": "x + self.norm1("}, {"part_normalised"}, 4),
     ("noam_rate", {"min(": "(step * warmup**-0.5 if step < warmup else step**-0.5) or min("}, {"warmup_exponent"}, 1.5),

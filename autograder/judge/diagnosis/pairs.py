@@ -205,9 +205,11 @@ class _Comparison:
 
 
 def _may_agree_later(expected: Any, answer: Any) -> bool:
-    """Return whether a check may yet replace a tensor by a text, as it does after further requests."""
-    both = isinstance(expected, dict) and isinstance(answer, dict)
-    return both and isinstance(expected.get("value"), str) and is_tensor(answer.get("value"))
+    """Return whether a check may yet note something in place of a tensor or of None, after further requests."""
+    if not (isinstance(expected, dict) and isinstance(answer, dict)):
+        return False
+    value = answer.get("value")
+    return isinstance(expected.get("value"), (str, dict)) and (value is None or is_tensor(value))
 
 
 def ordered(exercise: Exercise, fingerprints: Fingerprints, actual: StudentReplies) -> list[tuple[int, int]]:
