@@ -27,6 +27,9 @@ from .. import shared_mistakes
 
 SOURCE = "x if context is None else context"
 OUTPUT = "self.out_proj(merge_heads(heads))"
+SCORES = "(Q @ K.mT / math.sqrt(Q.shape[-1]))"
+BLOCKED = "torch.tensor(False, device=x.device) if mask is None else mask"
+WEIGHTS = f"{SCORES}.masked_fill({BLOCKED}, -torch.inf).softmax(dim=-1)"
 CUT_STRAIGHT = {
     "K = split_heads": "K = (lambda tokens, H: tokens.reshape(tokens.shape[0], self.num_heads, tokens.shape[1], -1))",
     "split_heads": "(lambda tokens, H: tokens.reshape(tokens.shape[0], self.num_heads, tokens.shape[1], -1))",
@@ -79,6 +82,28 @@ class fused_by_hand(RightAnswer):
         """,
         "~mask": "torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill(mask, float('-inf'))",
         "merge_heads(heads)": "heads.transpose(1, 2).contiguous().view(B, T, C)",
+    }
+
+
+class slices_of_weights(RightAnswer):
+    edits = {
+        "Q = split_heads(self.q_proj(x), self.num_heads)": (
+            "parts = (self.q_proj, x), (self.k_proj, source), (self.v_proj, source)"
+        ),
+        "K = split_heads(self.k_proj(source), self.num_heads)": "d_k, heads = x.shape[-1] // self.num_heads, []",
+        "V = split_heads(self.v_proj(source), self.num_heads)": "",
+        "allowed = None if mask is None else ~mask": """
+            if mask is not None: mask = mask.expand(len(x), self.num_heads, x.shape[1], source.shape[1])
+        """,
+        "heads = F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed)": """
+            for h in range(self.num_heads):
+                own = slice(h * d_k, (h + 1) * d_k)
+                q, k, v = (F.linear(tokens, layer.weight[own], layer.bias[own]) for layer, tokens in parts)
+                scores = torch.bmm(q, k.mT) / math.sqrt(d_k)
+                if mask is not None: scores = torch.where(mask[:, h], -torch.inf, scores)
+                heads.append(torch.bmm(scores.softmax(dim=2), v))
+        """,
+        "merge_heads(heads)": "torch.cat(heads, dim=-1)",
     }
 
 
@@ -206,8 +231,14 @@ class softmax_over_queries(Misconception):
     dim=-1.
     """
 
-    based_on = scale_of_whole_width
-    edits = {"sqrt(x.shape": "sqrt(Q.shape", "dim=-1) @": ["dim=-2) @", "dim=1) @", "dim=0) @"]}
+    variants = [
+        scale_of_whole_width.edited(
+            {"sqrt(x.shape": "sqrt(Q.shape", "dim=-1) @": ["dim=-2) @", "dim=1) @", "dim=0) @"]}
+        ),
+        scale_of_whole_width.edited(
+            {"sqrt(x.shape": "sqrt(Q.shape", "dim=-1) @": "dim=-2) @", "float('-inf')": "-1e9"}
+        ),
+    ]
 
 
 class no_softmax(Misconception):
@@ -230,9 +261,9 @@ class mask_not_inverted(Misconception):
 
 
 class mask_ignored(Misconception):
-    """The mask is not used: a key that it blocks must get weight 0, in every head."""
+    """The mask is not used, or not when there is a context: a key that it blocks must get weight 0, in every head."""
 
-    edits = {"None if mask is None else ~mask": "None"}
+    edits = {"None if mask is None else ~mask": ["None", "None if mask is None or context is not None else ~mask"]}
 
 
 class mask_finite(Misconception):
@@ -579,6 +610,8 @@ class weights_too(Minor):
         "return self.out_proj(merge_heads(heads))": [
             "return self.out_proj(merge_heads(heads)), torch.softmax(Q @ K.mT, dim=-1)",
             "return self.out_proj(merge_heads(heads)), None",
+            f"return self.out_proj(merge_heads(heads)), {WEIGHTS}",
+            f"return self.out_proj(merge_heads(heads)), {WEIGHTS}.mean(dim=1)",  # as nn.MultiheadAttention does
         ]
     }
 
