@@ -128,6 +128,7 @@ _clipped = each(
 _stale = each(
     _Run("when gradients of an earlier backward() are still there", stale=0.3),
     _Run("when large gradients of an earlier backward() are still there", stale=50.0, scale=20.0, max_norm=1e6),
+    _Run("when an earlier backward() left NaN behind", stale=math.nan),
     _Run("one after the other", steps=4, max_norm=1e6),
 )(_trained)
 

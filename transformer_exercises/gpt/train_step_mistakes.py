@@ -75,6 +75,17 @@ class zeroed_at_the_end_only(Misconception):
     edits = {"step()": "step()\noptimizer.zero_grad()"}
 
 
+class multiplied_by_zero(Minor):
+    """Old gradients are multiplied by 0, and 0 · NaN is NaN: optimizer.zero_grad() forgets them whatever they are."""
+
+    edits = {
+        "optimizer.zero_grad()": """
+            for p in model.parameters():
+                if p.grad is not None: p.grad *= 0
+        """
+    }
+
+
 class not_clipped(Misconception):
     """The step uses gradients that are not clipped: clip_grad_norm_ comes between backward() and step()."""
 
