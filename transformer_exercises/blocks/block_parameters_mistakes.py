@@ -66,7 +66,26 @@ class embed_dim_missing(Minor):
 class four_embed_dim_missing(Misconception):
     """4 · embed_dim numbers are missing: the biases of attention's four layers, or the two norms."""
 
-    edits = {"feed_forward + norms": "feed_forward"}
+    variants = [
+        {"feed_forward + norms": "feed_forward"},
+        {"(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim"},  # the same numbers, but beside other faults
+    ]
+
+
+class caret(Misconception):
+    """`^` is no power in Python (it is exclusive or): write `embed_dim ** 2`."""
+
+    variants = [
+        {"embed_dim * embed_dim": "(embed_dim ^ 2)"},
+        {
+            "4 * (embed_dim * embed_dim + embed_dim)": [
+                "4 * (embed_dim ^ 2 + embed_dim)",
+                "4 * embed_dim ^ 2 + 4 * embed_dim",
+                "(4 * embed_dim ^ 2) + 4 * embed_dim",
+            ]
+        },
+        "return 4 * embed_dim ^ 2 + 2 * embed_dim * ff_dim + 9 * embed_dim + ff_dim",
+    ]
 
 
 class one_attention_bias(Minor):

@@ -159,6 +159,17 @@ class no_norms_in_blocks(Misconception):
     edits = {"+ 2 * norm": ""}
 
 
+class caret(Misconception):
+    """`^` is no power in Python (it is exclusive or): write `C ** 2`."""
+
+    variants = [
+        {"C * C +": ["(C ^ 2) +", "C ^ 2 +"]},
+        {"4 * (C * C +": ["4 * ((C ^ 2) +", "4 * (C ^ 2 +"]},
+        one_formula.edited({"C**2": "C ^ 2"}),
+        one_formula.edited({"12 * C**2": "(12 * C ^ 2)"}),
+    ]
+
+
 class final_norm_missing(Minor):
     """The final norm is missing, or counted for each layer: it comes once, after the last block."""
 

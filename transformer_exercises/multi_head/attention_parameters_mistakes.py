@@ -77,7 +77,11 @@ class conditional_for_all(Minor):
 class caret(Misconception):
     """`^` is no power in Python (it is exclusive or): write `embed_dim ** 2`."""
 
-    variants = [{"(weights + biases)": "embed_dim ^ 2 + 4 * biases"}, {"embed_dim * embed_dim": "(embed_dim ^ 2)"}]
+    variants = [
+        {"(weights + biases)": "embed_dim ^ 2 + 4 * biases"},
+        {"embed_dim * embed_dim": "(embed_dim ^ 2)"},
+        {"4 * (weights + biases)": ["(4 * embed_dim ^ 2) + 4 * biases", "4 * (embed_dim ^ 2 + biases)"]},
+    ]
 
 
 class bias_default(Minor):
@@ -103,7 +107,7 @@ class square_of_sum(Misconception):
 
     variants = [
         {"embed_dim * embed_dim": "(4 * embed_dim) ** 2", "4 * (weights + biases)": "weights + 4 * biases"},
-        {"embed_dim * embed_dim": "embed_dim"},
+        {"embed_dim * embed_dim": ["embed_dim", "2 * embed_dim"]},
     ]
 
 
