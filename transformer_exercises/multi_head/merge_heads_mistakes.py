@@ -91,6 +91,12 @@ class columns_scrambled(Misconception):
     ]
 
 
+class heads_reversed(Minor):
+    """The heads stand in reverse order: head 0 gives the first d_k columns."""
+
+    edits = {"x.transpose": "x.flip(1).transpose"}
+
+
 class sizes_misread(Minor):
     """The shape is read in the wrong order: x is (B, H, T, d_k)."""
 
@@ -110,7 +116,10 @@ class squeezed(common_mistakes.squeezed):
 class sizes_fixed(Fundamental):
     """A size is a fixed number: take all of them from x.shape."""
 
-    edits = {"H * d_k)": ["512)", "8 * d_k)"]}
+    variants = [
+        {"H * d_k)": ["512)", "8 * d_k)"]},
+        {"x.transpose": ["x[:, :2].transpose", "x[:, :4].transpose", "x[:, :8].transpose"], "H * d_k)": "-1)"},
+    ]
 
 
 class view_needed(Minor, shared_mistakes.view_needed):

@@ -79,6 +79,12 @@ class width_for_heads(Minor):
     variants = [{"num_heads, C //": "C // num_heads,"}, {"transpose(1, 2)": "permute(0, 3, 1, 2)"}]
 
 
+class heads_reversed(Minor):
+    """The heads stand in reverse order: head 0 gets the first columns."""
+
+    edits = {"transpose(1, 2)": "transpose(1, 2).flip(1)"}
+
+
 class last_two_swapped(Minor):
     """The last two dimensions are the wrong way round: (B, H, T, d_k) is asked for."""
 
