@@ -226,6 +226,18 @@ class not_parameters(Misconception):
             "bias = nn.Parameter(torch.zeros(dim))": "register_buffer('bias', torch.zeros(dim))",
         },
         {"self.bias = nn.Parameter(torch.zeros(dim))": "", "+ self.bias": ""},
+        {
+            "bias = nn.Parameter(torch.zeros(dim))": [
+                "register_buffer('bias', torch.zeros(dim))",
+                "bias = torch.zeros(dim)",
+            ]
+        },
+        {
+            "weight = nn.Parameter(torch.ones(dim))": [
+                "register_buffer('weight', torch.ones(dim))",
+                "weight = torch.ones(dim)",
+            ]
+        },
     ]
 
 

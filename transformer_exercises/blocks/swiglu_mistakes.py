@@ -73,7 +73,13 @@ class other_activation(Minor):
     z · σ(z).
     """
 
-    edits = {"F.silu": ["torch.sigmoid", "F.relu", "F.gelu", "torch.tanh"]}
+    edits = {
+        "F.silu": [
+            *("torch.sigmoid", "F.relu", "F.gelu", "torch.tanh", "F.softplus", "F.elu", "F.mish"),
+            "(lambda z: z * torch.sigmoid(1.702 * z))",  # the quick approximation of GELU
+            "(lambda z: F.gelu(z, approximate='tanh'))",
+        ]
+    }
 
 
 class added(Misconception):

@@ -204,6 +204,7 @@ class no_residual(Misconception):
         {"x = x + self": "x = self"},
         {"return x + self": "return self"},
         {"x + self.ff(x)": "self.ff(x)"},
+        {"x + self.ff(": "self.ff("},
     ]
 
 
@@ -304,6 +305,14 @@ class mask_four_dimensions(Misconception):
         },
         mask_as_padding.edited({"key_padding_mask": "attn_mask"}),
     ]
+
+
+class mask_of_the_first(Misconception):
+    """Every sequence gets the mask of the first one: a mask (B, 1, T, T) holds one for each, and goes to attn as it
+    comes.
+    """
+
+    edits = {", mask)": ", mask if mask is None or mask.dim() == 2 else mask[0, 0])"}
 
 
 class truth_of_a_tensor(Minor):
