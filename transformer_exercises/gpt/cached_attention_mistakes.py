@@ -87,7 +87,7 @@ class one_token_ahead(Minor):
     """
 
     variants = [
-        {"(S)": ["(S + 1)", "(S - 1)"]},
+        {"(S)": ["(S + 1)", "(S - 1)", "(S - 1 if S else 0)"]},
         einsum.edited({"(S)": "(S - 1)"}),
         einsum.edited({"(S)": "(S - 1)", "-torch.inf": "-1e9"}),
     ]
@@ -96,10 +96,7 @@ class one_token_ahead(Minor):
 class mask_inverted(Misconception):
     """The mask is the wrong way round: PyTorch's function takes True for what may be seen."""
 
-    variants = [
-        {"=allowed": "=~allowed"},
-        {"tril": "triu", "=allowed": "=~allowed | torch.eye(T, S + T, dtype=torch.bool, device=x.device)"},
-    ]
+    edits = {"=allowed": "=~allowed"}
 
 
 class cache_ignored(Fundamental):
@@ -130,6 +127,7 @@ class keys_and_values_swapped(Minor):
         {"0], k], dim=2), torch.cat([cache[1": "1], k], dim=2), torch.cat([cache[0"},
         {"cache[1]": "cache[0]"},
         {"(k, v)": "(v, k)"},
+        {"0], k], dim=2), torch.cat([cache[1": "1], k], dim=2), torch.cat([cache[0", "(k, v)": "(v, k)"},
     ]
 
 
@@ -192,6 +190,7 @@ class wrong_projection(Minor):
     variants = [
         {"q_proj, attention.k_proj": "k_proj, attention.q_proj"},
         {"v_proj": "k_proj"},
+        {"k_proj": "v_proj"},
         {"k_proj, attention.v_proj": "v_proj, attention.k_proj"},
     ]
 

@@ -156,7 +156,14 @@ class rows_alike(Misconception):
 class prompt_left_out(Minor):
     """Only the new tokens are returned: the prompt comes first."""
 
-    edits = {"was_training =": "T = ids.shape[1]\nwas_training =", "return ids": "return ids[:, T:]"}
+    variants = [
+        {"was_training =": "T = ids.shape[1]\nwas_training =", "return ids": "return ids[:, T:]"},
+        {  # which fails where no token is asked for
+            "was_training =": "new = []\nwas_training =",
+            "ids = torch.cat": "new.append(next_ids)\nids = torch.cat",
+            "return ids": "return torch.cat(new, dim=1)",
+        },
+    ]
 
 
 class new_tokens_in_front(Minor):

@@ -115,6 +115,7 @@ class cosine_to_zero(Minor):
         {"floor + (peak - floor)": "(peak - floor)"},
         {"(peak - floor)": "peak"},
         {COSINE: "max(floor, peak * (1 + math.cos(math.pi * progress)) / 2)"},
+        {"floor + (peak - floor) *": "peak *", "return floor": "return 0.0"},
     ]
 
 

@@ -63,13 +63,16 @@ class no_copy(Misconception):
 class optimizer_left_out(Misconception):
     """The optimiser's state is missing: its memory of the gradients would begin anew."""
 
-    edits = {'"optimizer": optimizer.state_dict(),': ""}
+    variants = [
+        {'"optimizer": optimizer.state_dict(),': ""},
+        {"optimizer.state_dict()": '{**optimizer.state_dict(), "state": {}}'},
+    ]
 
 
 class scheduler_left_out(Minor):
     """The scheduler's state is missing: the rate would begin again with its warm-up."""
 
-    edits = {'"scheduler": scheduler.state_dict(),': ""}
+    variants = [{'"scheduler": scheduler.state_dict(),': ""}, {"scheduler.state_dict()": "{}"}]
 
 
 class generator_left_out(Misconception):
@@ -144,6 +147,7 @@ class training_disturbed(Misconception):
                 "model.train(); states = {",
                 "optimizer.step(); states = {",
                 "generator.manual_seed(0); states = {",
+                "generator.manual_seed(generator.initial_seed()); states = {",
             ]
         },
         {"step,": 'step, "next": torch.randint(9, (1,), generator=generator),'},

@@ -97,6 +97,14 @@ class by_name(Misconception):
             "parameter in model.parameters": "name, parameter in model.named_parameters",
             "parameter.dim": 'name.endswith("weight") and parameter.dim',
         },
+        {
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+            "parameter.dim() >= 2 and id(parameter) not in tables": [
+                'name.endswith("weight")',
+                'name.endswith(".weight")',
+                'name.endswith("weight") and id(parameter) not in tables',
+            ],
+        },
     ]
 
 
