@@ -53,6 +53,7 @@ class MultiHeadAttention(nn.Module):
             scores = scores.masked_fill({mask}, -torch.inf)
         return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 """
+UPRIGHT = ATTENTION.replace("scores.softmax(-1)", "scores.softmax(-2)").replace("-torch.inf", "-1e30")
 PROJECTED = "self.q_proj(x), self.k_proj(source), self.v_proj(source)"
 SWAPPED = "self.q_proj(source), self.k_proj(x), self.v_proj(x)"
 UNNORMALISED = """
@@ -164,6 +165,98 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         {"backwards", "positions_ignored"},
         1.5,
     ),
+    ("LayerNorm", {"nn.Parameter(torch.zeros(dim))": "torch.full((dim,), 0.0)"}, {"not_parameters"}, 2.5),
+    (
+        "MultiHeadAttention",
+        ATTENTION.format(projected=PROJECTED, mask="mask & torch.tensor(context is None, device=x.device)"),
+        {"mask_ignored"},
+        5.6,
+    ),
+    ("MultiHeadAttention", UPRIGHT.format(projected=PROJECTED, mask="mask"), {"softmax_over_queries"}, 4),
+    (
+        "MultiHeadAttention",
+        ATTENTION.format(projected=PROJECTED, mask="mask").rstrip() + ", scores.softmax(-1)",
+        {"weights_too"},
+        6,
+    ),
+    ("SwiGLU", {"F.silu(": "F.gelu(approximate='tanh', input="}, {"other_activation"}, 2.25),
+    (
+        "TransformerBlock",
+        {", mask)": ", mask[:1].flatten(0, -3)[0] if mask is not None and mask.dim() > 2 else mask)"},
+        {"mask_of_the_first"},
+        5.89,
+    ),
+    (
+        "TransformerBlock",
+        {"self.dropout(self.attn(": "(self.attn(", "x + self.ff(": "self.ff("},
+        {"no_residual", "no_dropout"},
+        3.58,
+    ),
+    (
+        "attention_parameters",
+        {"4 * (weights + biases)": "(2 * embed_dim + 2 * embed_dim ^ 2) + 4 * biases"},
+        {"caret"},
+        1,
+    ),
+    ("block_parameters", {"(embed_dim * embed_dim": "(embed_dim ^ 2"}, {"caret"}, 1),
+    ("count_parameters", {"4 * (C * C": "4 * (C ^ 2"}, {"caret"}, 1.5),
+    (
+        "block_parameters",
+        {"(embed_dim * embed_dim + embed_dim)": "embed_dim**2", "(embed_dim + embed_dim)": "embed_dim"},
+        {"four_embed_dim_missing", "norms_halved"},
+        0.5,
+    ),
+    ("merge_heads", "merge_heads = lambda x: torch.cat(list(x.unbind(1))[::-1], -1)", {"heads_reversed"}, 2.25),
+    ("split_heads", {"transpose(1, 2)": "flip(2).transpose(1, 2)"}, {"heads_reversed"}, 2.25),
+    (
+        "make_checkpoint",
+        {"states = {": "generator.manual_seed(generator.initial_seed()); states = {"},
+        {"training_disturbed"},
+        1.5,
+    ),
+    (
+        "parameter_groups",
+        {
+            "parameter in model.parameters": "name, parameter in model.named_parameters",
+            "parameter.dim() >= 2 and id(parameter) not in tables": 'name[-7:] == ".weight"',
+        },
+        {"by_name"},
+        1.5,
+    ),
+    (
+        "train_step",
+        {"optimizer.zero_grad()": "for p in model.parameters(): p.grad = None if p.grad is None else 0.0 * p.grad"},
+        {"multiplied_by_zero"},
+        3.25,
+    ),
+    (
+        "generate",
+        {
+            "model.eval()": "model.eval(); new = []",
+            "ids = torch.cat(": "new += [next_ids]; ids = torch.cat(",
+            "return ids": "return torch.cat(new, 1)",
+        },
+        {"prompt_left_out"},
+        3.75,
+    ),
+    (
+        "learning_rate",
+        {"return floor": "return 0 * floor", "0 * floor + (peak - floor)": "peak"},
+        {"cosine_to_zero"},
+        2.25,
+    ),
+    ("grouped_query_attention", {"dim=-1": "dim=-2", 'float("-inf")': "-1e30"}, {"softmax_axis"}, 1.5),
+    (
+        "cached_attention",
+        {
+            "k, v = torch": "v, k = torch",
+            "0], k], dim=2), torch.cat([cache[1], v": "0], v], dim=2), torch.cat([cache[1], k",
+            "(k, v)": "(v, k)",
+        },
+        {"keys_and_values_swapped"},
+        3.75,
+    ),
+    ("cached_attention", {"tril(S)": "tril(max(S - 1, 0))"}, {"one_token_ahead"}, 3.75),
 ]
 
 
