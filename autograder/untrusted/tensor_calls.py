@@ -59,7 +59,7 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
         else:
             reply["value"] = function(*args, **kwargs)
         if upstream is not None:
-            parameters = dict(owner.named_parameters()) if isinstance(owner, nn.Module) else {}
+            parameters = _parameters(owner) if isinstance(owner, nn.Module) else {}
             reply["gradients"] = _gradients(reply["value"], upstream, leaves, parameters)
     reply["rng_moved"] = not _equal(before, _get_rng_state())
     if options.get("trace"):
@@ -72,17 +72,28 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
 
 def state(module: nn.Module) -> dict[str, Any]:
     """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
+    parameters = _parameters(module)
     return {
-        "parameters": {name: value.detach() for name, value in module.named_parameters()},
+        "parameters": {name: value.detach() for name, value in parameters.items()},
         "buffers": {name: value.detach() for name, value in module.named_buffers()},
-        "trainable": [name for name, value in module.named_parameters() if value.requires_grad],
+        "trainable": [name for name, value in parameters.items() if value.requires_grad],
         "children": {name: type(child).__name__ for name, child in module.named_children()},
     }
 
 
+def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+    """Return each parameter once: under the name with the fewest parts, since a list may hold the same layers, too."""
+    found: dict[int, tuple[str, nn.Parameter]] = {}
+    for name, value in module.named_parameters(remove_duplicate=False):
+        known = found.get(id(value))
+        if known is None or name.count(".") < known[0].count("."):
+            found[id(value)] = (name, value)
+    return dict(found.values())
+
+
 def load(module: nn.Module, values: dict[str, Any]) -> list[str]:
     """Copy values into the parameters of these names. Return the names that there are."""
-    own = dict(module.named_parameters())
+    own = _parameters(module)
     with torch.no_grad():
         for name, value in values.items():
             if name in own and own[name].shape == value.shape:
