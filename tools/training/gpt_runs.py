@@ -1,6 +1,6 @@
 """Records how notebook 09's model trains in other ways, and how a GPT grows on another text.
 
-    python -m tools.training.gpt_runs           about 45 minutes of one core; resumes where it was stopped
+    python -m tools.training.gpt_runs           about 50 minutes of one core; resumes where it was stopped
     python -m tools.training.gpt_runs --show    print the saved results only
 
 Each run executes the notebook's own cells: its answers, text, batches and steps. Only what its name says differs. Runs
@@ -49,6 +49,7 @@ FURTHER: dict[str, dict[str, Any]] = {  # the first peak rate
     "copier, no warm-up": {"warmup": 0},
     "copier, no decay": {"decay": False},
     "copier, no clipping": {"max_norm": math.inf},
+    "leaking mask": {"leak": True},
 }
 REPEATED = ("copier 2e-3", "plain 2e-3", *(name for name in FURTHER if name.startswith("copier")))
 SEEDS = 3  # of the repeated runs, the first included
@@ -68,15 +69,19 @@ def train(
     decay: bool = True,
     max_norm: float = 1.0,
     anywhere: bool = False,
+    leak: bool = False,
     seed: int = 0,
     every: int = EVERY,
 ) -> tuple[list[tuple[int, float]], int, str]:
     """Train the notebook's model as its cell does. Return (step, validation loss) of each measurement.
 
     Also return how many steps were clipped, and the story that the model tells greedily. With `anywhere`, windows begin
-    at any token, not only where a story begins. A seed above 0 gives other weights and batches.
+    at any token, not only where a story begins. With `leak`, each token also sees the next one. A seed above 0 gives
+    other weights and batches.
     """
     model, steps = notebook["new_gpt"](copier, None, 9 + seed), steps or notebook["STEPS"]
+    for block in model.blocks if leak else ():
+        block.register_forward_pre_hook(lambda _, inputs: (inputs[0], inputs[1].triu(2)))
     matrices = [p for p in model.blocks.parameters() if p.dim() == 2]
     others = [p for p in model.parameters() if not any(p is matrix for matrix in matrices)]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
