@@ -117,7 +117,7 @@ def hold(cells, stand_in, published) -> Callable[..., None]:
     """Ask what notebook 10 claims of these groups of a table, where the published model is loaded."""
     model = GPT2LMHeadModel.from_pretrained(stand_in).eval()
     around = {"json": json, "math": math, "torch": torch, "tokenizer": published, "MODEL_NAME": "gpt2", "device": "cpu"}
-    around |= dict.fromkeys(("draw_bars", "draw_tokens", "tell"), lambda *args, **kwargs: None)
+    around |= dict.fromkeys(("compare_guess", "draw_bars", "draw_tokens", "tell"), lambda *args, **kwargs: None)
     asked = {  # the claims about a group, and the model that they are about
         "tokens": (built(), "token-claims", "space-matters", "space-claims"),
         "sizes": (built(), "sheet", "token-claims", "sheet-claims"),
