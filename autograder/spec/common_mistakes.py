@@ -229,7 +229,7 @@ class single_precision_inside(CommonMistake):
 
 
 class squeezed(CommonMistake):
-    """Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays."""
+    """Dimensions of size 1 are dropped or added (`squeeze()` drops all of them): keep every dimension, and no more."""
 
     giving = {"tensor": (result("RESULT.squeeze()"),), "pair": (each("RESULT.squeeze()"),)}
 

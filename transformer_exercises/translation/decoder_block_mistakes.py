@@ -96,6 +96,14 @@ class layers_named_twice(RightAnswer):
     }
 
 
+class norms_in_a_list_too(RightAnswer):
+    edits = {
+        "self.norm1 = nn.LayerNorm(embed_dim)": "self.norms = nn.ModuleList(nn.LayerNorm(embed_dim) for _ in range(3))",
+        "self.norm2 = nn.LayerNorm(embed_dim)": "self.norm1, self.norm2, self.norm3 = self.norms",
+        "self.norm3 = nn.LayerNorm(embed_dim)": "",
+    }
+
+
 class one_helper(RightAnswer):
     edits = {
         "x = self.norm1(x + self.dropout(self.self_attn(x, mask)))": (
