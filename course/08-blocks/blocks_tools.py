@@ -25,7 +25,7 @@ def draw_curves(panels, x, levels=None, start=0, at=None, last=1):
     about = []
     for ax, log, ((title, y), curves) in zip(axes[0], logs, panels.items(), strict=True):
         for name, values in curves.items():
-            colour, style = LOOKS[name]
+            colour, style = LOOKS.get(name, (BLACK, "-"))  # for a curve of the reader's
             recent = [values[max(0, i - last) : i] for i in range(1, len(values) + 1)]
             values = [sum(part) / len(part) for part in recent]
             ax.plot(at or range(start, start + len(values)), values, style, color=colour, lw=2.2, label=name)
