@@ -485,10 +485,10 @@ class _Catalogue:
         )
 
     def _refused_by_all(self, title: str) -> list[bool]:
-        """Return for each error among the student's answers whether the right answer is an error there, too."""
-        refused = ["problem" in right for right in self._right_answers(title)]
+        """Return for each error among the student's answers whether the right answer raises its type there, too."""
+        refused = [right.get("problem", {}).get("type") for right in self._right_answers(title)]
         problems = enumerate(answer.get("problem", {}) for answer in self.replies[title])
-        return [any(refused[i : i + 1]) for i, problem in problems if problem.get("kind") == "raised"]
+        return [problem.get("type") in refused[i : i + 1] for i, problem in problems if problem.get("kind") == "raised"]
 
     def _right_answers(self, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.exercise.source, self.columns[title])
