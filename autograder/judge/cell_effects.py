@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 from ..spec.course import uses_torch
 from .parsing import cached_by_source, parse_cell
-from .source_rules import defined_by, defined_in, needed_by
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from .source_rules import Function, defined_by, defined_in, needed_by
 
 # Python's own functions that change none of their arguments. Those after the gap return parts of them.
 _HARMLESS = """

@@ -1,11 +1,14 @@
 """Find which names source code defines and uses."""
 
 import ast
+import copy
 import functools
 import symtable
 from collections.abc import Iterable
 
 from .parsing import cached_by_source, parse_cell
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
@@ -36,9 +39,36 @@ def defined_in(source: str) -> frozenset[str]:
 @cached_by_source
 def needed_by(source: str) -> frozenset[str]:
     """Return the names that a cell takes from the notebook: used but not defined there, also inside functions."""
+    return _taken_by(_statements(source))
+
+
+def needed_for(source: str, names: set[str]) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    """Return the names that a cell needs if only `names` are used, and by its other functions those that they need."""
+    statements = _statements(source)
+    functions = {node.name: node for node in statements if isinstance(node, Function)}
+    heads = [_without_body(node) if isinstance(node, Function) else node for node in statements]
+    todo, used = names.union(*map(global_names, heads)) & functions.keys(), set[str]()
+    while todo:
+        used.add(name := todo.pop())
+        todo |= (global_names(functions[name]) & functions.keys()) - used
+    needed = _taken_by(
+        head if isinstance(node, Function) and node.name not in used else node
+        for head, node in zip(heads, statements, strict=True)
+    )
+    return needed, {name: global_names(node) for name, node in functions.items() if name not in used}
+
+
+def _without_body(function: Function) -> ast.stmt:
+    """Return everything in a function that Python evaluates when it defines it: decorators, defaults, annotations."""
+    head = copy.copy(function)
+    head.body = [ast.Pass()]
+    return head
+
+
+def _taken_by(statements: Iterable[ast.stmt]) -> frozenset[str]:
     needed: set[str] = set()
     own: set[str] = set()
-    for statement in _statements(source):
+    for statement in statements:
         nodes = list(ast.walk(statement))
         targets = [node.target for node in nodes if isinstance(node, ast.For)]
         targets += [node.optional_vars for node in nodes if isinstance(node, ast.withitem) and node.optional_vars]

@@ -13,7 +13,7 @@ from autograder.judge import check_cache
 from autograder.judge.check_cache import CheckCache, digest, size_of
 from autograder.judge.mark import mark, zero
 from autograder.judge.run_check import namespace_with, run_check, student_with_answer
-from autograder.judge.source_rules import needed_by, reachable
+from autograder.judge.source_rules import needed_by, needed_for, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec import student as promised
@@ -128,6 +128,31 @@ def test_a_partial_not_implemented_error_does_not_mean_unanswered():
 )
 def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
+
+
+HELPERS = """
+def total(xs, of=start):
+    return sum(xs)
+
+def mean(xs):
+    return total(xs) / n
+
+def look():
+    show(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "needed", "unused"),
+    [
+        ({"mean"}, {"sum", "n", "start"}, {"look": {"show", "model"}}),
+        ({"total"}, {"sum", "start"}, {"look": {"show", "model"}, "mean": {"total", "n"}}),
+        ({"look", "total"}, {"sum", "start", "show", "model"}, {"mean": {"total", "n"}}),
+    ],
+)
+def test_a_cells_unused_functions_need_nothing_but_their_defaults(names, needed, unused):
+    assert needed_for(HELPERS, names) == (needed, unused)
+    assert needed_for(f"{HELPERS}\nmean([1])\nlook()", set())[0] == needed_by(HELPERS)
 
 
 def test_annotations_of_answers_probes_and_equivalents_are_evaluated():

@@ -222,6 +222,26 @@ def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, sho
     assert set(chain) <= ran
 
 
+def test_a_function_beside_a_used_one_needs_no_experiment_until_called(template, short):
+    both = "def used(scores):\n    return scores\n\n\ndef look():\n    return measured"
+    release = with_given_cells(short, EXPERIMENT, both)
+
+    def use_one(notebook):
+        cell = cell_of(notebook, "softmax")
+        cell.source = cell.source.replace("\n    ", "\n    used(scores)\n    ", 1)
+
+    def use_both(notebook):
+        use_one(notebook)
+        notebook.cells.append(nbformat.v4.new_code_cell("print(look())"))
+
+    verdicts, ran = marked_against(release, template, use_one)
+    assert earned(verdicts) == POINTS
+    assert both in ran
+    assert EXPERIMENT not in ran
+    _, ran = marked_against(release, template, use_both)
+    assert {both, EXPERIMENT, "print(look())"} <= ran
+
+
 def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(template, short):
     """The given one stands above it, is passed over, and defines something else that a later cell needs."""
     given = "def helper(scores, dim):\n    return scores * 0\n\n\nhelp_too = 3"

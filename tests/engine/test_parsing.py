@@ -1,14 +1,14 @@
 """Tests that a strange cell affects only itself, and that a given cell is run if a student's work needs its effects."""
 
 import pytest
-from conftest import ends, read
+from conftest import NOTEBOOKS, ends, read
 from programs import cells
 from submissions import ANSWERS, POINTS, answers, earned, mark, mended
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.parsing import MAX_SOURCE, parse_cell, reason_not_parsed
 from autograder.judge.source_rules import defined_in, needed_by, uses
-from autograder.nbgrader_plugin.intake.repair import PROVIDED
+from autograder.nbgrader_plugin.intake.repair import PROVIDED, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
 from autograder.sample_class import filled_in
 from autograder.spec.course import provided_names, question_or_exercise
@@ -133,15 +133,29 @@ class Dry(NotebookMarker):
         pass
 
 
-@pytest.mark.parametrize("name", ["05-attention", "06-masking", "07-multi-head", "08-blocks", "09-gpt"])
-def test_right_answers_need_the_setup_and_no_experiment(name):
-    release = read("course", name)
-    marker = Dry(mended(filled_in(release, answers(name)), release), None)
+def given_cells_run(submitted, release):
+    """Return the given cells that would be run in marking, none of which trains a model."""
+    marker = Dry(mended(submitted, release), None)
     marker.ran = []
     marker.run()
     given = [cell for cell in marker.ran if PROVIDED in cell.metadata.get("tags", [])]
-    assert 1 <= len(given) <= 3
     assert not any(".backward()" in cell.source or ".step()" in cell.source for cell in given)
+    return given
+
+
+@pytest.mark.parametrize("name", ["05-attention", "06-masking", "07-multi-head", "08-blocks", "09-gpt"])
+def test_right_answers_need_the_setup_and_no_experiment(name):
+    release = read("course", name)
+    assert 1 <= len(given_cells_run(filled_in(release, answers(name)), release)) <= 3
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_where_a_test_is_deleted_and_put_back_at_the_end_nothing_is_trained(name):
+    release = read("course", name)
+    submitted = filled_in(release, answers(name))
+    first = next(one for one in submitted.cells if grade_id(one) and grade_id(one).startswith("test_"))
+    submitted.cells.remove(first)
+    given_cells_run(submitted, release)
 
 
 def test_a_cell_too_long_to_be_cached_is_read_all_the_same():

@@ -20,7 +20,7 @@ from ...judge.formatting import number
 from ...judge.mark import Verdict, depends_on_others, has_only_own_mistakes, mark, mark_choice, mark_drawn_inputs, zero
 from ...judge.parsing import reason_not_parsed
 from ...judge.process_state import ProcessState
-from ...judge.source_rules import defined_in, definitions, needed_by, uses
+from ...judge.source_rules import defined_in, definitions, needed_by, needed_for, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
 from ...sandbox.isolation import submitted_files
@@ -107,6 +107,7 @@ class NotebookMarker:
         self._not_replayed: set[int] = set()
         self._tests_run: set[int] = set()
         self._skipped: list[int] = []
+        self._unused: dict[str, frozenset[str]] = {}  # functions of cells that ran for others: the names they need
         self._failures: dict[str, str] = {}  # by grade_id and name: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
@@ -269,16 +270,27 @@ class NotebookMarker:
         return shown
 
     def _run_skipped(self, names: Set[str]) -> None:
-        """Run the skipped cells that define or change these names, and the skipped cells that those need."""
-        needed = []
+        """Run the skipped cells that define or change these names, and the skipped cells that those need.
+
+        A cell may define functions beside a wanted one: the cells that only these need run when they are wanted.
+        """
+        needed, names = [], self._with_unused({*names})
         for index in reversed(self._skipped):
             source = self.notebook.cells[index].source
             if names & self._effects.changed_by(source):
                 needed.append(index)
-                names = names | needed_by(source)
+                more, unused = needed_for(source, names)
+                self._unused |= unused
+                names = self._with_unused(names | more)
         for index in reversed(needed):
             self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
+
+    def _with_unused(self, names: set[str]) -> set[str]:
+        """Return names, and those that functions among them need whose cell ran while nothing used them."""
+        while wanted := names & self._unused.keys():
+            names = names.union(*map(self._unused.pop, wanted))
+        return names
 
     def _run_skipped_for(self, source: str) -> None:
         """Run the skipped cells that a cell needs, or that would overwrite what it defines or changes if run later."""
