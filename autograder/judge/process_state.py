@@ -36,7 +36,7 @@ def _finder(table: dict[str, str | frozenset[str] | None]) -> Callable[[str], fr
 # Beginnings of paths into modules, with `np` and the like written out. The first that fits decides.
 _of_path = _finder(
     {
-        r"os\.(path\.(join|basename|dirname|splitext)|getpid|cpu_count|sep|linesep|name)\b": None,
+        r"os\.(path\.(join|basename|dirname|splitext)|getpid|cpu_count|sep|linesep|name|_exit|abort)\b": None,
         r"(os|shutil|subprocess|pathlib|io\.open|open|glob|tempfile|zipfile|tarfile|site)\b": SURROUNDINGS,
         r"contextlib\.chdir\b": SURROUNDINGS,
         r"sys\.(path|meta_path|modules)": SURROUNDINGS,

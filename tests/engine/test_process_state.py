@@ -41,6 +41,7 @@ TOUCHED = {
         "plt.plot([1, 2])",
         "import json",
         "os.path.join(a, b)",
+        "import os\n\nos._exit(1)",
         "warnings.filterwarnings('ignore')",
         "class Net(nn.Module):\n    def g(self):\n        open('x')",
         "a %= 2",
