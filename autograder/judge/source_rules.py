@@ -42,8 +42,8 @@ def needed_by(source: str) -> frozenset[str]:
     return _taken_by(_statements(source))
 
 
-def needed_for(source: str, names: set[str]) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """Return the names that a cell needs if only `names` are used, and by its other functions those that they need."""
+def needed_for(source: str, names: set[str]) -> frozenset[str]:
+    """Return the names that a cell takes from the notebook if of its functions only those in `names` are called."""
     statements = _statements(source)
     functions = {node.name: node for node in statements if isinstance(node, Function)}
     heads = [_without_body(node) if isinstance(node, Function) else node for node in statements]
@@ -51,11 +51,10 @@ def needed_for(source: str, names: set[str]) -> tuple[frozenset[str], dict[str, 
     while todo:
         used.add(name := todo.pop())
         todo |= (global_names(functions[name]) & functions.keys()) - used
-    needed = _taken_by(
+    return _taken_by(
         head if isinstance(node, Function) and node.name not in used else node
         for head, node in zip(heads, statements, strict=True)
     )
-    return needed, {name: global_names(node) for name, node in functions.items() if name not in used}
 
 
 def _without_body(function: Function) -> ast.stmt:

@@ -17,7 +17,6 @@ FILES = [path for path in sorted(ENGINE.rglob("*")) if path.suffix in (".py", ".
 LIBRARIES = {"tokenizers", "transformers", "huggingface_hub", "ipywidgets"}
 # What is left, and why
 ALLOWED = {
-    "judge/process_state.py": {"Embedding", "transformers"},  # libraries' functions that draw at random
     "untrusted/warm_up.py": {"LayerNorm", "softmax"},  # PyTorch's
 }
 

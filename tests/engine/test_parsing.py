@@ -1,5 +1,8 @@
 """Tests that a strange cell affects only itself, and that a given cell is run if a student's work needs its effects."""
 
+import copy
+
+import nbformat
 import pytest
 from conftest import NOTEBOOKS, ends, read
 from programs import cells
@@ -9,9 +12,8 @@ from autograder.judge.cell_effects import Effects
 from autograder.judge.parsing import MAX_SOURCE, parse_cell, reason_not_parsed
 from autograder.judge.source_rules import defined_in, needed_by, uses
 from autograder.nbgrader_plugin.intake.repair import PROVIDED, grade_id
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
-from autograder.spec.course import provided_names, question_or_exercise
 
 REFUSED = {  # by Python's compiler, though most of them not by its parser
     "an argument twice": "def helper(a, a):\n    return a",
@@ -119,43 +121,43 @@ def test_functions_that_call_each_other_without_end_are_read_to_an_end():
     assert "model" in Effects([chain, "f0(model)"]).changed_by("f0(model)")
 
 
-class Dry(NotebookMarker):
-    """Notes which cells would be run."""
-
-    def _run(self, index, cell):
-        self.ran.append(cell)
-
-    def _mark(self, cell, name):
-        used = uses(name, _answer_sources(self.notebook))
-        self._run_skipped(used | {name} | provided_names(question_or_exercise(name).notebook))
-
-    def _judge_late_answers(self):
-        pass
-
-
-def given_cells_run(submitted, release):
-    """Return the given cells that would be run in marking, none of which trains a model."""
-    marker = Dry(mended(submitted, release), None)
-    marker.ran = []
-    marker.run()
-    given = [cell for cell in marker.ran if PROVIDED in cell.metadata.get("tags", [])]
-    assert not any(".backward()" in cell.source or ".step()" in cell.source for cell in given)
-    return given
-
-
-@pytest.mark.parametrize("name", ["05-attention", "06-masking", "07-multi-head", "08-blocks", "09-gpt"])
-def test_right_answers_need_the_setup_and_no_experiment(name):
-    release = read("course", name)
-    assert 1 <= len(given_cells_run(filled_in(release, answers(name)), release)) <= 3
+def given_cells_needed(submitted, release):
+    """Return the given cells that are run in marking, none of which trains a model."""
+    notebook = mended(submitted, release)
+    needed = [notebook.cells[index] for index in sorted(NotebookMarker(notebook, None)._needed_cells())]
+    assert all(PROVIDED in cell.metadata.get("tags", []) for cell in needed), "and no test"
+    assert not any(".backward()" in cell.source or ".step()" in cell.source for cell in needed)
+    return [cell.id for cell in needed]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_where_a_test_is_deleted_and_put_back_at_the_end_nothing_is_trained(name):
+def test_right_answers_need_the_setup_and_no_experiment(name):
+    release = read("course", name)
+    submitted = filled_in(release, answers(name))
+    needed = given_cells_needed(submitted, release)
+    assert 1 <= len(needed) <= 4
+    for own in (
+        "%cd ..",
+        "torch.manual_seed(0)\nprint(torch.rand(2))",
+        "plt.savefig('x.png')",
+        "import os\nos._exit(1)",
+    ):
+        assert given_cells_needed(with_a_cell_at_the_end(submitted, own), release) == needed, own
+
+
+def with_a_cell_at_the_end(notebook, source):
+    longer = copy.deepcopy(notebook)
+    longer.cells.append(nbformat.v4.new_code_cell(source))
+    return longer
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_nothing_is_trained_where_a_deleted_test_is_put_back(name):
     release = read("course", name)
     submitted = filled_in(release, answers(name))
     first = next(one for one in submitted.cells if grade_id(one) and grade_id(one).startswith("test_"))
     submitted.cells.remove(first)
-    given_cells_run(submitted, release)
+    given_cells_needed(submitted, release)
 
 
 def test_a_cell_too_long_to_be_cached_is_read_all_the_same():

@@ -178,7 +178,7 @@ def test_an_exercise_over_its_share_earns_nothing_and_others_are_marked(template
 
 def test_reading_cells_without_end_leaves_zeros_with_a_sentence(template, short, monkeypatch):
     monkeypatch.setattr(notebook_marker, "WORK_GRACE", 0.05)
-    monkeypatch.setattr(notebook_marker.NotebookMarker, "_sharing_state", lambda self: forever())
+    monkeypatch.setattr(notebook_marker.NotebookMarker, "_needed_cells", lambda self: forever())
     _, verdicts = mark(template, short, ANSWERS, limits=replace(LIMITS, work=0.05))
     assert earned(verdicts) == dict.fromkeys(POINTS, 0.0)
     assert all("leave out the cells that no answer needs" in verdict.remark for verdict in verdicts.values())

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Set
 
 from ...judge.parsing import parse_cell
-from ...judge.process_state import MOVING_LINE
 from ...judge.source_rules import defined_in
 from ...sandbox.limits import CellResult
 from ..intake.merge_marks import unresolved_merge
@@ -14,6 +13,8 @@ from ..intake.sanitize import printable
 LOST = frozenset({"folder", "path"})  # changes after which files in the notebook's folder are not found
 NOT_FOUND = re.compile(r"\w*NotFoundError|ImportError|NotADirectoryError|PermissionError|OSError|Missing")
 INPUT = re.compile(r"\binput\s*\(")
+# A line that changes the working folder. Blanks are never given back (`*+`): long runs of them would take the square.
+MOVING_LINE = re.compile(r"^[ \t]*+(?:%?+[ \t]*+(?:cd|pushd|popd)\b|[^\n#]*\bchdir[ \t]*+\()[^\n]*", re.MULTILINE)
 # Cell magics that run a cell in a namespace or process of its own
 SEPARATE = re.compile(
     r"\s*%%(timeit|writefile|bash|sh|script|html|js|javascript|latex|markdown|svg|perl|ruby|python3?)\b"

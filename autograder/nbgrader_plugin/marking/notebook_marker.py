@@ -19,7 +19,6 @@ from ...judge.drawn_inputs import key_of
 from ...judge.formatting import number
 from ...judge.mark import Verdict, depends_on_others, has_only_own_mistakes, mark, mark_choice, mark_drawn_inputs, zero
 from ...judge.parsing import reason_not_parsed
-from ...judge.process_state import ProcessState
 from ...judge.source_rules import defined_in, definitions, needed_by, needed_for, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
@@ -27,14 +26,14 @@ from ...sandbox.isolation import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MAX_SESSION_OUTPUTS
 from ...sandbox.session import Session, Template
-from ...spec.course import course, provided_names, question_or_exercise
+from ...spec.course import provided_names, question_or_exercise
 from ...spec.exercise import Question
 from ...work_limit import OverLimit, within
 from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
 from ..intake.repair import PROVIDED, grade_id
 from ..intake.sanitize import printable
-from .advice import Advisor
+from .advice import MOVING_LINE, Advisor
 from .isolated_rerun import Postponed, next_to_rerun
 from .notices import (
     LEFT_OUT,
@@ -72,8 +71,7 @@ FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
 class NotebookMarker:
     """Mark one notebook in place. `verdicts` holds each test cell's verdict, by grade_id.
 
-    The course's own experiments run only if a cell or an answer needs a name that they define or change, or if a cell
-    of the student's below may touch the same part of the process's state.
+    The course's own cells run only if a cell or an answer below needs a name that they define or change.
     """
 
     notebook: NotebookNode
@@ -106,8 +104,6 @@ class NotebookMarker:
         self._drawn_seconds = 0.0  # seconds that sessions were busy with drawn inputs
         self._not_replayed: set[int] = set()
         self._tests_run: set[int] = set()
-        self._skipped: list[int] = []
-        self._unused: dict[str, frozenset[str]] = {}  # functions of cells that ran for others: the names they need
         self._failures: dict[str, str] = {}  # by grade_id and name: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
@@ -116,9 +112,7 @@ class NotebookMarker:
         exercises = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
         self._ordinary = not exercises  # every cell runs, as in nbgrader
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
-        notebooks = {question_or_exercise(name).notebook for name in exercises}
-        self._provided = frozenset[str]().union(*map(provided_names, notebooks))
-        self._in_place = set() if self._ordinary else self._sharing_state()
+        self._needed = self._needed_cells()
         self._advisor = Advisor()
         try:
             for index, cell in enumerate(self.notebook.cells):
@@ -126,26 +120,15 @@ class NotebookMarker:
                     continue
                 if (name := exercise_of(cell)) is not None:
                     self._mark(cell, name)
-                    if index in self._in_place and self.verdicts[cell.metadata.nbgrader.grade_id].earned:
+                    if index in self._needed and self.verdicts[cell.metadata.nbgrader.grade_id].earned:
                         self._run_visible_test(index, cell)
                     if self.on_progress is not None:
                         self.on_progress(len(self.verdicts), len(exercises))
-                elif is_provided(cell) and not self._ordinary:
-                    if index in self._in_place and self._remaining() > self.limits.notebook / 2:
-                        self._run_skipped_for(cell.source)
-                        self._run(index, cell)
-                    else:
-                        cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
-                        self._skipped.append(index)
+                elif self._passed_over(index):
+                    cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
                 elif is_grade(cell) and not is_solution(cell):
-                    self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
-                    # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
-                    # needs them, but an answer may define its own `Block`, which the course gives too.
-                    defined = defined_in(cell.source)
-                    counting = defined if is_solution(cell) else defined & self._provided
-                    self._run_skipped(needed_by(cell.source) | counting)
                     self._run(index, cell)
             self._judge_late_answers()
             self._rerun_isolated()
@@ -157,33 +140,31 @@ class NotebookMarker:
     def _effects(self) -> Effects:
         return Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
 
-    @functools.cached_property
-    def _state(self) -> ProcessState:
-        code = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
-        libraries = {"numpy", *(module.partition(".")[0] for module in course().preload)}
-        return ProcessState(
-            (cell.source for cell in code), (cell.source for cell in code if is_provided(cell)), libraries
-        )
+    def _needed_cells(self) -> set[int]:
+        """Return the indexes of provided cells and tests that define or change names which the cells below need.
 
-    def _sharing_state(self) -> set[int]:
-        """Return the indexes of provided cells and tests that share names or process state with a student's cell below.
-
-        These run where they are, so that the effects of a student's `%cd` or seed are as in Jupyter. A test also runs
-        for the names that it defines; other cells run later, when their names are needed.
+        These run where they stand, as in Jupyter, and no others do: a training costs minutes, and most answers need
+        none. Of a test the student's part runs.
         """
-        touched, names, found = set[str](), set[str](), set[int]()
+        names, needed = set[str](), set[int]()
         for index, cell in reversed(list(enumerate(self.notebook.cells))):
             if cell.cell_type != "code":
                 continue
-            is_exercise = exercise_of(cell) is not None
-            if not is_exercise and not is_provided(cell):
-                touched |= self._state.touched_by(cell.source)
-                names |= needed_by(cell.source)
+            source, name = visible(cell.source), exercise_of(cell)
+            if name is None and not is_provided(cell):
+                names |= needed_by(source)
                 continue
-            needed = is_exercise and names & defined_in(visible(cell.source))
-            if needed or (touched and touched & self._state.depends_on(visible(cell.source))):
-                found.add(index)
-        return found
+            if names & (self._effects.changed_by(source) if name is None else defined_in(source)):
+                needed.add(index)
+                names |= needed_for(source, names)
+            if name is not None:
+                names |= {name} | uses(name, _answer_sources(self.notebook))
+                names |= provided_names(question_or_exercise(name).notebook)
+        return needed
+
+    def _passed_over(self, index: int) -> bool:
+        """Return whether a cell is the course's own, and nothing needs it."""
+        return is_provided(self.notebook.cells[index]) and not self._ordinary and index not in self._needed
 
     def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
@@ -269,33 +250,6 @@ class NotebookMarker:
                 self._shown += len(str(clean))
         return shown
 
-    def _run_skipped(self, names: Set[str]) -> None:
-        """Run the skipped cells that define or change these names, and the skipped cells that those need.
-
-        A cell may define functions beside a wanted one: the cells that only these need run when they are wanted.
-        """
-        needed, names = [], self._with_unused({*names})
-        for index in reversed(self._skipped):
-            source = self.notebook.cells[index].source
-            if names & self._effects.changed_by(source):
-                needed.append(index)
-                more, unused = needed_for(source, names)
-                self._unused |= unused
-                names = self._with_unused(names | more)
-        for index in reversed(needed):
-            self._skipped.remove(index)
-            self._run(index, self.notebook.cells[index])
-
-    def _with_unused(self, names: set[str]) -> set[str]:
-        """Return names, and those that functions among them need whose cell ran while nothing used them."""
-        while wanted := names & self._unused.keys():
-            names = names.union(*map(self._unused.pop, wanted))
-        return names
-
-    def _run_skipped_for(self, source: str) -> None:
-        """Run the skipped cells that a cell needs, or that would overwrite what it defines or changes if run later."""
-        self._run_skipped(needed_by(source) | self._effects.changed_by(source))
-
     def _live_session(self, index: int) -> Session:
         """Return a session in which the earlier cells ran; after too many restarts, the dead one."""
         while self._session is None or not self._session.responds():
@@ -314,7 +268,7 @@ class NotebookMarker:
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and (exercise_of(cell) is None or earlier in self._tests_run)
-            skipped = earlier in self._not_replayed or earlier in self._skipped
+            skipped = earlier in self._not_replayed or self._passed_over(earlier)
             if not ungraded or skipped or not cell.source.strip():
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not self._matters(cell, names):
@@ -330,9 +284,9 @@ class NotebookMarker:
         return session
 
     def _matters(self, cell: NotebookNode, names: Set[str]) -> bool:
-        """Return whether a cell defines one of these names, or is the student's and may touch the process's state."""
-        own = not is_provided(cell)
-        return bool(names & defined_in(cell.source) or (own and self._state.touched_by(cell.source)))
+        """Return whether a cell defines one of these names, or is the student's and may decide what imports find."""
+        moves = MOVING_LINE.search(cell.source) or needed_by(cell.source) & {"os", "sys"}
+        return bool(names & defined_in(cell.source) or (moves and not is_provided(cell)))
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
         result = self._run(index, cell)
@@ -346,14 +300,11 @@ class NotebookMarker:
     def _run_visible_test(self, index: int, cell: NotebookNode) -> None:
         """Run the visible part of a test, for the names and the state that it leaves to cells below."""
         source = visible(cell.source)
-        self._run_skipped_for(source)
         if self._live_session(index).run(source, self.limits.question).ending in ("ok", "error"):
             self._tests_run.add(index)
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
-        used = uses(name, _answer_sources(self.notebook))
-        self._run_skipped(used | {name} | provided_names(question_or_exercise(name).notebook))
         session = self._live_session(index)
         if self._may_judge() and session.alive:
             self._write(cell, self._judge(session, cell, name, index))
