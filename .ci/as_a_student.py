@@ -17,7 +17,7 @@ COURSE = Path(__file__).resolve().parents[1] / "course"
 
 
 def failures(name: str) -> tuple[int, list[str]]:
-    """How many tests wait for an answer, and what went wrong besides."""
+    """Return how many tests wait for an answer, and what went wrong besides."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:  # Windows keeps open what a kernel had open
         folder = shutil.copytree(COURSE / name, Path(place, name))  # as handed out: the folder and nothing else
         notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)

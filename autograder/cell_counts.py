@@ -43,12 +43,12 @@ class Cell:
 
     @property
     def typed(self) -> bool:
-        """Whether the student writes code here."""
+        """Return whether the student writes code here."""
         return self.kind == "answer" or OWN_LINE in self.source
 
     @property
     def active(self) -> bool:
-        """Whether the student writes or decides something here."""
+        """Return whether the student writes or decides something here."""
         return self.typed or self.kind in ("question", "practice", "written") or self.predictions > 0
 
 

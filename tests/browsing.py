@@ -63,7 +63,7 @@ def served(command: list[str], folder: Path, home: Path, **variables: str) -> It
 
 @pytest.fixture
 def page(browser, request):
-    """A page of its own, with what its console calls an error, and what it asks for. A picture of its end is kept."""
+    """Return a page of its own, with its console's errors and what it asks for. A picture of its end is kept."""
     context = browser.new_context(viewport={"width": 1300, "height": 1000})
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
@@ -82,7 +82,7 @@ def kept(page: Page, name: str) -> None:
 
 
 def ours(errors: list[str]) -> list[str]:
-    """Errors but those of a library that asks for what the server, without a network, does not have."""
+    """Return the errors but those of a library that asks for what the server, without a network, does not have."""
     return [error for error in errors if "Failed to load resource" not in error]
 
 

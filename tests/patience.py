@@ -15,7 +15,7 @@ MEMORY = 2 * 2**30  # bytes more than there are: a table of V × V numbers for a
 
 @contextlib.contextmanager
 def patience(seconds: float = PATIENCE) -> Iterator[None]:
-    """What is silent, and ends: figures are not shown, and what takes too long or too much memory is stopped."""
+    """Run silently, and end: figures are not shown, and what takes too long or too much memory is stopped."""
 
     def stop(*_: Any) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)  # again, should the code have caught the error

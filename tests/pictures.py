@@ -17,7 +17,7 @@ TOKENS, SPEEDS = [9, 7, 6], [1.0, 0.5]
 
 
 def spun(vector):
-    """A vector of two pairs at 12 positions."""
+    """Return a vector of two pairs at 12 positions."""
     z = np.array(vector).reshape(2, 2) @ [1, 1j] * np.exp(1j * np.outer(np.arange(12), SPEEDS))
     return np.stack([z.real, z.imag], axis=-1).reshape(12, 4)
 

@@ -21,7 +21,7 @@ def lines(name: str) -> list[str]:
 
 
 def lock() -> dict[str, str]:
-    """The pins that hold with the Python that runs this."""
+    """Return the pins that hold with the Python that runs this."""
     pins = map(Requirement, lines("constraints.txt"))
     held = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
     assert all(specifier.operator == "==" for pin in held for specifier in pin.specifier)
@@ -33,7 +33,7 @@ def named(requirements: list[str]) -> set[str]:
 
 
 def installed(name: str) -> str | None:
-    """The version, without the label of a build such as +cpu."""
+    """Return the version, without the label of a build such as +cpu."""
     try:
         return metadata.version(name).partition("+")[0]
     except metadata.PackageNotFoundError:  # not needed on this system, with this Python
@@ -41,7 +41,7 @@ def installed(name: str) -> str | None:
 
 
 def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
-    """What requirements pull in on a system with this Python, and what those pull in, to the last."""
+    """Return what requirements pull in on a system with this Python, and what those pull in, to the last."""
     wanted = [Requirement(text) for text in requirements]
     found: dict[str, set[str]] = {}
     while wanted:

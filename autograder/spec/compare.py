@@ -252,7 +252,7 @@ def ids_of_shape(got: Any, what: str, shape: tuple[int, ...], where: str) -> tor
 
 
 def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
-    """As `same_tensor`, but lenient about the dtype and about a number in place of a scalar tensor.
+    """Compare as `same_tensor`, but lenient about the dtype and about a number in place of a scalar tensor.
 
     Right values deserve their marks; which type they have is the matter of another check.
     """

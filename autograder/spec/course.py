@@ -127,7 +127,7 @@ def package() -> ModuleType:
 
 
 def uses_torch() -> bool:
-    """Whether the course's notebooks use PyTorch: nothing else makes the engine import it."""
+    """Return whether the course's notebooks use PyTorch: nothing else makes the engine import it."""
     return "torch" in course().preload
 
 

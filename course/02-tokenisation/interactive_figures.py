@@ -102,7 +102,7 @@ def _show(kind, controls, data, caption, head, rows):
 
 
 def _table(caption, head, rows):
-    """An HTML table; the first cell of each row is its head."""
+    """Write an HTML table; the first cell of each row is its head."""
     parts = [f"<table><caption>{escape(caption)}</caption><thead><tr>"]
     parts += [f'<th scope="col">{escape(cell)}</th>' for cell in head]
     parts.append("</tr></thead><tbody>")

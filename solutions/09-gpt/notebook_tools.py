@@ -65,7 +65,7 @@ def plainly(shell, kind, error, trace, tb_offset=None):
 
 
 def _plain(kind, error, steps):
-    """What a test cell shows of an error, and any cell that is stopped or not answered yet. Else nothing."""
+    """Return what a test cell shows of an error, and any cell that is stopped or not answered yet. Else nothing."""
     import re
 
     if not steps:
@@ -97,7 +97,7 @@ def _plain(kind, error, steps):
 
 
 def _is_cell(step):
-    """Whether this code stands in a cell: then it is in no file."""
+    """Return whether this code stands in a cell: then it is in no file."""
     import linecache
     from pathlib import Path
 

@@ -49,7 +49,7 @@ def _whole(folder):
 
 
 def _hub_has(name, seconds=8):
-    """Whether the hub answers within some seconds: asked in a thread, since a dead network may be slow to say so."""
+    """Return whether the hub answers within some seconds, asked in a thread: a dead network may be slow to say so."""
     answers: list = []
 
     def ask():
@@ -72,7 +72,7 @@ def tell(small, published):
 
 
 def answered(answer, *given):
-    """What an answer of the notebook makes of these arguments, as text with two decimals, or what stands in its way."""
+    """Return what an answer makes of these arguments, as text with two decimals, or what stands in its way."""
     try:
         return re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.2f}", str(answer(*given)))
     except Exception as error:  # an answer that is missing or wrong must not stop the notebook

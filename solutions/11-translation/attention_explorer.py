@@ -37,7 +37,7 @@ def explore(weights, looking, looked_at=None, title="Attention", also=None):
 
 
 def _kind(name, weights, looking, looked_at=None):
-    """What the page needs to know of one kind of attention; weights as bytes, 255 is 1."""
+    """Return what the page needs to know of one kind of attention; weights as bytes, 255 is 1."""
     looking = [str(token) for token in looking]
     looked_at = looking if looked_at is None else [str(token) for token in looked_at]
     values = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights, dtype=float)
@@ -58,14 +58,14 @@ def _kind(name, weights, looking, looked_at=None):
 
 
 def _first(kind):
-    """The last layer's mean over its heads, [T, S]: what is shown first, and where no script runs."""
+    """Return the last layer's mean over its heads, [T, S]: what is shown first, and where no script runs."""
     numbers = np.frombuffer(base64.b64decode(kind["weights"]), np.uint8)
     shape = kind["L"], kind["H"], len(kind["looking"]), len(kind["looked"])
     return numbers.reshape(shape)[-1].mean(0) / 255
 
 
 def _said(kind):
-    """The picture in words: where each token looks most, in the last layer on average."""
+    """Put the picture in words: where each token looks most, in the last layer on average."""
     best = _first(kind)
     rows = zip(kind["looking"], best, strict=True)
     parts = [f"{token}: {kind['looked'][row.argmax()]} {row.max():.2f}" for token, row in rows]
@@ -73,7 +73,7 @@ def _said(kind):
 
 
 def _still(kind, size=22):
-    """The heat map without a script, as SVG."""
+    """Draw the heat map without a script, as SVG."""
     best, left = _first(kind), 8 + 7 * max(len(token) for token in kind["looking"])
     top = 8 + 7 * max(len(token) for token in kind["looked"])
     height, width = top + size * best.shape[0], left + size * best.shape[1]

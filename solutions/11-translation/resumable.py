@@ -65,7 +65,7 @@ class steps:  # used like range
             _stopped.pop(self._run, None)
 
     def _restored(self):
-        """Steps that were made, with all parts as they were after them."""
+        """Return the steps that were made, with all parts as they were after them."""
         done, states, chance = _stopped.get(self._run, (0, [], None))
         for part, state in zip(self.parts, states, strict=False):  # none, where nothing was stopped
             _restore(part, copy.deepcopy(state), done)
@@ -133,7 +133,7 @@ def _set_chance(states):
 
 
 def _code(frame):
-    """The code between the loop and its cell, and the functions and numbers which this code names."""
+    """Return the code between the loop and its cell, and the functions and numbers which this code names."""
     found = []
     while frame is not None:
         found.append(frame.f_code)
@@ -147,7 +147,7 @@ def _code(frame):
 
 
 def _classes(parts):
-    """The classes that models are made of: a class whose cell was run again is another one."""
+    """Return the classes that models are made of: a class whose cell was run again is another one."""
     return frozenset(type(module) for part in parts if isinstance(part, torch.nn.Module) for module in part.modules())
 
 

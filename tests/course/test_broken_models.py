@@ -23,7 +23,7 @@ NAMES = [f"student {number}" for number in range(60)]
 
 @pytest.fixture
 def patients(monkeypatch):
-    """The function that builds the models, as it lies beside the released notebook."""
+    """Return the function that builds the models, as it lies beside the released notebook."""
     monkeypatch.chdir(ROOT / "course" / NAME)
     monkeypatch.syspath_prepend(str(ROOT / "course" / NAME))
     return __import__("diagnosis_tools").broken_models
@@ -67,7 +67,7 @@ def test_no_released_file_reveals_what_is_wrong_with_a_model(path):
 
 
 def says_who_has_what(message):
-    """Whether a letter of a model and a finding stand together, as in `patient E: leak` and `"A": "merge"`."""
+    """Return whether a letter of a model and a finding stand together, as in `patient E: leak` and `"A": "merge"`."""
     findings = "|".join(dict.fromkeys((*WORDS, *SUSPECTS)))
     return bool(re.search(rf"\b[A-L]\b[\"'*`]*\s*(?:[:=,]|is|has)\s*[\"'*`\\]*(?:{findings})\b", message))
 

@@ -21,7 +21,7 @@ TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
 
 @pytest.fixture(scope="module")
 def diary(tmp_path_factory) -> Path:
-    """A text of somebody's own: with accents, another script, and no story of the course."""
+    """Return a text of somebody's own: with accents, another script, and no story of the course."""
     path = tmp_path_factory.mktemp("own") / "my diary.txt"
     day = "Day {}. Café at {}:00, {} pages read; আজ বৃষ্টি. Nothing else, but {} birds.\n"
     path.write_text("".join(day.format(n, n % 24, n * 7 % 31, n * n % 97) for n in range(400)), encoding="utf-8")
@@ -37,13 +37,13 @@ def grown(*arguments: object, code: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def undisturbed(diary, tmp_path_factory) -> tuple[Path, str]:
-    """The folder of a run that nobody disturbed, and what it printed."""
+    """Return the folder of a run that nobody disturbed, and what it printed."""
     folder = tmp_path_factory.mktemp("grown") / "model"
     return folder, grown(diary, *TRY, "--out", folder)
 
 
 def curve(folder: Path) -> list[dict[str, str]]:
-    """The curve without what depends on the clock."""
+    """Return the curve without what depends on the clock."""
     points = list(csv.DictReader((folder / "curve.csv").open(encoding="utf-8")))
     return [{name: point[name] for name in ("step", "tokens", "training", "validation")} for point in points]
 

@@ -35,7 +35,7 @@ def unpacked(tmp_path_factory):
 
 @pytest.fixture
 def course(tmp_path):
-    """A copy of what is needed to write the zip."""
+    """Return a copy of what is needed to write the zip."""
     for name in ("course", "solutions"):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT"):
@@ -48,7 +48,7 @@ def squeezed(text):
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Everything in a folder that can be read, by file; notebooks as the text of their cells."""
+    """Return everything in a folder that can be read, by file; notebooks as the text of their cells."""
     found = {}
     for path in folder.rglob("*"):
         if path.suffix == ".ipynb":

@@ -30,7 +30,7 @@ NINE = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder of a reader's notebook, with the module that keeps models."""
+    """Return the folder of a reader's notebook, with the module that keeps models."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COURSE_MODELS", raising=False)
     monkeypatch.syspath_prepend(home() / "shared_modules")
@@ -161,7 +161,7 @@ TEN = {cell.id: cell.source for cell in read("solutions", "10-hugging-face-gpt2"
 
 @pytest.fixture
 def ten(folder, monkeypatch):
-    """The module of notebook 10, whose folder is beside an empty one of notebook 09."""
+    """Return the module of notebook 10, whose folder is beside an empty one of notebook 09."""
     monkeypatch.syspath_prepend(ROOT / "solutions" / "10-hugging-face-gpt2")
     monkeypatch.delitem(sys.modules, "own_gpt", raising=False)
     (folder / "09-gpt").mkdir()
@@ -175,7 +175,7 @@ def ten(folder, monkeypatch):
 
 @pytest.fixture
 def given():
-    """The GPT that notebook 10 shows."""
+    """Return the GPT that notebook 10 shows."""
     names: dict = {}
     exec("import torch\nimport torch.nn.functional as F\nfrom torch import nn", names)
     exec(TEN["gpt"], names)
@@ -183,7 +183,7 @@ def given():
 
 
 def own_block(config):
-    """A block made of the answers to 07 and 08."""
+    """Return a block made of the answers to 07 and 08."""
     block = reference("TransformerBlock")(config.n_embd, config.n_head, 4 * config.n_embd, 0.0, norm_first=True)
     block.attn = reference("MultiHeadAttention")(config.n_embd, config.n_head)
     block.ff = reference("FeedForward")(config.n_embd, 4 * config.n_embd, 0.0, torch.nn.GELU("tanh"))

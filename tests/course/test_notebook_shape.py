@@ -54,7 +54,7 @@ def asked(**about):
 
 
 def small():
-    """A notebook of one exercise, one question and two sittings."""
+    """Return a notebook of one exercise, one question and two sittings."""
     made = [
         new_markdown_cell(OPENING.replace("How marking works for", "What holds for"), id="opening"),
         new_code_cell("from masking_tools import show\n\nimport torch", id="setup"),

@@ -70,7 +70,7 @@ def figures(notebook):
 
 
 def written(notebook):
-    """The names of the questions that are answered in prose, and marked by hand."""
+    """Return the names of the questions that are answered in prose, and marked by hand."""
     return {name for name, cell in by_grade_id(notebook).items() if cell.cell_type == "markdown" and answered(cell)}
 
 

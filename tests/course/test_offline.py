@@ -241,7 +241,7 @@ def literal(data: bytes) -> bytes:
 
 
 def page(kind: int, field: int, encoding: int, data: bytes) -> bytes:
-    """A page with a header of five numbers: its kind, its sizes, and how its values are written."""
+    """Return a page with a header of five numbers: its kind, its sizes, and how its values are written."""
     packed = literal(data)
     numbers = b"\x15%c\x15%c\x15%c" % (kind * 2, len(data) * 2, len(packed) * 2)
     inner = b"\x15\x02\x15%c\x00" % (encoding * 2)

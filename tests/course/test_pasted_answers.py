@@ -62,7 +62,7 @@ class Given(NamedTuple):
 
 @functools.cache
 def given(notebook: str) -> Given:
-    """Everything given by a release: its definitions, their constants, and what may be pasted."""
+    """Return everything given by a release: its definitions, their constants, and what may be pasted."""
     cells = [cell for cell in read("course", notebook).cells if cell.cell_type == "code"]
     cells = [cell for cell in cells if not cell.metadata.get("nbgrader", {}).get("solution")]
     placed = [(f"{notebook[:2]} {cell.id}", statement) for cell in cells for statement in ast.parse(cell.source).body]
@@ -77,7 +77,7 @@ def given(notebook: str) -> Given:
 
 
 def _constants(notebook: str, statements: list[ast.stmt], definitions: list[CodeType], needed: set[str]) -> dict:
-    """The values of the notebook's top that its functions use, found without training anything."""
+    """Return the values of the notebook's top that its functions use, found without training anything."""
     assigned = [s for s in statements if isinstance(s, (ast.Assign, ast.AnnAssign))]
     assigned = [s for s in assigned if not EXPERIMENT.search(ast.unparse(s))]
     for statement in reversed(assigned):
@@ -108,7 +108,7 @@ def _compiled(statement: ast.stmt) -> CodeType:
 
 
 def _candidates(statement: ast.stmt, cell: str) -> Iterator[Candidate]:
-    """Every definition inside a statement, bound to the name `pasted`; a method also without its first parameter."""
+    """Yield every definition inside a statement, bound to the name `pasted`; a method also without `self`."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Lambda):
             pasted = ast.Assign([ast.Name("pasted", ast.Store())], node)
@@ -132,7 +132,7 @@ def _may_make_a_function(statement: ast.stmt) -> bool:
 
 
 def could_be(thing: Any, exercise: Exercise) -> bool:
-    """Whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
+    """Return whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
     known = reference(exercise.name)
     if isinstance(thing, type) and not (isinstance(known, type) and issubclass(thing, nn.Module)):
         return False
@@ -145,7 +145,7 @@ def could_be(thing: Any, exercise: Exercise) -> bool:
 
 
 def namespace_without(exercise: Exercise, notebook: str) -> dict[str, Any]:
-    """A release in which the other exercises are answered and this one is not."""
+    """Return a release in which the other exercises are answered and this one is not."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
     exec(course().imports, namespace)
     _run(given(notebook).definitions, namespace)
@@ -157,7 +157,7 @@ def namespace_without(exercise: Exercise, notebook: str) -> dict[str, Any]:
 
 
 def in_time(namespace: dict[str, Any]) -> Student:
-    """A student in this process who answers nothing any more once the time is up."""
+    """Return a student in this process who answers nothing any more once the time is up."""
     responder, end = Responder(namespace), time.process_time() + MARKING
 
     def ask(packet: Packet) -> Packet:
@@ -170,7 +170,7 @@ def in_time(namespace: dict[str, Any]) -> Student:
 
 
 def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any]) -> Verdict:
-    """What the thing earns in the place of the answer."""
+    """Return what the thing earns in the place of the answer."""
     with patience(MARKING):
         student = in_time({**namespace, exercise.name: thing})
         try:
@@ -180,7 +180,7 @@ def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any]) -> Verdict
 
 
 def verdicts(exercise: Exercise, notebook: str, release: Given) -> Iterator[tuple[str, Verdict]]:
-    """For all of a release that could be the exercise's answer: its place, and the verdict."""
+    """Yield, for all of a release that could be the exercise's answer, its place and the verdict."""
     namespace = namespace_without(exercise, notebook)
     for candidate in release.candidates:
         _run([candidate.code], namespace)

@@ -25,7 +25,7 @@ def practice(name):
 
 
 def options(cell):
-    """Of each option: its letter, its text, whether it is right, and why."""
+    """Return of each option its letter, its text, whether it is right, and why."""
     found = []
     for letter, text, why in OPTION.findall(cell.source):
         verdict = VERDICT.match(why)
@@ -39,7 +39,7 @@ def words(text):
 
 
 def runs(text, length):
-    """Every run of so many words."""
+    """Return every run of so many words."""
     found = words(text)
     return {tuple(found[at : at + length]) for at in range(len(found) - length + 1)}
 
@@ -103,7 +103,7 @@ def test_the_right_option_is_not_to_be_found_by_its_letter_or_its_length():
 
 
 def apart(clocks, steps):
-    """How far two sinusoidal positions of width 64 are apart that lie so many steps from each other."""
+    """Return how far two sinusoidal positions of width 64 are apart that lie so many steps from each other."""
     return math.sqrt(sum((2 * math.sin(steps * 10000 ** (-i / 32) / 2)) ** 2 for i in clocks))
 
 

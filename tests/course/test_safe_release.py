@@ -61,7 +61,7 @@ def replace(root, old, new, name=NAME):
 
 
 def renumber(notebook):
-    """Number the ids, as nbstripout does, but for the figure's."""
+    """Renumber the ids, as nbstripout does, but for the figure's."""
     for number, cell in enumerate(notebook.cells):
         cell.id = cell.id if cell.id == FIGURE else str(number)
 

@@ -53,7 +53,7 @@ class EveryDraw:
 
 
 def every_story(grammar: Grammar, language: str) -> dict[str, float]:
-    """The probability of every story, by running the teller through every sequence of draws."""
+    """Return the probability of every story, by running the teller through every sequence of draws."""
     stories: Counter[str] = Counter()
     waiting = [()]
     while waiting:

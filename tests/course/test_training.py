@@ -67,7 +67,7 @@ def test_the_models_card_states_its_loss(name, small, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path_factory, monkeypatch):
-    """Models are kept in the working directory, if nobody says where: not in that of the tests."""
+    """Keep models in the working directory if nobody says where: not in that of the tests."""
     monkeypatch.chdir(tmp_path_factory.mktemp("work"))
 
 
@@ -175,7 +175,7 @@ def test_no_sentence_is_both_learnt_and_tested(tmp_path):
 
 @pytest.fixture
 def opus(tmp_path):
-    """A folder as OPUS's archives unpack: two files of 60 lines, and what lies beside them."""
+    """Return a folder as OPUS's archives unpack: two files of 60 lines, and what lies beside them."""
     rows = [*ROWS]
     rows[3] = ("One\u2028line of text.", "Otu\u2028ahịrị.")  # some programs take this character for the end of a line
     files = {
@@ -216,7 +216,7 @@ def test_an_empty_line_drops_its_pair_and_keeps_the_others_aligned(opus):
 
 @pytest.fixture(scope="module")
 def undisturbed(tsv, tmp_path_factory):
-    """The folder of a run that nobody disturbed."""
+    """Return the folder of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("kept") / "model"
     train(tsv, folder)
     return folder

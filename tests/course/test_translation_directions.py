@@ -22,7 +22,7 @@ LESS = {  # so that a run takes seconds
 
 @pytest.fixture(scope="module", params=["english", "igbo"])
 def ran(request):
-    """The notebook's names after a short run from this language, what it printed, and what it drew and explored."""
+    """Return the notebook's names after a short run from this language, and what it printed, drew and explored."""
     source = request.param
     target = {"english": "igbo", "igbo": "english"}[source]
     printed: list[str] = []

@@ -38,7 +38,7 @@ REQUIRED = [text for text in PROJECT["dependencies"] + COURSE["dependencies"] if
 
 
 def imported(source: str, at_once: bool = False) -> Iterator[str]:
-    """The top-level modules, other than Python's own, that a source imports anywhere in it, or `at_once`."""
+    """Return the top-level modules, other than Python's own, that a source imports anywhere in it, or `at_once`."""
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
         node = waiting.pop()

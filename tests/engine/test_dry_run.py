@@ -20,7 +20,7 @@ def key(environment="engine=1 course=1", **files):
 
 @pytest.fixture
 def cache(tmp_path):
-    """A cache in which ada's submission is marked."""
+    """Return a cache in which ada's submission is marked."""
     page = tmp_path / "page.html"
     page.write_text("her feedback")
     found = MarkingCache(tmp_path, "sums")

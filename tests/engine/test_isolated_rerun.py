@@ -107,7 +107,7 @@ def test_no_solution_is_bound_in_a_students_process():
 
 
 def _statements(source):
-    """The longer statements of a source's functions; short ones any two answers have in common."""
+    """Return the longer statements of a source's functions; short ones any two answers have in common."""
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     return {text for node in nodes if len(text := ast.unparse(node)) > 40}
 

@@ -94,7 +94,7 @@ def test_a_template_imports_what_its_assignments_may_use():
 
 @pytest.fixture
 def cluster():
-    """A scheduler with one worker, which is started again when it dies."""
+    """Return a scheduler with one worker, which is started again when it dies."""
     distributed = pytest.importorskip("distributed", reason="Dask, which the extra `cluster` names, is not installed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         yield cluster

@@ -63,7 +63,7 @@ pytestmark = NEEDS_BROWSER
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab in a fresh copy of what students get. Its address."""
+    """Return JupyterLab in a fresh copy of what students get. Its address."""
     folder = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", folder)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
@@ -76,7 +76,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def learners(tmp_path_factory):
-    """JupyterLab as `make learn` starts it, in a fresh copy of the course. Its address."""
+    """Return JupyterLab as `make learn` starts it, in a fresh copy of the course. Its address."""
     folder = tmp_path_factory.mktemp("alone")
     command = [sys.executable, "-m", "autograder.cli", "learn", "--folder", str(folder / "learn")]
     with served(command, ROOT, folder) as address:
@@ -176,7 +176,7 @@ def test_the_class_report_and_a_students_page_are_accessible(page, width, tmp_pa
 
 
 def explorer_page(explorer) -> None:
-    """Two explorers: two layers of three heads with another kind, and a single head."""
+    """Return two explorers: two layers of three heads with another kind, and a single head."""
     words, others = ["the", "dog", "drinks", "water"], ["mmiri", "na-atọ"]
     maps = torch.full((2, 3, 4, 4), 0.04)
     for head in range(3):

@@ -114,7 +114,7 @@ def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, 
 
 
 def anchors(page: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Make anchors as GitHub makes them of headings."""
     text = FENCE.sub("", page.read_text("utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
 

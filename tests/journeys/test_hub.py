@@ -61,7 +61,7 @@ print("PROBE", json.dumps({name: ask(*asked) for name, asked in ASKED.items()}))
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
-    """A running hub: its address, its passwords, its folder, what it has said, and its process."""
+    """Return a running hub: its address, its passwords, its folder, what it has said, and its process."""
     folder = tmp_path_factory.mktemp("hub") / "hub"
     said = folder.parent / "said"
     port = free_port()
@@ -90,7 +90,7 @@ class Hub:
     passwords: dict[str, str] = field(default_factory=dict)
 
     def hears(self, what: str, seconds: float = 180) -> str:
-        """The line of the terminal in which this stands; waits for it."""
+        """Wait for the line of the terminal in which this stands, and return it."""
 
         def found() -> list[str]:
             assert self.process.poll() is None, self.said.read_text()
@@ -134,14 +134,14 @@ def until(page, what, seconds=60):
 
 
 def row(page, button):
-    """The button of the assignment in nbgrader's list."""
+    """Return the button of the assignment in nbgrader's list."""
     found = page.locator(".list_item", has_text=NAME).get_by_role("button", name=button, exact=True)
     expect(found.first).to_be_visible()
     return found.first
 
 
 def asked_of(hub) -> dict[str, tuple[str, object]]:
-    """What nobody but the teacher may read, and what is somebody else's."""
+    """Return what nobody but the teacher may read, and what is somebody else's."""
     inbound = hub.folder / "exchange" / "transformers" / "inbound"
     (inbound / "other").mkdir(mode=0o700, exist_ok=True)
     return {
@@ -242,7 +242,7 @@ def test_an_installed_course_is_hidden_and_a_copy_of_it_is_not(monkeypatch, tmp_
 
 @pytest.fixture
 def checkout(monkeypatch, tmp_path):
-    """A small course to hand out, as whoever runs the tests; and what a start of the hub says of it."""
+    """Return a small course to hand out, as whoever runs the tests; and what a start of the hub says of it."""
     for name in (f"solutions/{NAME}", f"course/{NAME}", "course/start", "course/.jupyter", "autograder/spec"):
         shutil.copytree(ROOT / name, tmp_path / "checkout" / name)
     for name in ("nbgrader_config.py", "course/START.md"):

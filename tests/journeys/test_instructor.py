@@ -25,7 +25,7 @@ def term(tmp_path):
 
 @pytest.fixture
 def app(term, monkeypatch):
-    """nbgrader with this course's configuration, and a new classroom."""
+    """Return nbgrader with this course's configuration, and a new classroom."""
     monkeypatch.setenv("COURSE_CLASSROOM", "")
     return settings(str(term))
 

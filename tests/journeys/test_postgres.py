@@ -41,7 +41,7 @@ def setting(url: str) -> str:
 
 
 def programs() -> Path:
-    """Where Debian, and most others, put the server's programs."""
+    """Return the folder in which Debian, and most others, put the server's programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     found = [Path(shutil.which("initdb") or ""), *found]
     if not found[-1].name:
@@ -50,7 +50,7 @@ def programs() -> Path:
 
 
 def somebody() -> dict[str, int]:
-    """The server refuses to run as root."""
+    """Return a user other than root, as whom the server refuses to run."""
     if os.getuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -62,7 +62,7 @@ def somebody() -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def server():
-    """A server of our own behind a socket; what comes back is the address of a database on it, by name."""
+    """Return a server of our own behind a socket; what comes back is the address of a database on it, by name."""
     pytest.importorskip("psycopg", reason="There is no driver for PostgreSQL here (pip install -e '.[postgres]').")
     bin_folder, who = programs(), somebody()
     folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short name: a socket's may not be long
@@ -100,7 +100,7 @@ def ask(url, question):
 
 @pytest.fixture(scope="module")
 def database(server):
-    """Makes a database, empty or like another one."""
+    """Make a database, empty or like another one."""
 
     def make(name, template="template0"):
         ask(server("postgres"), f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
@@ -130,7 +130,7 @@ with locked(sys.argv[1]):
 
 @contextlib.contextmanager
 def held(url):
-    """Another process has the gradebook to itself."""
+    """Have another process keep the gradebook to itself."""
     command = [sys.executable, "-c", HOLD, url]
     holder = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -165,7 +165,7 @@ def test_a_killed_process_frees_its_databases_lock(database, monkeypatch):
 
 @pytest.fixture(scope="module")
 def marked(database, tmp_path_factory):
-    """Two notebooks marked by two processes at once into a database with nothing in it, and the pages written."""
+    """Mark two notebooks by two processes at once into a database with nothing in it, and write the pages."""
     url = database("marks")
     folder = class_copies.copy_of_the_course(tmp_path_factory.mktemp("term") / "course", setting(url))
     shutil.copytree(ROOT / "solutions" / NAMES[1], folder / "solutions" / NAMES[1])

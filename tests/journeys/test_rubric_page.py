@@ -28,7 +28,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A Jupyter server in a class's folder: the folder, and the server's address."""
+    """Return a Jupyter server in a class's folder: the folder, and the server's address."""
     folder = tmp_path_factory.mktemp("class")
     class_in(folder, ANSWERS)
     (folder / "nbgrader_config.py").write_text(CONFIGURATION)
@@ -38,7 +38,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def teaching(server):
-    """The same, with no answer marked."""
+    """Return the same, with no answer marked."""
     folder, _ = server
     write_rubric(folder, RUBRIC)
     with Gradebook(f"sqlite:///{folder}/gradebook.db", "essays") as book:

@@ -50,7 +50,7 @@ def squeezed(text: str) -> str:
 
 @functools.cache
 def secrets() -> tuple[str, ...]:
-    """Lines of solutions, model answers and hidden tests that no student reads; keys; explanations."""
+    """Return lines of solutions, model answers and hidden tests that no student reads; keys; explanations."""
     cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
     beside = [path.read_text("utf-8") for path in ROOT.glob("course/*/*.py")]
     rendered = [re.sub(r"</?code>", "", cell) for cell in cells]
@@ -72,7 +72,7 @@ def given_away(text: str) -> list[str]:
 
 
 def readable(path: Path) -> str:
-    """The text of a file as somebody could read it, with and without its markup."""
+    """Return the text of a file as somebody could read it, with and without its markup."""
     text = path.read_text("utf-8", errors="ignore")
     if path.suffix == ".html":
         return BeautifulSoup(text, "html.parser").get_text() + "\n" + unescape(text)
@@ -184,7 +184,7 @@ def test_the_locks_agree_where_they_name_the_same():
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """What stands beside the pages on the branch that Colab and Binder are sent to."""
+    """Return what stands beside the pages on the branch that Colab and Binder are sent to."""
     location = tmp_path_factory.mktemp("published")
     colab_binder.write(ROOT, location, ADDRESS)
     return location
@@ -224,7 +224,7 @@ def only_handed_out(name: Path | str, data: bytes) -> None:
 
 @contextlib.contextmanager
 def served(folder: Path):
-    """A plain server of files. Its address."""
+    """Return a plain server of files. Its address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -238,7 +238,7 @@ def served(folder: Path):
 
 @pytest.fixture
 def fetching(tmp_path, monkeypatch):
-    """Makes the cell that fetches what lies beside a notebook, in an empty folder, from a host of raw files."""
+    """Make the cell that fetches what lies beside a notebook, in an empty folder, from a host of raw files."""
     monkeypatch.chdir(tmp_path)
     with served(ROOT / "course") as address:
 
@@ -283,7 +283,7 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(fetch
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """The website's environment, as the Makefile makes it: nothing is done where it is there and as its lock says."""
+    """Make the website's environment, as the Makefile does: nothing is done where it is there and as its lock says."""
     if shutil.which("make") is None:
         pytest.skip("there is no make on this machine, which would make the website's environment")
     with filelock.FileLock(tmp_path_factory.getbasetemp().parent / "site.lock"):  # two workers may need it at once
@@ -370,7 +370,7 @@ def host(built):
 
 @pytest.fixture
 def opened(page, host):
-    """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
+    """Open a page; in the end nothing may have been asked of another host, and no script may have failed."""
 
     def open_page(path: str, width: int = 1300, scheme: str = "light"):
         page.set_viewport_size({"width": width, "height": 900})

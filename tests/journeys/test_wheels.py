@@ -138,7 +138,7 @@ OPEN = ("imports", "files by their path", "a search of the packages", "package d
 
 @pytest.fixture(scope="module")
 def location():
-    """A folder that is neither in the home folder nor in this checkout."""
+    """Return a folder that is neither in the home folder nor in this checkout."""
     with tempfile.TemporaryDirectory(prefix="wheels-", dir="/var/tmp") as folder:
         path = Path(folder).resolve()
         assert not path.is_relative_to(Path.home())
@@ -148,7 +148,7 @@ def location():
 
 @pytest.fixture(scope="module")
 def wheels(location):
-    """Both wheels, by the name of the distribution."""
+    """Return both wheels, by the name of the distribution."""
     return {path.name.split("-")[0]: path for path in dist.build(ROOT, location / "dist")}
 
 
@@ -168,7 +168,7 @@ def in_environment(environment: Path, *command: str, cwd: Path, fails: bool = Fa
 
 
 def installed(location: Path, name: str, *wheels: Path) -> Path:
-    """An environment with these wheels and what they need. Skips where pip cannot get the latter."""
+    """Return an environment with these wheels and what they need. Skips where pip cannot get the latter."""
     environment = location / name
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     needed = [line for wheel in wheels for line in about(wheel).get_all("Requires-Dist", [])]
@@ -198,7 +198,7 @@ def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[st
 
 @pytest.fixture(scope="module")
 def term(location, both):
-    """A folder to teach in, made by the installed command, in which three students have handed in and are marked."""
+    """Return a folder to teach in, made by the installed command, in which three students are marked."""
     folder = location / "term"
     in_environment(both, "autograder", "init", str(folder), cwd=location)
     hand_in(folder, "right", {})
@@ -218,7 +218,7 @@ def marks(environment: Path, folder: Path, location: str = "classroom") -> dict[
 
 @functools.cache
 def secrets() -> list[str]:
-    """Lines of all that is private, but for those that a release shows: of the course, the judge and the solutions."""
+    """Return lines of all that is private and that no release shows: of the course, the judge and the solutions."""
     shown = "\n".join(cell.source for cell in read("course", NAME).cells) + PRELUDE + "\n".join(SEEKS.values())
     answers = "\n".join(WRONG.values())
     engine = ROOT / "autograder"

@@ -37,7 +37,7 @@ BLOCKS = (
 
 
 def _weights(C: int, H: int, F_: int, dtype: torch.dtype) -> Weights:
-    """Weights under the names of PyTorch's block."""
+    """Return weights under the names of PyTorch's block."""
     weights = {}
     for name, parameter in nn.TransformerEncoderLayer(C, H, F_, device="meta").named_parameters():
         scale = 0.5 if "proj" not in name else 1.5 / C**0.5 if parameter.dim() == 2 else 1.0

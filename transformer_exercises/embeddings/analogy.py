@@ -32,12 +32,12 @@ def _cosines(a: int, b: int, c: int, weight: torch.Tensor) -> torch.Tensor:
 
 
 def _allowed(a: int, b: int, c: int, weight: torch.Tensor) -> torch.Tensor:
-    """Cosines of the rows with b − a + c, and -2 for a, b and c themselves."""
+    """Return cosines of the rows with b − a + c, and -2 for a, b and c themselves."""
     return _cosines(a, b, c, weight).index_fill(0, torch.tensor([a, b, c]), -2.0)
 
 
 def _case(V: int, C: int, equal: bool = True, nearest: str = "", ids: Any = None) -> list[Any]:
-    """Three ids and a table in which the answer is clear: none of the three is nearer but one named as `nearest`.
+    """Return three ids and a table whose answer is clear: none of the three is nearer but one named as `nearest`.
 
     With `equal`, their rows have one length, so that normalising them first changes nothing; otherwise it does.
     """
@@ -82,7 +82,7 @@ def _values() -> Cases:
 
 @cases
 def _never() -> Cases:
-    """Tables in which a, b or c would be nearest; and the same id twice."""
+    """Return tables in which a, b or c would be nearest; and the same id twice."""
     for nearest in ("a", "b", "c"):
         yield _case(8, 3, nearest=nearest), f"where {nearest} itself would be nearest"
     a, b, c, weight = _case(8, 4)

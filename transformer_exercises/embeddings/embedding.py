@@ -134,7 +134,7 @@ def _gradient(student: Student) -> None:
 
 
 def _fresh(student: Student) -> None:
-    """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
+    """Return properties of 6,000 draws from N(0, 1), six standard errors wide: a right table fails one in 10^8."""
     parameters, _ = _state(student, student.build("Embedding", 120, 50))
     weight = next((p for p in parameters.values() if p.shape == (120, 50)), None)
     if weight is None or weight.device.type != "cpu":

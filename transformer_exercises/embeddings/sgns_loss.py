@@ -13,7 +13,7 @@ def _inputs(B: int, K: int, C: int, dtype: torch.dtype = torch.float32) -> list[
 
 
 def _extreme(positive: float, negative: float) -> list[torch.Tensor]:
-    """Inputs whose scores with the context are all `positive`, and with the negatives all `negative`."""
+    """Return inputs whose scores with the context are all `positive`, and with the negatives all `negative`."""
     return [torch.full((2, 4), 10.0), torch.full((2, 4), positive / 40), torch.full((2, 3, 4), negative / 40)]
 
 

@@ -34,7 +34,7 @@ def _stepped(vectors: Any, contexts: Any, centre: Any, context: Any, negatives: 
 
 
 def _inputs(V: int, C: int, B: int, K: int, rate: float, dtype: torch.dtype = torch.float32) -> list[Any]:
-    """Two tables, ids of which none occurs twice in its table, and a learning rate."""
+    """Return two tables, ids of which none occurs twice in its table, and a learning rate."""
     tables = [normal(V, C, dtype=dtype), normal(V, C, dtype=dtype)]
     shuffled = normal(V).argsort()
     return [*tables, normal(V).argsort()[:B], shuffled[:B], shuffled[B : B + B * K].reshape(B, K), rate]

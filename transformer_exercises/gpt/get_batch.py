@@ -35,7 +35,7 @@ refuse = refusing("get_batch")
 
 
 def _tokens(n: int) -> torch.Tensor:
-    """n different ids in no order, so that a window tells where it was cut."""
+    """Return n different ids in no order, so that a window tells where it was cut."""
     seed = drawn(100 + n, lambda rng: rng.getrandbits(32))
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed)) + 1000
 
@@ -56,7 +56,7 @@ def _batch(
 
 
 def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
-    """Where each row was cut, once it is sure that it was cut out in one piece and that y is one step on."""
+    """Return where each row was cut, once it is sure that it was cut out in one piece and that y is one step on."""
     index = {token: position for position, token in enumerate(data.tolist())}
     starts = []
     for row, following in zip(x.tolist(), y.tolist(), strict=True):

@@ -46,7 +46,7 @@ def _finite(got: torch.Tensor, where: str) -> torch.Tensor:
 
 
 def _blocks_of_their_own(gpt: TheirGPT) -> None:
-    """Blocks that the model knows of, each with parameters of its own."""
+    """Return blocks that the model knows of, each with parameters of its own."""
     refuse(not any(name.startswith("blocks.") for name in gpt.seen["parameters"]), "python_list")
     refuse(gpt.seen["shared"], "one_block_shared")
 
@@ -127,7 +127,7 @@ def _published(student: Student, config: Config, B: int, T: int) -> None:
 
 
 def _moved(gpt: TheirGPT, T: int, where: str, **mode: bool) -> torch.Tensor:
-    """Which logits [row, position] differ from those of row 0; row k has another token at position k."""
+    """Return which logits [row, position] differ from those of row 0; row k has another token at position k."""
     ids, steps = gpt.some_ids(1, T).repeat(T, 1), torch.arange(1, T)
     ids[steps, steps] = (ids[steps, steps] + 1) % gpt.config.vocab_size
     logits = _finite(gpt.logits(ids, where, **mode), where)

@@ -109,7 +109,7 @@ def canonical(name: str) -> str:
 
 
 def _sized(name: str, numbers: torch.Tensor) -> torch.Tensor:
-    """Normal numbers as weights of this name: unit-sized activations, no bias zero, no norm trivial."""
+    """Return normal numbers as weights of this name: unit-sized activations, no bias zero, no norm trivial."""
     if numbers.dim() > 1:
         return (0.7 if "embedding" in name or "lm_head" in name else 0.35) * numbers
     return 1 + 0.3 * numbers if name.endswith("weight") else 0.4 * numbers
@@ -117,7 +117,7 @@ def _sized(name: str, numbers: torch.Tensor) -> torch.Tensor:
 
 @lru_cache(128)  # holds all that are known; those drawn for a hand-in are used once
 def _weights(sizes: tuple, seed: int, dtype: torch.dtype) -> Weights:
-    """Weights for every parameter of the reference."""
+    """Return weights for every parameter of the reference."""
     generator = torch.Generator().manual_seed(7000 + seed)
     with torch.device("meta"):
         model = GPT(GPTConfig(*sizes))
@@ -219,7 +219,7 @@ def _as_ours(name: str, values: torch.Tensor) -> torch.Tensor:
 
 @lru_cache(128)  # holds all that are known; those drawn for a hand-in are used once
 def _published(sizes: tuple, seed: int, dtype: torch.dtype, activation: str) -> tuple[Any, Weights]:
-    """Hugging Face's GPT-2 with the weights of `state`, and its parameters under the reference's names."""
+    """Return Hugging Face's GPT-2 with the weights of `state`, and its parameters under the reference's names."""
     from transformers import GPT2Config, GPT2LMHeadModel  # slow to import, so only when it is needed
 
     config = GPTConfig(*sizes)

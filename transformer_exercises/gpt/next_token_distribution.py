@@ -30,13 +30,13 @@ next_token_distribution = reference("next_token_distribution")
 
 
 def _apart(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Logits in no order, any two of a row well apart, so that no tie and no rounding decides who stays."""
+    """Return logits in no order, any two of a row well apart, so that no tie and no rounding decides who stays."""
     steps = normal(*shape, dtype=torch.float64).abs() * 0.5 + 0.15
     return steps.cumsum(-1).gather(-1, normal(*shape).argsort(-1)).sub(steps.sum(-1, keepdim=True) / 2).to(dtype)
 
 
 def _many(V: int) -> torch.Tensor:
-    """Logits for a real vocabulary: all different, and none so unlikely that float32 makes it 0."""
+    """Return logits for a real vocabulary: all different, and none so unlikely that float32 makes it 0."""
     return torch.linspace(-12, 12, V)[torch.randperm(V, generator=torch.Generator().manual_seed(9))]
 
 

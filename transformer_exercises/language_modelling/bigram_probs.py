@@ -26,7 +26,7 @@ EMPTY = [[0, 0, 0], [1, 2, 3], [0, 4, 0]]
 
 
 def _counts(V: int) -> torch.Tensor:
-    """Whole numbers, about a quarter of them 0, another total in each row."""
+    """Return whole numbers, about a quarter of them 0, another total in each row."""
     return (normal(V, V) * 9).long().clamp(min=0) + (normal(V, V).abs() * 2).long()
 
 

@@ -22,7 +22,7 @@ cases = cases_of("cross_entropy", same=same_values)
 
 
 def _given(*shape: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
-    """Logits of this shape, and targets."""
+    """Return logits of this shape, and targets."""
     return [normal(*shape, scale=2.0, dtype=dtype), some_ids(shape[-1], *shape[:-1])]
 
 

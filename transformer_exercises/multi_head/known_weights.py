@@ -21,7 +21,7 @@ def heads_sizes(B: int, T: int, H: int, d_k: int) -> str:
 
 
 def counting(*shape: int) -> torch.Tensor:
-    """0, 1, 2 …: every number tells where it came from."""
+    """Return 0, 1, 2 …: every number tells where it came from."""
     return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape)
 
 

@@ -69,7 +69,7 @@ def _with_context(student: Student, sizes: tuple[tuple[int, int, int, int, int],
 
 
 def _context(student: Student) -> None:
-    """Here the context is as long as x.
+    """Ask with a context as long as x.
 
     PyTorch's function does not notice keys and values of different lengths: it reads beyond the end of memory, so that
     mixing x and context up would give a new result each time.

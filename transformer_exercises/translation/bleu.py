@@ -21,7 +21,7 @@ _WORDS = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds"
 
 
 def _sentence(length: int, words: int = len(_WORDS)) -> list[str]:
-    """Words in an order of their own; the first few, where only few are asked for."""
+    """Return words in an order of their own; the first few, where only few are asked for."""
     return [_WORDS[i] for i in (normal(length).abs() * 1000).long() % words]
 
 

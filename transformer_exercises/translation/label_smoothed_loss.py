@@ -10,7 +10,7 @@ cases = cases_of("label_smoothed_loss")
 
 
 def _targets(*shape: int, V: int, pads: float = 0.0, pad_id: int = 0) -> torch.Tensor:
-    """Ids other than pad_id, and a share of pad_id; the very first target is none."""
+    """Return ids other than pad_id, and a share of pad_id; the very first target is none."""
     targets = (normal(1, *shape)[0].abs() * 1000).long() % V
     if 0 <= pad_id < V:
         targets = torch.where(targets == pad_id, (pad_id + 1) % V, targets)
