@@ -346,6 +346,11 @@ def _code_cells(notebook: str) -> tuple[tuple[str, bool, str], ...]:
     return tuple(found)
 
 
+def given_cells(notebook: str) -> frozenset[str]:
+    """Return the sources of a notebook's code cells but for answers, such as its set-up and its experiments."""
+    return frozenset(source for _, answer, source in _code_cells(notebook) if not answer)
+
+
 def without_markers(source: str) -> str:
     """Return a solution cell's source without nbgrader's markers: the exact reference."""
     lines = [line for line in source.splitlines() if line.strip() not in MARKERS]

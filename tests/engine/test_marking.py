@@ -13,6 +13,7 @@ from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
 from autograder.judge.student import in_process
 from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.marking import notebook_marker
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
@@ -196,11 +197,16 @@ def with_given_cells(notebook, *sources):
 
 
 def marked_against(release, template, change=lambda notebook: None):
-    """Mark the release, come back with all answers and this change; return verdicts and the cells that were run."""
+    """Mark the release as if it were the course's own, with all answers and this change.
+
+    Return verdicts and the cells that were run.
+    """
     submitted = filled_in(release, ANSWERS)
     change(submitted)
     notebook = mended(submitted, release)
-    verdicts = verdicts_on(notebook, template)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook_marker, "given_cells", lambda _: {cell.source for cell in release.cells})
+        verdicts = verdicts_on(notebook, template)
     return verdicts, {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
 
 

@@ -103,6 +103,17 @@ def test_several_test_cells_may_mark_one_exercise(template):
     assert set(numbers(tests).values()) == {0}
 
 
+def test_given_cells_of_an_instructors_run_beside_an_exercise_too(template):
+    """Also those of which nothing needs a name: a test may read what they write."""
+    tests = fork(
+        nbformat.v4.new_code_cell("_ = open('shift.txt', 'w').write('1')"),
+        graded("test_softmax", "1" + check("softmax"), POINTS),
+        graded("test_encode", "assert encode('a') == [96 + int(open('shift.txt').read())]", 4),
+    )
+    marks, _, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
+    assert marks == {"test_softmax": POINTS, "test_encode": 4}
+
+
 def claims_in_the_answer(submitted):
     cell = cell_of(submitted, "encode")
     cell.source += check("softmax")

@@ -26,13 +26,14 @@ from ...sandbox.isolation import submitted_files
 from ...sandbox.limits import CellResult, Ending, Limits
 from ...sandbox.session import MAX_OUTPUTS as MAX_SESSION_OUTPUTS
 from ...sandbox.session import Session, Template
-from ...spec.course import provided_names, question_or_exercise
+from ...spec.course import given_cells, provided_names, question_or_exercise
 from ...spec.exercise import Question
 from ...work_limit import OverLimit, within
 from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
 from ..intake.repair import PROVIDED, grade_id
 from ..intake.sanitize import printable
+from ..release.student_version import NAME as FIRST_CELL
 from .advice import MOVING_LINE, Advisor
 from .isolated_rerun import Postponed, next_to_rerun
 from .notices import (
@@ -71,7 +72,8 @@ FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
 class NotebookMarker:
     """Mark one notebook in place. `verdicts` holds each test cell's verdict, by grade_id.
 
-    The course's own cells run only if a cell or an answer below needs a name that they define or change.
+    The course's own cells run only if a cell or an answer below needs a name that they define or change; cells that an
+    instructor gave always run, as in nbgrader.
     """
 
     notebook: NotebookNode
@@ -112,6 +114,8 @@ class NotebookMarker:
         exercises = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
         self._ordinary = not exercises  # every cell runs, as in nbgrader
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
+        notebooks = {question_or_exercise(name).notebook for name in exercises}
+        self._of_the_course = frozenset[str]().union(*map(given_cells, notebooks))
         self._needed = self._needed_cells()
         self._advisor = Advisor()
         try:
@@ -163,8 +167,10 @@ class NotebookMarker:
         return needed
 
     def _passed_over(self, index: int) -> bool:
-        """Return whether a cell is the course's own, and nothing needs it."""
-        return is_provided(self.notebook.cells[index]) and not self._ordinary and index not in self._needed
+        """Return whether a cell is the course's own, unchanged, and nothing needs it."""
+        cell = self.notebook.cells[index]
+        known = cell.source in self._of_the_course or grade_id(cell) == FIRST_CELL
+        return known and is_provided(cell) and index not in self._needed
 
     def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
