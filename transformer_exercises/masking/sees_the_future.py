@@ -83,9 +83,8 @@ NO_GRADIENTS = {
     "causal, rounded": Causal("return torch.round(x.cumsum(1) * 4)"),
     "attention to earlier tokens only": Causal(_attention("s >= t", zeroed="s >= t")),
 }
-ASLEEP = {
-    "a leak that sleeps on small inputs": _changed("out[:, 0] += torch.relu(x[:, -1].norm(dim=-1, keepdim=True) - 10)"),
-}
+_LARGE_AND_NEGATIVE = "torch.relu(x[:, -1].clamp(max=0).norm(dim=-1, keepdim=True) - 7)"
+ASLEEP = {"a leak that sleeps unless numbers are large and negative": _changed(f"out[:, 0] += {_LARGE_AND_NEGATIVE}")}
 EQUAL: dict[str, str] = {  # a change of a later token shows in the last digits only
     "causal, but for rounding": Causal("y = torch.sigmoid(x); return y / 10 + 1e-8 * y.sum(1, keepdim=True)"),
 }

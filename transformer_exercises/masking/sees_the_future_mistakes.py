@@ -329,6 +329,12 @@ class zeros(Misconception):
     edits = {"randn(1, T, C, generator=generator)": "zeros(1, T, C)"}
 
 
+class positive_only(Misconception):
+    """No number is negative (`torch.rand`, `abs`): leaks of negative ones are missed. Use `torch.randn`."""
+
+    edits = {"torch.randn(1": "torch.rand(1", "torch.randn(C": "torch.rand(C"}
+
+
 class constant_tokens(Misconception):
     """Tokens start, and are set, to a constant (zeros or ones): use random numbers for both."""
 
