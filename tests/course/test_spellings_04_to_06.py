@@ -121,6 +121,48 @@ def simple_attention(x):
 EVALUATED = {"optimizer.zero_grad()": "model.eval()", "optimizer.st": "optimizer.zero_grad()\noptimizer.st"}
 INTERMIXED = {"logits.flatten(0, 1), answers.flatten()": "logits.reshape(len(logits), -1, logits.shape[1]), answers"}
 SIZES = "(1.0, 10.0) * 5"
+FROM_THE_END = """
+def padding_mask(lengths, max_len):
+    mask = torch.zeros(len(lengths), max_len, device=lengths.device)
+    for row, length in zip(mask, lengths):
+        row[-(max_len - length):] = 1
+    return mask == 1
+"""
+PAGE_BY_PAGE = """
+def recall_step(model, optimizer, pages, answers):
+    total = 0.0
+    for b in range(len(pages)):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(pages[b : b + 1])[0].squeeze(0), answers[b])
+        loss.backward()
+        optimizer.step()
+        total += float(loss)
+    return total / len(pages)
+"""
+AROUND_AND_INVERTED = """
+def sliding_window_mask(T, window):
+    t = torch.arange(T)
+    return (t[:, None] - t).abs() < window
+"""
+RUNS_ON = """
+def shift_targets(ids):
+    B, T = ids.shape
+    tokens = ids.reshape(-1)
+    return tokens[: B * (T - 1)].reshape(B, -1), tokens[1 : B * (T - 1) + 1].reshape(B, -1)
+"""
+AS_IN_BERT = """
+class LearnedPositionalEmbedding(nn.Module):
+    def __init__(self, max_len, embed_dim):
+        super().__init__()
+        self.max_len = max_len
+        self.position_embeddings = nn.Embedding(max_len, embed_dim)
+        self.LayerNorm = nn.LayerNorm(embed_dim)
+
+    def forward(self, x):
+        assert x.shape[1] <= self.max_len, "too long"
+        rows = self.position_embeddings(torch.arange(x.shape[1], device=x.device))
+        return self.LayerNorm(x + rows)
+"""
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
     ("sees_the_future", {SIZES: "(1.0, 10.0)"}, {"too_few_inputs"}, 5.61),
     ("sees_the_future", {SIZES: "(1.0, 10.0) * 4"}, {"too_few_inputs"}, 5.61),
@@ -170,6 +212,14 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ("scaled_dot_product_attention", COLUMNS_CLEANED, {"softmax_queries"}, 4),
     ("SelfAttention", {ATTENTION: CAUSAL_ALONE}, {"always_causal"}, 4),
     ("shift_targets", {":-1], ids[:, 1:": ":-1:2], ids[:, 1::2"}, {"without_overlap"}, 1),
+    ("sees_the_future", {"generator=generator) *": "generator=generator).abs() *"}, {"positive_only"}, 5.61),
+    ("padding_mask", FROM_THE_END, {"negative_slice"}, 1.5),
+    ("recall_step", PAGE_BY_PAGE, {"page_by_page"}, 2),
+    ("recall_step", {LOSS: f"{LOSS[:-1]}, label_smoothing=0.1)"}, {"more_than_cross_entropy"}, 2),
+    ("sliding_window_mask", AROUND_AND_INVERTED, {"both_sides", "inverted"}, 0),
+    ("shift_targets", RUNS_ON, {"flattened"}, 1),
+    ("simple_attention", {"torch.softmax(scores, dim=-1)": "nn.functional.softmax(scores)"}, {"softmax_dim_zero"}, 1.5),
+    ("LearnedPositionalEmbedding", AS_IN_BERT, {"extra_parameters", "error_of_another_type"}, 1.25),
 ]
 RIGHT = [
     ("sees_the_future", {"attend(x.clone()).detach().clone()": "attend(x).clone()"}),  # attend keeps its input

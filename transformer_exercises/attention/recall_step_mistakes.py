@@ -155,6 +155,37 @@ class class_0_ignored(Misconception):
     edits = {"())": "(), ignore_index=0)"}
 
 
+class more_than_cross_entropy(Misconception):
+    """Something is added to the loss (label smoothing, a penalty on the weights): it is the plain cross-entropy."""
+
+    variants = [
+        {"())": "(), label_smoothing=0.1)"},
+        {"loss.backward": "(loss + 0.01 * sum(p.square().sum() for p in model.parameters())).backward"},
+    ]
+
+
+class page_by_page(Misconception):
+    """Each page is trained on by itself, one step for each: one call is one step, on the mean over all questions."""
+
+    code = """
+    losses = []
+    for page, answer in zip(pages, answers):
+        optimizer.zero_grad()
+        logits, _ = model(page[None])
+        loss = F.cross_entropy(logits[0], answer)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return sum(losses) / len(losses)
+    """
+
+
+class divided_again(Minor):
+    """The mean is divided once more before backward(), so gradients are too small: it is a mean already."""
+
+    edits = {"loss.backward": ["(loss / len(pages)).backward", "(loss / answers.numel()).backward"]}
+
+
 class sum_(Minor):
     """The loss is a sum over the questions: a mean is asked for, whatever the size of the batch."""
 

@@ -324,6 +324,12 @@ class mask_dropped(Misconception):
     edits = {"V, mask": "V"}
 
 
+class mask_in_training_only(Misconception):
+    """The mask acts in training mode only: what is blocked stays blocked in evaluation mode too."""
+
+    edits = {"V, mask": "V, mask if self.training else None"}
+
+
 class mask_inverted(Misconception):
     """The mask is inverted on the way: here True = blocked all through."""
 

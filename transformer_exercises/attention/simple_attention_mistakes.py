@@ -52,10 +52,11 @@ class softmax_over_queries(Misconception):
 
 
 class softmax_dim_zero(Misconception):
-    """The softmax runs over dim=0 or dim=1, counted from the front: use dim=-1, whatever stands before."""
+    """The softmax runs over a dimension counted from the front, or guessed: use dim=-1, whatever stands before."""
 
     variants = [
         {"=-1": "=0"},
+        {"torch.softmax(scores, dim=-1)": "F.softmax(scores)"},
         {"=-": "="},
     ]
 
@@ -153,7 +154,7 @@ class causal(Minor):
 
 
 class tokens_normalised(Misconception):
-    """The tokens are centred, normalised or scaled to length 1 first: take dot products of x as it is."""
+    """The tokens are centred, normalised or scaled to length 1 first: x is compared, and blended, as it is."""
 
     variants = [
         {
@@ -171,6 +172,7 @@ class tokens_normalised(Misconception):
                 "x @ F.normalize(x, dim=-1).mT",
             ]
         },
+        {"weights @ x": ["weights @ F.normalize(x, dim=-1)", "weights @ F.layer_norm(x, x.shape[-1:])"]},
     ]
 
 
@@ -207,7 +209,7 @@ class features_attend(Misconception):
 class residual(Minor):
     """The input is added to the result (a residual connection): that comes in notebook 08."""
 
-    edits = {"weights @": "x + weights @"}
+    edits = {"weights @ x": ["x + weights @ x", "(x + weights @ x) / 2"]}
 
 
 class unstable(Misconception):

@@ -356,3 +356,14 @@ class view_needed(Minor, shared_mistakes.view_needed):
     exps = torch.exp(rows - rows.amax(dim=-1, keepdim=True))
     return (exps / exps.sum(dim=-1, keepdim=True)).view(moved.shape).movedim(-1, dim)
     """
+
+
+class differences_of_all_pairs(Minor):
+    """The exponentials of all differences are summed: −inf minus −inf is NaN, and large ones overflow. Subtract only
+    the row's maximum.
+    """
+
+    code = """
+    s = scores.movedim(dim, -1)
+    return (1 / (s.unsqueeze(-2) - s.unsqueeze(-1)).exp().sum(-1)).movedim(-1, dim)
+    """

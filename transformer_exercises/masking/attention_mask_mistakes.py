@@ -60,6 +60,12 @@ class padding_on_queries(Misconception):
     edits = {"None, :": ":, None"}
 
 
+class left_padding(Misconception):
+    """The padding is marked on the left: the real tokens come first here."""
+
+    edits = {"padding_mask(lengths, max_len)": "padding_mask(lengths, max_len).flip(1)"}
+
+
 class no_head_dimension(Minor):
     """The dimension for the heads is missing: (B, 1, T, T) is asked for."""
 

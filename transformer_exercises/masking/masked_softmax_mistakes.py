@@ -88,6 +88,14 @@ class finite_fill(Misconception):
     ]
 
 
+class logarithm_of_the_sum(Minor):
+    """The scores minus `logsumexp` are rounded where scores are large, so the weights of a row do not sum to 1: take
+    the exponentials of the scores minus the row's maximum, and divide by their sum.
+    """
+
+    edits = {"torch.softmax(scores, dim=-1)": "(scores - scores.logsumexp(-1, keepdim=True)).exp()"}
+
+
 class finite_fill_zeroed(Misconception):
     """Blocked scores become −1e9 or the like: they take all from lower allowed scores. Fill with −inf."""
 

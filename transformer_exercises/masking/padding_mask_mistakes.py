@@ -86,14 +86,23 @@ class inverted_numbers(shared_mistakes.inverted_numbers):
 class negative_slice(Minor):
     """`mask[b, -n:]` takes the whole row when n is 0: slice from the length on, `mask[b, length:]`."""
 
-    edits = {
-        "return": "mask =",
-        "None]  #": """
-            None]
-            mask[lengths == max_len] = True
-            return mask  #
-        """,
-    }
+    variants = [
+        {
+            "return": "mask =",
+            "None]  #": """
+                None]
+                mask[lengths == max_len] = True
+                return mask  #
+            """,
+        },
+        loop.edited({"lengths.tolist()": "lengths", "n:]": "-(max_len - n):]"}),
+    ]
+
+
+class empty_row_opened(Minor):
+    """A length of 0 is taken for 1 (`clamp`): a row without tokens is nothing but padding, blocked throughout."""
+
+    edits = {">= lengths": ">= lengths.clamp(min=1)"}
 
 
 class zero_is_full(Minor):
@@ -103,11 +112,23 @@ class zero_is_full(Minor):
     edits = {"mask[b, n:] = True": "mask[b, n:] = n > 0"}
 
 
+class last_position_always(Minor):
+    """The last position is always marked: a length of max_len is a row without padding."""
+
+    edits = {">= lengths": ">= lengths.clamp(max=max_len - 1)"}
+
+
 class last_position_only(Minor):
     """A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1."""
 
-    based_on = negative_slice
-    edits = {"[lengths == max_len] = True": "[:, -1] = False"}
+    edits = {
+        "return": "mask =",
+        "None]  #": """
+            None]
+            mask[:, -1] = False
+            return mask  #
+        """,
+    }
 
 
 class square(Misconception):
@@ -131,6 +152,12 @@ class ids_expected(Misconception):
 
 class nothing_blocked(Fundamental, shared_mistakes.nothing_blocked):
     edits = {"positions >= lengths[:, None]": "(positions >= lengths[:, None]) & False"}
+
+
+class real_tokens_on_the_right(Misconception):
+    """True marks real tokens, at the end of each row: it marks the padding, and the real tokens come first."""
+
+    edits = {">=": ">= max_len -"}
 
 
 class left_padding(Misconception):

@@ -117,7 +117,7 @@ class without_overlap(Misconception):
 
 
 class loop_ends_early(Minor):
-    """A loop stops too early or too late (or begins at 1), so pairs are missing."""
+    """Pairs are missing at the beginning or the end: a slice or a loop starts too late or stops too early."""
 
     edits = {"[:, :-1], ids[:, 1:]": ["[:, 1:-1], ids[:, 2:]", "[:, :-2], ids[:, 1:-1]"]}
 
@@ -146,7 +146,7 @@ class last_target_only(Misconception):
 
 
 class flattened(Misconception):
-    """The batch is flattened: keep (B, T-1), one row for each sequence."""
+    """The batch is flattened, so a sequence runs on into the next: keep (B, T-1), one row for each sequence."""
 
     variants = [
         {", ids[:, 1:]": ".flatten(), ids[:, 1:].flatten()"},
@@ -156,6 +156,11 @@ class flattened(Misconception):
                 ".flatten()[None, :-1], ids.flatten()[None, 1:]",
             ]
         },
+        """
+        B, T = ids.shape
+        cut = lambda first: ids.flatten()[first : first + B * (T - 1)].view(B, T - 1)
+        return cut(0), cut(1)
+        """,
     ]
 
 

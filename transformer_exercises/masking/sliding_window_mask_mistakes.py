@@ -40,7 +40,7 @@ class one_too_wide(Minor):
 class one_too_narrow(Minor):
     """The window is one too narrow: with a window of 2 a token sees itself and one before it."""
 
-    edits = {">= window": [">= max(window - 1, 1)", ">= window - 1"]}
+    variants = [{">= window": ">= max(window - 1, 1)"}, {"behind >=": "behind + 1 >="}]
 
 
 class inverted(Misconception):
@@ -70,7 +70,7 @@ class future_open(Misconception):
 class both_sides(Misconception):
     """The window opens to both sides, so each token sees the next ones: the future stays blocked."""
 
-    edits = {EITHER: "behind.abs() >= window"}
+    edits = {"behind < 0) | (behind >=": "behind.abs() >="}
 
 
 class centred(Misconception):

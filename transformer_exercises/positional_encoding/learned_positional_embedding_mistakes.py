@@ -150,6 +150,19 @@ class one_row(Misconception):
     ]
 
 
+class row_of_the_sentence(Misconception):
+    """Rows are given to sentences: every word of sentence b gets row b. Row t belongs to position t, for every b."""
+
+    edits = {"self.table[:T]": "self.table[torch.arange(x.shape[0], device=x.device) % max_len][:, None]"}
+
+
+class untrained_row(Minor):
+    """A row gets no gradient (`padding_idx`), so it never learns: each row is for a real position."""
+
+    based_on = embedding_layer
+    edits = {"(max_len, embed_dim)": "(max_len, embed_dim, padding_idx=0)"}
+
+
 class rows_shifted(Minor):
     """The rows are off by one: position 0 gets row 0."""
 
@@ -275,6 +288,13 @@ class extra_parameters(Misconception):
             """,
             "self.table[:": "self.scale * self.table[:",
         },
+        {
+            "(0.02 * torch.randn(max_len, embed_dim))": """
+                (0.02 * torch.randn(max_len, embed_dim))
+                self.norm = nn.LayerNorm(embed_dim)
+            """,
+            "x + self.table[:T]": "self.norm(x + self.table[:T])",
+        },
     ]
 
 
@@ -285,6 +305,7 @@ class scaled(Minor):
         {"+": "* x.shape[-1] ** 0.5 +"},
         {"[:T]": "[:T] * x.shape[-1] ** 0.5"},
         {"x + self.table[:T]": "(x + self.table[:T]) / 2"},
+        embedding_layer.edited({"(max_len, embed_dim)": "(max_len, embed_dim, max_norm=1.0)"}),
     ]
 
 
