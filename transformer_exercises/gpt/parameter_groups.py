@@ -35,7 +35,8 @@ class Parts(nn.Module):
 
 def bare():
     ones, scale = torch.ones, torch.tensor(1.0)
-    model = Parts(table=P(ones(3, 5)), gain=P(ones(5)), scale=P(scale), picture=nn.Conv2d(2, 3, 2))
+    model = Parts(table=P(ones(3, 5)), gain=P(ones(5)), scale=P(scale), picture=nn.Conv2d(2, 3, 2),
+                  row=P(ones(5)[None]), column=P(ones(5)[:, None]))
     model.register_buffer("mask", torch.ones(4, 4))
     return model
 

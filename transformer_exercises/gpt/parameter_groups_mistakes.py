@@ -129,6 +129,12 @@ class two_dimensions_only(Minor):
     edits = {">=": "=="}
 
 
+class size_one_spared(Minor):
+    """A matrix of a single row or column is taken for a vector: it has two dimensions, and decays."""
+
+    edits = {"parameter.dim() >= 2": ["parameter.squeeze().dim() >= 2", "min(parameter.shape, default=0) > 1"]}
+
+
 class linear_layers_only(Misconception):
     """Only matrices of nn.Linear decay: nn.MultiheadAttention and convolutions have others."""
 
@@ -183,7 +189,10 @@ class empty_group_dropped(Minor):
 class frozen_included(Minor):
     """Parameters with requires_grad=False stand in a group: they are not trained, and stand in none."""
 
-    edits = {"parameter.requires_grad": "True"}
+    variants = [
+        {"parameter.requires_grad": "True"},
+        {"parameter.requires_grad": "True", "matrix =": "matrix = parameter.requires_grad and"},
+    ]
 
 
 class counted_twice(Misconception):
@@ -215,10 +224,7 @@ class groups_swapped(Minor):
     """The groups are the wrong way round: what decays comes first."""
 
     variants = [
-        {
-            ': decay, "weight_decay": weight_decay}, {"params": rest': ": rest",
-            "}]": '}, {"params": decay, "weight_decay": weight_decay}]',
-        },
+        {"0.0}]": "0.0}][::-1]"},
         {"decay if matrix else rest": "rest if matrix else decay"},
     ]
 
