@@ -21,7 +21,10 @@ def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     for name, shape in _shapes(C, F_).items():
         layer = f"`{name.partition('.')[0]}` = nn.Linear({shape[1]}, {shape[0]}, bias=False)"
         if shape_of(parameters.get(name)) != shape:
-            raise Wrong(f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}.", "parts_not_found")
+            raise Wrong(
+                f"With embed_dim = {C} and ff_dim = {F_} there should be a layer {layer}, of its own.",
+                "parts_not_found",
+            )
     return {name: itemgetter(name) for name in NAMES}
 
 

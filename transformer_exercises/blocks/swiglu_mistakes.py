@@ -126,7 +126,13 @@ class biases(Minor):
 class two_thirds(Minor):
     """The hidden width is changed (two thirds of ff_dim, rounded up): it is ff_dim, as given."""
 
-    edits = {"__init__()": ["__init__()\nff_dim = int(2 * ff_dim / 3)", "__init__()\nff_dim = 8 * ((ff_dim + 7) // 8)"]}
+    edits = {
+        "__init__()": [
+            "__init__()\nff_dim = int(2 * ff_dim / 3)",
+            "__init__()\nff_dim = max(1, 2 * ff_dim // 3)",
+            "__init__()\nff_dim = 8 * ((ff_dim + 7) // 8)",
+        ]
+    }
 
 
 class ff_dim_ignored(Misconception):
@@ -154,14 +160,17 @@ class other_names(Minor):
 
 
 class one_matrix_for_two(Misconception):
-    """`gate` and `up` are one layer of twice the width: two layers let weights be loaded."""
+    """`gate` and `up` are one layer (of twice the width, or the same one twice): each is a layer of its own."""
 
-    edits = {
-        "gate = nn.Linear(embed_dim, ff_dim, bias=False)": "gate_up = nn.Linear(embed_dim, 2 * ff_dim, bias=False)",
-        "self.up = nn.Linear(embed_dim, ff_dim, bias=False)": "",
-        "gate = F.silu(self.gate(x))": "gate, up = self.gate_up(x).chunk(2, dim=-1)",
-        "gate * self.up(x)": "F.silu(gate) * up",
-    }
+    variants = [
+        {
+            "gate = nn.Linear(embed_dim, ff_dim, bias=False)": "gate_up = nn.Linear(embed_dim, 2 * ff_dim, bias=False)",
+            "self.up = nn.Linear(embed_dim, ff_dim, bias=False)": "",
+            "gate = F.silu(self.gate(x))": "gate, up = self.gate_up(x).chunk(2, dim=-1)",
+            "gate * self.up(x)": "F.silu(gate) * up",
+        },
+        {"up = nn.Linear(embed_dim, ff_dim, bias=False)": "up = self.gate"},
+    ]
 
 
 class bare_parameters(Misconception):
