@@ -177,7 +177,7 @@ class dropout_fixed(Minor):
 class keep_probability(Minor):
     """`dropout` is the probability of dropping a number, not of keeping it."""
 
-    edits = {"(dropout)": "(1 - dropout)"}
+    edits = {"(dropout)": ["(1 - dropout)", "(1 - dropout if dropout else 0.0)"]}
 
 
 class sizes_do_not_fit(Misconception):

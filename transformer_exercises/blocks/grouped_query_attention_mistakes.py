@@ -201,6 +201,12 @@ class mask_of_one_shape(Misconception):
     variants = [{"(mask": ["(mask[:, 0]", "(mask[None]"]}, without_copies.edited({"mask.dim() == 4": "False"})]
 
 
+class mask_of_the_first(Misconception):
+    """Every sequence gets the mask of the first one: a mask (B, 1, T, S) holds one for each."""
+
+    edits = {"(mask": "(mask if mask.dim() == 2 else mask[0, 0]"}
+
+
 class always_causal(Misconception):
     """The future is blocked although no mask says so."""
 

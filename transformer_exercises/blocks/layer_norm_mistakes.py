@@ -191,6 +191,34 @@ class weight_and_bias_swapped(Minor):
     ]
 
 
+class weight_and_bias_first(Misconception):
+    """weight and bias act on x, before it is normalised, which takes most of them away: they come last."""
+
+    edits = {"mean =": "x = self.weight * x + self.bias\nmean =", "self.weight * normalised + self.bias": "normalised"}
+
+
+class running_statistics(Misconception):
+    """In evaluation mode, mean and variance are kept from training, as in batch normalisation: each vector is
+    normalised by its own, in both modes.
+    """
+
+    edits = {
+        "self.eps = eps": """
+            self.eps = eps
+            self.register_buffer("kept_mean", torch.zeros(1))
+            self.register_buffer("kept_variance", torch.ones(1))
+        """,
+        "normalised =": """
+            if self.training:
+                self.kept_mean = 0.9 * self.kept_mean + 0.1 * mean.mean().detach()
+                self.kept_variance = 0.9 * self.kept_variance + 0.1 * variance.mean().detach()
+            else:
+                mean, variance = self.kept_mean.to(x.dtype), self.kept_variance.to(x.dtype)
+            normalised =
+        """,
+    }
+
+
 class other_start(Minor):
     """weight and bias start at other numbers: at one and zero, a fresh layer only normalises. (Nor is 1 + weight the
     factor: weight itself multiplies.)

@@ -59,7 +59,14 @@ class tied_weights_counted_twice(Minor):
     once.
     """
 
-    edits = {"0 if config.tie_weights else V * C": ["V * C", "0", "V * C if config.tie_weights else 0"]}
+    edits = {
+        "0 if config.tie_weights else V * C": [
+            "V * C",
+            "0",
+            "V * C if config.tie_weights else 0",
+            "-V * C if config.tie_weights else V * C",
+        ]
+    }
 
 
 class head_bias(Minor):
@@ -180,6 +187,12 @@ class positions_missing(Misconception):
     """A table is missing: the token embedding has V × C numbers, the position embedding block_size × C."""
 
     variants = [{"+ config.block_size * C": ""}, {"V * C + config": "config"}]
+
+
+class positions_by_vocabulary(Minor):
+    """The position embedding has another number of rows than block_size: it has one for each position."""
+
+    edits = {"config.block_size": ["V", "C", "(config.block_size + 1)"]}
 
 
 class everything_times_layers(Misconception):

@@ -145,10 +145,11 @@ class last_window_never(Minor):
 
 
 class past_the_end(Minor):
-    """Some windows reach past the end of the text: the last start is N − block_size − 1."""
+    """Some windows reach past the end of the text, or go on at its start: the last start is N − block_size − 1."""
 
     variants = [
         {"(len(data) - block_size": ["(len(data) - block_size + 1", "(len(data)"]},
+        {"(len(data) - block_size": "(len(data)", "offsets)": "offsets).remainder(len(data))"},
         slices.edited({"- block_size": ""}),
         slices.edited({"block_size, (": "block_size + 1, ("}),
     ]

@@ -272,12 +272,13 @@ class embedding_scaled(Minor):
 
 
 class all_positions(Misconception):
-    """Other positions are looked up than 0 to T − 1 (all block_size, as many as the batch has rows, or the ids):
-    torch.arange(T), with T = ids.shape[1].
+    """Other positions are looked up than 0 to T − 1 in this order (all block_size, as many as the batch has rows,
+    or the ids): torch.arange(T), with T = ids.shape[1].
     """
 
     variants = [
         {"T, device": "self.config.block_size, device"},
+        {"T, device=ids.device)": "T, device=ids.device).flip(0)"},
         {"[1]": "[0]"},
         {"(positions)": ["(ids)", "(ids % self.config.block_size)"]},
         {"(ids)": "(positions)"},

@@ -102,6 +102,17 @@ class parameters_only(Misconception):
     edits = {"model.state_dict()": "dict(model.named_parameters())"}
 
 
+class values_rounded(Misconception):
+    """The numbers are rounded (`.half()`, `.bfloat16()`): the run that goes on needs those that training had."""
+
+    edits = {
+        "model.state_dict()": [
+            "{n: t.bfloat16() if t.is_floating_point() else t for n, t in model.state_dict().items()}",
+            "{n: t.half() if t.is_floating_point() else t for n, t in model.state_dict().items()}",
+        ]
+    }
+
+
 class objects_kept(Misconception):
     """Whole objects are kept, not states: torch.load(…, weights_only=True) does not read them."""
 

@@ -407,9 +407,14 @@ class logits_summed(Misconception):
 
 
 class each_on_its_own(Misconception):
-    """top_p is compared with each probability on its own: the *sum* of the likeliest tokens counts."""
+    """top_p is compared with each probability on its own, or with its share of the largest one (as min-p does): the
+    *sum* of the likeliest tokens counts.
+    """
 
-    edits = {"likelier >=": ["probs <", "probs < 1 -"]}
+    variants = [
+        {"likelier >=": ["probs <", "probs < 1 -"]},
+        {"likelier >= top_p": ["probs < (1 - top_p) * probs[..., :1]", "probs < top_p * probs[..., :1]"]},
+    ]
 
 
 class complement(Minor):

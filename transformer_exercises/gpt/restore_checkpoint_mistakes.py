@@ -56,6 +56,16 @@ class optimizer_left_out(Misconception):
     edits = {'optimizer.load_state_dict(copy.deepcopy(checkpoint["optimizer"]))': ""}
 
 
+class param_groups_left_out(Misconception):
+    """Only the optimiser's memory is loaded, not its `param_groups`, which hold the rate: load the whole state."""
+
+    edits = {
+        'copy.deepcopy(checkpoint["optimizer"])': (
+            '{**optimizer.state_dict(), "state": copy.deepcopy(checkpoint["optimizer"]["state"])}'
+        )
+    }
+
+
 class scheduler_left_out(Minor):
     """The scheduler's state is not loaded: it counts its steps from 0 again."""
 
@@ -120,7 +130,14 @@ class mode_changed(Minor):
 class checkpoint_emptied(Minor):
     """The checkpoint is changed or emptied: somebody may want to go on from it again."""
 
-    edits = {'["step"]': '.pop("step")'}
+    variants = [
+        {'["step"]': '.pop("step")'},
+        {
+            '["model"]': '.pop("model")',
+            '["optimizer"]': '.pop("optimizer")',
+            '["scheduler"]': '.pop("scheduler")',
+        },
+    ]
 
 
 class step_plus_one(Minor):

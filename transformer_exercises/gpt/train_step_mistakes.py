@@ -138,6 +138,15 @@ class always_normalised(Misconception):
     ]
 
 
+class step_left_out(Misconception):
+    """A step with large gradients is left out: scale them down to max_norm, and take the step."""
+
+    edits = {
+        CLIP: "norm = nn.utils.clip_grad_norm_(model.parameters(), float('inf'))",
+        "optimizer.step()": "if norm <= max_norm: optimizer.step()",
+    }
+
+
 class max_norm_ignored(Minor):
     """max_norm does not decide: pass it on instead of a fixed number, and leave its default at 1."""
 

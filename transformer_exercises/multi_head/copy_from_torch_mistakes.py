@@ -201,6 +201,11 @@ class shared(Misconception):
         {"out_proj.weight.copy_(theirs.out_proj.weight)": "out_proj = theirs.out_proj", COPY_BIAS: ""},
         {"copy_(weight)": "data = weight", "copy_(bias)": "data = bias"},
         {
+            "copy_(weight)": "data = weight",
+            "weight.copy_(theirs.out_proj.weight)": "weight.data = theirs.out_proj.weight.data",
+            COPY_BIAS: "mine.out_proj.bias.data = theirs.out_proj.bias.data",
+        },
+        {
             "weight.copy_(theirs.out_proj.weight)": "weight = theirs.out_proj.weight",
             "bias.copy_(theirs.out_proj.bias)": "bias = theirs.out_proj.bias",
         },

@@ -400,6 +400,7 @@ class queries_from_context(Misconception):
 
     variants = [
         {"(x)": "(source)"},
+        {"k_proj(source)": "k_proj(x)"},
         {"(x)": "(source)", "k_proj(source)": "k_proj(x)", "v_proj(source)": "v_proj(x)"},
         written_out.edited({"(x)": "(source)", "k_proj(source)": "k_proj(x)", "v_proj(source)": "v_proj(x)"}),
         scale_of_whole_width.edited({"k_proj(source)": "k_proj(x)", "x.shape": "Q.shape"}),
