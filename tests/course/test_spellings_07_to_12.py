@@ -257,6 +257,40 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         3.75,
     ),
     ("cached_attention", {"tril(S)": "tril(max(S - 1, 0))"}, {"one_token_ahead"}, 3.75),
+    ("parameter_groups", {"parameter.dim()": "sum(n > 1 for n in parameter.shape)"}, {"size_one_spared"}, 2.25),
+    (
+        "parameter_groups",
+        {"decay if matrix else rest": "rest if matrix else decay", ": weight_decay": ": 0.1"},
+        {"groups_swapped", "weight_decay_fixed"},
+        1.75,
+    ),
+    ("count_parameters", {"config.block_size * C": "config.vocab_size * C"}, {"positions_by_vocabulary"}, 2.25),
+    (
+        "SwiGLU",
+        {"self.up = nn.Linear(embed_dim, ff_dim, bias=False)": "self.up = self.gate"},
+        {"one_matrix_for_two"},
+        1.5,
+    ),
+    ("get_batch", {"len(data) - block_size, (": "len(data), (", "data[": "data.repeat(2)["}, {"past_the_end"}, 2.25),
+    (
+        "LayerNorm",
+        {
+            "mean =": "x = torch.addcmul(self.bias, self.weight, x); mean =",
+            "self.weight * normalised + self.bias": "normalised",
+        },
+        {"weight_and_bias_first"},
+        2.5,
+    ),
+    (
+        "train_step",
+        {
+            "nn.utils": "norm = nn.utils",
+            "max_norm)": "1e9)",
+            "optimizer.step()": "optimizer.step() if norm <= max_norm else 0",
+        },
+        {"step_left_out"},
+        2.25,
+    ),
 ]
 
 
