@@ -124,7 +124,7 @@ class biases(Minor):
 
 
 class two_thirds(Minor):
-    """The hidden width is changed (two thirds of ff_dim, rounded up): it is ff_dim, as given."""
+    """The hidden width is changed (two thirds of ff_dim, or rounded up): it is ff_dim, as given."""
 
     edits = {
         "__init__()": [

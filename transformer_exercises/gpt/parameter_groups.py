@@ -100,7 +100,8 @@ def look(model, groups):
         listed = isinstance(held, (list, tuple))
         called = [names.get(id(p), "?" + type(p).__name__) for p in held] if listed else None
         decay = float(decay) if isinstance(decay, (int, float)) else None
-        found.append({"decay": decay, "params": called, "held": type(held).__name__})
+        kept_as = "iterator" if hasattr(held, "__next__") else type(held).__name__
+        found.append({"decay": decay, "params": called, "held": kept_as})
     return {"groups": found, "kind": kind}
 
 def state(model):
