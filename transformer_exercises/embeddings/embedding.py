@@ -146,7 +146,10 @@ def _fresh(student: Student) -> None:
     mean, std, far = weight.mean().item(), weight.std().item(), (weight.abs() > 2).double().mean().item()
     alike = max(weight.mean(0).std().item(), weight.mean(1).std().item()) > 0.3 * std or std == 0
     tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
-    student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06])
+    zero_row = (weight == 0).all(1).any().item()
+    student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06, zero_row])
+    if zero_row and not alike:
+        raise Wrong("A row of the fresh `weight` is zero: every number is a draw of its own.", "zero_row")
     if abs(mean) > 0.08 or abs(std - 1) > 0.06:
         raise Wrong(f"`weight` should start as draws from N(0, 1); yours has mean {mean:.2g} and deviation {std:.2g}.")
     if not 0.03 < far < 0.062:

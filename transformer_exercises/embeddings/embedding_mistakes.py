@@ -12,6 +12,7 @@ class Embedding(nn.Module):
         return self.weight[ids]  # (..., C)
 """
 
+from autograder.spec import common_mistakes
 from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAnswer
 
 from .. import shared_mistakes
@@ -71,6 +72,13 @@ class other_error(Misconception):
             {"self.weight[ids]": "F.one_hot(ids.long(), len(self.weight)).to(self.weight.dtype) @ self.weight"}
         ),
     ]
+
+
+class bad_input_accepted(common_mistakes.bad_input_accepted):
+    """An id out of range is not refused: test the range first, and raise an IndexError."""
+
+    based_on = negative_ids_wrap
+    edits = {"self.weight[ids]": "self.weight[ids.abs() % len(self.weight)]"}
 
 
 class ids_clamped(Misconception):
@@ -224,7 +232,10 @@ class all_alike(Misconception):
 class padding_row(Misconception):
     """Row 0 is treated as padding (zeros, or never trained): here id 0 is an id like the others."""
 
-    edits = {"[ids]": "[ids] * (ids != 0).unsqueeze(-1)"}
+    variants = [
+        {"[ids]": "[ids] * (ids != 0).unsqueeze(-1)"},
+        {"embedding_dim))": "embedding_dim))\nwith torch.no_grad(): self.weight[0] = 0"},
+    ]
 
 
 class scaled(Misconception):

@@ -23,7 +23,7 @@ MARKS = (
     *("x\u0302\u0303y z\u0308.", "مَرْحَبًا، كَيْفَ"),
 )
 
-SIGNS = ("5€+🐶, ok🙂🙂!", "2+2=4 in €5: a $-sign", "20°C ~ 68°F")
+SIGNS = ("5€+🐶, ok🙂🙂!", "2+2=4 in €5: a $-sign", "20°C ~ 68°F", "a snake_case+1")
 WHITE_SPACE = ("  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, thin\u2009space", "全角\u3000空白")
 SHORT = ("", "   ", "\n\t ", "word", "!", "a", "Well, well.")
 

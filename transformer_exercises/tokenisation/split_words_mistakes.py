@@ -166,6 +166,12 @@ class apostrophe_kept(Misconception):
     ]
 
 
+class underscore_kept(Minor):
+    """The underscore stays inside its word: its category is Pc, so it is a mark like the others."""
+
+    edits = {'("P")': '("P") and symbol != "_"'}
+
+
 class digits_lost(Misconception):
     """Digits get lost, or are split off: a word is a run of letters and digits, such as 2024 or B2B."""
 
@@ -244,6 +250,7 @@ class signs_apart(Minor):
         letters_marks_and_numbers.edited({"LMNS": "LMN"}),
         "return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]",
         {"(symbol)": '(symbol) in ("So", "Sk") or unicodedata.category(symbol)'},
+        {'.startswith("P")': '[0] in "PS"'},
     ]
 
 
@@ -279,6 +286,16 @@ class blanks_only(Misconception):
             ]
         },
     ]
+
+
+class separators_only(Misconception):
+    """White space is taken to be the categories Z: tabs and line breaks are in C, so ask `isspace()` or `split()`."""
+
+    edits = {
+        '"".join(spaced).split()': (
+            """[p for p in re.split("[ \\xa0\\u2009\\u3000\\u2028\\u2029]", "".join(spaced)) if p]"""
+        )
+    }
 
 
 class white_space_kept(Misconception):

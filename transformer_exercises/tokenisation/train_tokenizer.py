@@ -38,6 +38,7 @@ ANYTHING = (
     ["cafe\u0301 café ﬁ Ａ ½ ²", "Å Å Å", "İstanbul ſ ẞ"],
     ["\x01\x1b[0m\x7f\x85", "\u200d\u200b\ufeff\u2028", "Ġ▁##@@ ▁a", "zZqQ{}|~`^\\"],
     ["", " ", "   x   ", "\u00a0\u3000 "],
+    ["so " * 800],
 )
 
 # Probes: what a tokenizer is and does is asked where it lives; nothing of a student's is ever loaded here.
@@ -87,6 +88,8 @@ def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
 
 def _what_happened(got: str, text: str) -> tuple[str, str]:
     """Say how a text came back changed: the name of the mistake, and a sentence."""
+    if len(got) > 100 and text.startswith(got):
+        return "truncated", "its end is cut off (no truncation)."
     if got == " " + text:
         return "prefix_space", "it has a space in front (add_prefix_space=False does without)."
     if any(sign in got and sign not in text for sign in "ĠĊĉ▁"):

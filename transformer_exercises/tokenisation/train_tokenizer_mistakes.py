@@ -74,6 +74,12 @@ class prefix_space(Minor):
     edits = {"add_prefix_space=False": ""}
 
 
+class truncated(Minor):
+    """Long texts are cut off (`enable_truncation`): leave this out, or they cannot come back."""
+
+    edits = {"return tokenizer": "tokenizer.enable_truncation(512)\nreturn tokenizer"}
+
+
 class white_space_lost(Misconception):
     """The pre-tokeniser throws white space away: ByteLevel turns it into symbols instead."""
 
