@@ -44,7 +44,7 @@ class one_character_at_a_time(RightAnswer):
 
 
 class bad_input_accepted(Minor):
-    """An unknown id ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+    """An unknown id gives no ValueError (but a KeyError, or some text): test for it, and raise one that names it."""
 
     edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': "pass"}
 

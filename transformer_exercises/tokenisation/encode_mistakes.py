@@ -47,7 +47,7 @@ class by_code_point(RightAnswer):
 
 
 class bad_input_accepted(Minor):
-    """An unknown character ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+    """An unknown character gives no ValueError (but a KeyError, or some id): test for it, and raise one naming it."""
 
     edits = {'raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary")': "pass"}
 

@@ -268,7 +268,7 @@ class list_of_ids_expected(Fundamental):
 
 
 class bad_input_accepted(Minor):
-    """A text without words, or of white space only, ends in a ZeroDivisionError: raise a ValueError first."""
+    """A text without words, or of white space only, gives no ValueError: raise one before you divide."""
 
     edits = {"not words": "not text"}
 

@@ -74,7 +74,17 @@ class dropped(Misconception):
 class another_encoding(Misconception):
     """The bytes are decoded by another rule than UTF-8."""
 
-    variants = [{'utf-8", errors="replace': "latin-1"}, {'"utf-8",': ['"ascii",', '"utf-16-le",']}]
+    variants = [
+        {'utf-8", errors="replace': "latin-1"},
+        {'"utf-8",': ['"ascii",', '"utf-16-le",']},
+        {
+            "bytes([byte])": "chr(byte)",
+            '.encode("utf-8")': "",
+            'b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")': (
+                '"".join(stands_for[i] for i in ids)'
+            ),
+        },
+    ]
 
 
 class dictionary_order(Misconception):
@@ -155,7 +165,7 @@ class special_zero(Misconception):
 
 
 class bad_input_accepted(Minor):
-    """An unknown id ends in the KeyError of the look-up: test for it, and raise a ValueError that names it."""
+    """An unknown id gives no ValueError (but a KeyError, or some text): test for it, and raise one that names it."""
 
     edits = {'raise ValueError(f"ids contains {i}, which is not in the vocabulary")': "pass"}
 
