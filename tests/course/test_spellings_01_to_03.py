@@ -32,6 +32,7 @@ SIGNATURES = {
     "text_to_ids": "text, byte_ids, merges, special",
     "embedding_cost": "vocab_size, embed_dim",
     "analogy": "a, b, c, weight",
+    "ids_to_text": "ids, byte_ids, merges, special",
 }
 EARLY_RETURN = """
 if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
@@ -253,6 +254,54 @@ OWN_EXP = "p = logits.exp() / logits.exp().sum(-1, True)\nreturn p.gather(-1, ta
 AS_TEXT = "text = ' '.join(word)\nfor a, b in merges: text = text.replace(f'{a} {b}', a + b)\nreturn text.split(' ')"
 LISTED = "return F.one_hot(torch.atleast_1d(ids), len(weight)).to(weight.dtype) @ weight"
 CUT = "return vocab_size * embed_dim, math.floor(vocab_size * embed_dim * 400 / 2**20) / 100"
+PARTED = """
+pieces, word = [], ""
+for c in text + " ":
+    kind = unicodedata.category(c)
+    if {ends}:
+        pieces += [word] * bool(word) + [c] * (kind[0] == "P")
+        word = ""
+    else: word += c
+return pieces
+"""
+CHARACTERS = """
+names = {i: chr(byte) for byte, i in enumerate(byte_ids)} | {i: name for name, i in special.items()}
+for (a, b), new in sorted(merges.items(), key=lambda one: one[1]): names[new] = names[a] + names[b]
+if unknown := [i for i in ids if i not in names]: raise ValueError(f"unknown: {unknown}")
+return "".join(map(names.get, ids))
+"""
+STEPS = """
+scores = F.cosine_similarity(weight - weight[c], weight[b] - weight[a], dim=-1)
+scores[[a, b, c]] = -2
+return int(scores.argmax())
+"""
+UNSEEN = """
+table = torch.where(counts == 0, counts + alpha, counts)
+total = table.sum(1, keepdim=True)
+return torch.where(total > 0, table / total.clamp(min=1e-30), 1 / len(table))
+"""
+CLAMPED = """
+logs = probs.clamp(min=torch.finfo(probs.dtype).eps).log()
+return logs[ids[:-1], ids[1:]].sum()
+"""
+LAST_FIRST = """
+ranks, parts = {pair: i for i, pair in enumerate(merges)}, list(word)
+while found := [(ranks[pair], -k) for k, pair in enumerate(zip(parts, parts[1:])) if pair in ranks]:
+    k = -min(found)[1]
+    parts[k : k + 2] = [parts[k] + parts[k + 1]]
+return parts
+"""
+MEANS = """
+c, asked = vectors[centre], torch.cat([context[:, None], negatives], 1)
+miss = torch.sigmoid((c[:, None] * contexts[asked]).sum(-1)) - F.one_hot(torch.zeros_like(centre), asked.shape[1])
+miss, moved = miss.to(c.dtype) / len(centre), []
+for table, rows, change in ((vectors, centre, (miss[..., None] * contexts[asked]).sum(1)),
+                            (contexts, asked.flatten(), (miss[..., None] * c[:, None]).flatten(0, 1))):
+    often = torch.bincount(rows, minlength=len(table)).clamp(min=1)[:, None]
+    moved.append(table - learning_rate * torch.zeros_like(table).index_add(0, rows, change) / often)
+return tuple(moved)
+"""
+SMALLER = "return [stoi[c] if c in stoi else stoi[c.lower()] for c in text]"
 NAMED = [
     ("count_bigrams", EARLY_RETURN, {"one_token_unchecked"}),
     ("fertility", RATE.format(tokens="len(tokenizer.encode(text, add_special_tokens=False))"), {"tokens_left_out"}),
@@ -303,8 +352,18 @@ NAMED = [
     ("one_hot_lookup", LISTED, {"single_id_in_a_list"}),
     ("embedding_cost", CUT, {"cut"}),
     ("decode", "return ''.join(map(itos.__getitem__, ids))", {"bad_input_accepted"}),
+    ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P' and c != '_'"), {"underscore_kept"}),
+    ("split_words", PARTED.format(ends="kind[0] in 'ZP'"), {"separators_only"}),
+    ("ids_to_text", CHARACTERS, {"another_encoding"}),
+    ("analogy", STEPS, {"steps_compared"}),
+    ("bigram_probs", UNSEEN, {"unseen_only"}),
+    ("sequence_log_prob", CLAMPED, {"epsilon"}),
+    ("bpe_encode", LAST_FIRST, {"right_to_left"}),
+    ("skipgram_step", MEANS, {"last_one_wins"}),
+    ("encode", SMALLER, {"bad_input_accepted"}),
 ]
 RIGHT = [
+    ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P'")),
     ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),
     ("fertility", RATE.format(tokens="len(tokenizer.encode_batch([text])[0].tokens)")),
     ("split_words", CURLY.replace(' and c != "’"', "")),
@@ -357,3 +416,25 @@ def test_a_missing_bias_or_another_name_hides_no_second_fault(parts, mistakes, p
     written = {"dim": "embed_dim", "hidden": "", "output": "", "bend": "F.relu"} | parts
     verdict = verdict_of("NeuralNgram", NGRAM.format(**written))
     assert ({diagnosis.mistake for diagnosis in verdict.diagnoses}, verdict.earned) == (mistakes, points)
+
+
+TABLE = """
+class Embedding(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+        {then}
+
+    def forward(self, ids):
+        if ((ids < 0) | (ids >= len(self.weight))).any(): raise IndexError("ids")
+        return self.weight[ids]
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "mistakes"), [("pass", set()), ("nn.init.zeros_(self.weight.data[0])", {"padding_row"})]
+)
+def test_a_table_whose_first_row_starts_as_zeros_is_named(then, mistakes):
+    verdict = verdict_of("Embedding", TABLE.format(then=then))
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == mistakes
+    assert verdict.earned == (3.5 if mistakes else 4)

@@ -98,6 +98,24 @@ class euclidean(Misconception):
     edits = {"weight @ target": "-(weight - target).norm(dim=-1)"}
 
 
+class steps_compared(Misconception):
+    """The steps from c are compared with the step from a to b: asked for is the row nearest to b − a + c."""
+
+    based_on = dot_product
+    edits = {"weight @ target": "F.cosine_similarity(weight - weight[c], weight[b] - weight[a], dim=-1)"}
+
+
+class similarities_multiplied(Misconception):
+    """The similarities to a, b and c are put together, not the rows: asked for is the row nearest to b − a + c."""
+
+    based_on = dot_product
+    edits = {
+        "weight @ target": """(
+                    lambda s: s[b] * s[c] / (s[a] + 1e-3)
+                )((F.cosine_similarity(weight[:, None], weight, dim=-1) + 1) / 2)"""
+    }
+
+
 class itself_allowed(Misconception):
     """a, b and c are not excluded, and one of them (often b or c) is nearest: they are never the answer."""
 

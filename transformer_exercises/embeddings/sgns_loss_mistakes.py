@@ -146,7 +146,7 @@ class unstable(Misconception):
 
 
 class epsilon_in_the_logarithm(Misconception):
-    """A small number in the logarithm stops learning where the model errs most: use F.logsigmoid."""
+    """A small number in the logarithm, or a clamp, stops learning where the model errs most: use F.logsigmoid."""
 
     variants = [
         {

@@ -130,6 +130,18 @@ class last_one_wins(Misconception):
             new_vectors = vectors + torch.zeros_like(vectors).index_add(0, centre, -learning_rate * at_centre) / often
         """
         },
+        """
+        asked = torch.cat([context[:, None], negatives], 1)
+        c, o = vectors[centre], contexts[asked]
+        miss = torch.sigmoid((c[:, None] * o).sum(-1))
+        miss[:, 0] -= 1
+        miss = miss[:, :, None] * learning_rate / len(centre)
+        def moved(table, rows, changes):
+            often = torch.bincount(rows, minlength=len(table)).clamp(min=1)[:, None]
+            return table - torch.zeros_like(table).index_add(0, rows, changes) / often
+        new_contexts = moved(contexts, asked.flatten(), (miss * c[:, None]).flatten(0, 1))
+        return moved(vectors, centre, (miss * o).sum(1)), new_contexts
+        """,
     ]
 
 

@@ -90,6 +90,12 @@ class not_normalised(Misconception):
     variants = [{"/ smoothed.sum(dim=-1, keepdim=True)": "* 1.0"}, "return counts + alpha"]
 
 
+class unseen_only(Misconception):
+    """alpha is added to the pairs that were never seen only: every count grows by alpha, the others too."""
+
+    edits = {"smoothed = counts + alpha": "smoothed = torch.where(counts == 0, counts + alpha, counts)"}
+
+
 class alpha_not_in_total(Misconception):
     """alpha is missing in the row's total, which grows by alpha · V: sum the smoothed counts."""
 

@@ -166,6 +166,7 @@ class epsilon(Misconception):
             ]
         },
         {".log": [f".clamp(min={number}).log" for number in ("1e-12", "1e-10", "1e-9", "1e-8", "1e-6", "1e-30")]},
+        {".log": [f".clamp(min=torch.finfo(probs.dtype).{least}).log" for least in ("eps", "tiny")]},
     ]
 
 

@@ -170,6 +170,13 @@ class first_place_only(Misconception):
     edits = {"del out[i + 1]": "del out[i + 1]\nbreak"}
 
 
+class right_to_left(Misconception):
+    """Each merge begins at its last place (a a a gives a aa): merge from left to right."""
+
+    based_on = one_place_at_a_time
+    edits = {"min(found)[1]": "min(found, key=lambda one: (one[0], -one[1]))[1]"}
+
+
 class skips_neighbours(Misconception):
     """The symbol after a merge is skipped, so a pair that follows at once is missed."""
 

@@ -134,6 +134,7 @@ class white_space_lost(Misconception):
         {
             "set(text)": [
                 "symbol for symbol in set(text) if symbol.isascii()",
+                "symbol for symbol in set(text) if symbol.isprintable()",
                 "symbol for symbol in set(text) if symbol.isprintable() and symbol.isascii()",
             ]
         },
