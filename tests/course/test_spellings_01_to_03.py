@@ -264,6 +264,10 @@ for c in text + " ":
     else: word += c
 return pieces
 """
+SIGNS_TOO = """
+text = unicodedata.normalize("NFC", text)
+return "".join(f" {c} " if unicodedata.category(c)[0] in "PS" else c for c in text).split()
+"""
 CHARACTERS = """
 names = {i: chr(byte) for byte, i in enumerate(byte_ids)} | {i: name for name, i in special.items()}
 for (a, b), new in sorted(merges.items(), key=lambda one: one[1]): names[new] = names[a] + names[b]
@@ -354,6 +358,7 @@ NAMED = [
     ("decode", "return ''.join(map(itos.__getitem__, ids))", {"bad_input_accepted"}),
     ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P' and c != '_'"), {"underscore_kept"}),
     ("split_words", PARTED.format(ends="kind[0] in 'ZP'"), {"separators_only"}),
+    ("split_words", SIGNS_TOO, {"normalised", "signs_apart"}),
     ("ids_to_text", CHARACTERS, {"another_encoding"}),
     ("analogy", STEPS, {"steps_compared"}),
     ("bigram_probs", UNSEEN, {"unseen_only"}),

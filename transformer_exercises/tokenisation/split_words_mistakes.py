@@ -50,6 +50,17 @@ class pattern_made_of_the_text(RightAnswer):
 # Mistakes
 
 
+class signs_apart(Minor):
+    """Signs such as € and + or emoji are split off: only categories that begin with P are punctuation."""
+
+    variants = [
+        {'.startswith("P")': '[0] in "PS"'},
+        letters_marks_and_numbers.edited({"LMNS": "LMN"}),
+        "return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]",
+        {"(symbol)": '(symbol) in ("So", "Sk") or unicodedata.category(symbol)'},
+    ]
+
+
 class word_class_of_re(Misconception):
     r"""`\w` and `isalnum` leave out combining marks (categories M), so words of Bangla or Hindi fall apart."""
 
@@ -240,17 +251,6 @@ class marks_removed(Misconception):
             ]
         },
         r'return re.findall(r"\w+|[^\w\s]", text.encode("ascii", "ignore").decode())',
-    ]
-
-
-class signs_apart(Minor):
-    """Signs such as € and + or emoji are split off: only categories that begin with P are punctuation."""
-
-    variants = [
-        letters_marks_and_numbers.edited({"LMNS": "LMN"}),
-        "return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]",
-        {"(symbol)": '(symbol) in ("So", "Sk") or unicodedata.category(symbol)'},
-        {'.startswith("P")': '[0] in "PS"'},
     ]
 
 

@@ -83,7 +83,8 @@ def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
     for actual, text in zip(got, texts, strict=False):
         if actual != text:
             symptom, sentence = _what_happened(str(actual), text)
-            raise Wrong(f"The text {text!r} does not come back exactly: {sentence}", symptom)
+            shown = repr(text) if len(text) < 100 else f"{text[:9]!r} … ({len(text):,} characters)"
+            raise Wrong(f"The text {shown} does not come back exactly: {sentence}", symptom)
 
 
 def _what_happened(got: str, text: str) -> tuple[str, str]:

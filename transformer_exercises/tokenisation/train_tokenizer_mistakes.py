@@ -77,7 +77,12 @@ class prefix_space(Minor):
 class truncated(Minor):
     """Long texts are cut off (`enable_truncation`): leave this out, or they cannot come back."""
 
-    edits = {"return tokenizer": "tokenizer.enable_truncation(512)\nreturn tokenizer"}
+    edits = {
+        "return tokenizer": [
+            "tokenizer.enable_truncation(512)\nreturn tokenizer",
+            "tokenizer.enable_truncation(128)\nreturn tokenizer",
+        ]
+    }
 
 
 class white_space_lost(Misconception):
