@@ -32,9 +32,11 @@ def _other(known: Sizes) -> Sizes:
 def _same(student: Student, model: Any, sizes: Sizes, keys: list[str], where: str = "", whole: bool = False) -> None:
     where = where or f"with {sizes.words}"
     got, expected = student.value("describe_model", model, where=where), describe_model(own_model(sizes))
-    note_tolerantly(student, got)
     if not isinstance(got, dict):
+        note_tolerantly(student, got)
         raise Wrong(f"It should return a dict; yours returned {kind(got)}.")
+    # Only what is asked here, so that a wrong number of parameters beside a wrong size is recognised by itself.
+    note_tolerantly(student, {key: value for key, value in got.items() if key in keys or key not in _KEYS})
     for key in keys:
         if key not in got:
             raise Wrong(f'The dict has no key "{key}": the names are part of the task.', "key_missing")
@@ -71,10 +73,11 @@ def _form(student: Student) -> None:
         with student.case():
             model = their_model(student, sizes, training=True)
             with left_as_it_was(student, model):
-                _same(student, model, sizes, ["parameters", *_SIZES], whole=True)
+                _same(student, model, sizes, _KEYS, whole=True)
 
 
 _SIZES = ["vocab_size", "context", "layers", "heads", "d_model", "head_dim"]
+_KEYS = ["parameters", *_SIZES]
 
 EXERCISE = Exercise(
     Check("the sizes of several models", 1.0, _asks(_SIZES)),

@@ -143,7 +143,7 @@ class head_dim_by_layers(Minor):
 class head_dim_is_d_model(Misconception):
     """head_dim is the width of one head: the heads share d_model among them."""
 
-    edits = {"n_embd // config.n_head": ["n_embd", "n_head", "n_embd * config.n_head"]}
+    edits = {"n_embd // config.n_head": ["n_embd", "n_head", "n_embd * config.n_head", "n_embd * 3 // config.n_head"]}
 
 
 class head_dim_constant(Misconception):
@@ -169,10 +169,11 @@ class layers_and_heads_swapped(Minor):
 
 
 class modules_counted(Misconception):
-    """layers is the number of blocks (the length of `model.transformer.h`), not of all modules in the model."""
+    """layers is the number of blocks, the length of `model.transformer.h`: nothing else in the model counts."""
 
     edits = {
         "config.n_layer": [
+            "config.n_layer + 1",
             "len(list(model.transformer.children()))",
             "len(list(model.children()))",
             "len(list(model.modules()))",

@@ -132,6 +132,14 @@ class inverted(Minor):
     edits = {"losses.mean": "(-losses).mean"}
 
 
+class entropy_of_the_predictions(Misconception):
+    """What is measured is how spread the predictions are, their entropy: ask how probable the text's own tokens are."""
+
+    edits = {
+        "F.cross_entropy(predicted, targets)": ("(-(predicted.softmax(-1) * predicted.log_softmax(-1)).sum(-1)).mean()")
+    }
+
+
 class not_shifted(Misconception):
     """Each position is compared with its own token: it predicts the next one (logits[:-1] and ids[1:])."""
 

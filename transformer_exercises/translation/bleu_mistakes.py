@@ -89,6 +89,23 @@ class not_clipped(Misconception):
     edits = {"(ours & theirs).total()": "sum(count for gram, count in ours.items() if gram in theirs)"}
 
 
+class references_shared(Misconception):
+    """Hypotheses are compared with all references together: an n-gram is looked for in its sentence's own reference."""
+
+    edits = {
+        "tuple(hypothesis[i : i + n]) for": "tuple(hypothesis[i : i + n]) for hypothesis in hypotheses for",
+        "tuple(reference[i : i + n]) for": "tuple(reference[i : i + n]) for reference in references for",
+        "matches[n - 1] +=": "matches[n - 1] =",
+        "totals[n - 1] +=": "totals[n - 1] =",
+    }
+
+
+class letters_joined(Minor):
+    """n-grams are joined to one string, so that other tokens with the same letters match: tuples keep tokens apart."""
+
+    edits = {"tuple(hypothesis[": '"".join(hypothesis[', "tuple(reference[": '"".join(reference['}
+
+
 class sets(Misconception):
     """n-grams count once only: each counts as often as it stands there, up to its number in the reference."""
 

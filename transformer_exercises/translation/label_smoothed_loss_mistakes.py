@@ -328,8 +328,14 @@ class log_of_softmax(Misconception):
     variants = [
         {"log_softmax(logits[real], dim=-1)": "softmax(logits[real], dim=-1).log()"},
         {"torch.log_softmax(logits[real], dim=-1)": "logits[real] - logits[real].exp().sum(-1, keepdim=True).log()"},
-        {"torch.log_softmax(logits[real], dim=-1)": "(torch.softmax(logits[real], dim=-1) + 1e-9).log()"},
-        {"log_softmax(logits[real], dim=-1)": "softmax(logits[real], dim=-1).clamp(min=1e-8).log()"},
+        *(
+            {"torch.log_softmax(logits[real], dim=-1)": f"(torch.softmax(logits[real], dim=-1) + {least}).log()"}
+            for least in ("1e-9", "1e-8", "1e-10", "1e-12")
+        ),
+        *(
+            {"log_softmax(logits[real], dim=-1)": f"softmax(logits[real], dim=-1).clamp(min={least}).log()"}
+            for least in ("1e-8", "1e-9", "1e-10", "1e-12")
+        ),
     ]
 
 

@@ -128,12 +128,26 @@ class another_decay(Misconception):
         },
         {
             SCHEDULE: [
+                "(step * warmup**-1.5 if step <= warmup else warmup**-0.5 * (1 + step - warmup) ** -0.5)",
+                "(step * warmup**-1.5 if step <= warmup else (step - warmup) ** -0.5)",
                 "warmup**-0.5 * max(0.0, 1 - share) * min(1.0, step / warmup)",
                 "warmup**-0.5 * (1 + math.cos(math.pi * min(1.0, share))) / 2 * min(1.0, step / warmup)",
             ],
             "return": "share = max(0, step - warmup) / (10 * warmup)\nreturn",
         },
     ]
+
+
+class whole_numbers(Minor):
+    """`//` throws away the rest of a division, so the rate is 0 in the warm-up: divide with `/`."""
+
+    edits = {
+        "min(step**-0.5, step * warmup**-1.5)": [
+            "min(step**-0.5, step // warmup**1.5)",
+            "min(step**-0.5, step // warmup * warmup**-0.5)",
+            "((step // warmup) * warmup**-0.5 if step <= warmup else step**-0.5)",
+        ]
+    }
 
 
 class counted_from_zero(Minor):
