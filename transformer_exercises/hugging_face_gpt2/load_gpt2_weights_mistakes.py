@@ -122,6 +122,16 @@ class reshaped(Misconception):
         shapes_not_compared.edited({"weight.T": "weight", "copy_(other)": "copy_(other.reshape(mine.shape))"}),
         {"c_attn.weight.T": "c_attn.weight.reshape(-1, source.attn.c_attn.weight.shape[0])"},
         {"c_fc.weight.T": "c_fc.weight.view(block.linear1.weight.shape)"},
+        {"mlp.c_proj.weight.T": "mlp.c_proj.weight.reshape(source.mlp.c_proj.weight.shape[::-1])"},
+        {
+            "c_fc.weight.T": "c_fc.weight.reshape(source.mlp.c_fc.weight.shape[::-1])",
+            "mlp.c_proj.weight.T": "mlp.c_proj.weight.reshape(source.mlp.c_proj.weight.shape[::-1])",
+        },
+        {
+            "c_attn.weight.T": "c_attn.weight.reshape(source.attn.c_attn.weight.shape[::-1])",
+            "c_fc.weight.T": "c_fc.weight.reshape(source.mlp.c_fc.weight.shape[::-1])",
+            "mlp.c_proj.weight.T": "mlp.c_proj.weight.reshape(source.mlp.c_proj.weight.shape[::-1])",
+        },
     ]
 
 

@@ -244,6 +244,16 @@ class residual_missing(Misconception):
     variants = [{"x + self": "self"}, {"norm1(x +": "norm1("}, {"norm2(x +": "norm2("}, {"norm3(x +": "norm3("}]
 
 
+class residual_twice(Misconception):
+    """x is added to a part twice, inside it too: a part gives its change alone, and the sum adds x once."""
+
+    variants = [
+        {"self.ff(x)": "x + self.ff(x)"},
+        {"self.self_attn(x, mask)": "x + self.self_attn(x, mask)"},
+        {"self.cross_attn(x, memory_mask, context=memory)": "x + self.cross_attn(x, memory_mask, context=memory)"},
+    ]
+
+
 class residual_from_the_start(Misconception):
     """A sum adds an earlier x, or memory: each adds the input of its own part, which is what the norm before gave. Call
     every result x, and nothing can be mixed up.
@@ -255,6 +265,8 @@ class residual_from_the_start(Misconception):
         {"x = self.norm1": "start = x\nx = self.norm1", "norm2(x +": "norm2(start +", "norm3(x +": "norm3(start +"},
         {"x = self.norm2": "y = self.norm2", "self.ff(x)": "self.ff(y)"},
         {"norm2(x +": "norm2(memory +"},
+        {"x = self.norm1": "start = x\nx = self.norm1", "norm2(x +": "norm2(start + x +"},
+        {"x = self.norm1": "start = x\nx = self.norm1", "norm3(x +": "norm3(start + x +"},
     ]
 
 
