@@ -170,7 +170,6 @@ def _limits() -> Cases:
         for max_len in (5, 1):
             source, where = other_ids([4, 9, 17]), "when no sentence ends before"
             yield _scripted((*ids, -40.0, seed), source, where, beam_size, max_len, code="")
-    yield _scripted((9, 1, 2, -40.0, 3), [4, 9, 17], "for nothing new", 2, 0)
 
 
 @cases

@@ -58,6 +58,15 @@ class wide_until_enough(RightAnswer):
     }
 
 
+class without_bos(RightAnswer):
+    edits = {
+        "([bos_id], 0.0)": "([], 0.0)",
+        "[tokens for tokens, _ in beams]": "[[bos_id, *tokens] for tokens, _ in beams]",
+        "len(tokens) - 1": "len(tokens)",
+        WITHOUT_END: "tokens[:-1] if tokens[-1] == eos_id else tokens",  # fails where max_len = 0
+    }
+
+
 class ended_beams_compete(RightAnswer):
     code = """
     import heapq

@@ -56,6 +56,14 @@ class one_by_one(RightAnswer):
     """
 
 
+class columns(RightAnswer):
+    edits = {
+        "for _ in": "columns = []\nfor _ in",
+        "ended |=": "columns.append(next_ids)\nended |=",
+        "target_ids[:, 1:].tolist()": "torch.stack(columns, dim=1).tolist()",  # fails where max_len = 0
+    }
+
+
 class buffer(RightAnswer):
     code = """
     B = source_ids.shape[0]
@@ -133,6 +141,22 @@ class wrong_position(Misconception):
     """Another position's logits are used: the next token follows the last, `logits[:, -1]`."""
 
     edits = {"[:, -1]": ["[:, 0]", "[:, max(logits.shape[1] - 2, 0)]", "[:, -2]", ".mean(dim=1)"]}
+
+
+class unwritten_places_read(Misconception):
+    """The model is given places that are not written yet, and the last of them is looked at: the next token follows
+    the last one that is written.
+    """
+
+    based_on = buffer
+    edits = {
+        "[:, t].": "[:, -1].",
+        "new_zeros(B, max_len + 1)": [
+            "new_zeros(B, max_len + 1)",
+            "new_full((B, max_len + 1), eos_id)",
+            "new_full((B, max_len + 1), bos_id)",
+        ],
+    }
 
 
 class new_tokens_do_not_fit(Fundamental):
