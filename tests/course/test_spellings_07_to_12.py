@@ -90,6 +90,10 @@ BY_SHAPE = {
     "weight.T": "weight",
     "for mine, other in pairs:": "for mine, other in ((m, o if m.shape == o.shape else o.T) for m, o in pairs):",
 }
+MISCOUNTED = {"in model.parameters())": "in model.state_dict().values()) - model.lm_head.weight.numel()"}
+ROWS = ".weight.flatten().unflatten(0, source.{}.weight.T.shape)"
+RESHAPED = {f"{part}.weight.T": part + ROWS.format(part) for part in ("mlp.c_fc", "mlp.c_proj")}
+SPREAD = "torch.distributions.Categorical(logits=predicted).entropy().mean()"
 FORWARDS = {"sign": "-", "other": "+"}
 BACKWARDS = {"sign": "+", "other": "-"}
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
@@ -140,6 +144,17 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ),
     ("attention_maps", {"(attentions)": "([*reversed(attentions)])"}, {"order_of_layers"}, 3),
     ("DecoderBlock", {"self.norm1(x +": "x + self.norm1("}, {"part_normalised"}, 4),
+    ("DecoderBlock", {"nn.ReLU(), ": "nn.GELU(), nn.Identity(), "}, {"no_activation"}, 4),
+    (
+        "describe_model",
+        MISCOUNTED | {"n_positions": "n_positions - 1"},
+        {"always_tied", "context_is_not_the_width"},
+        0.5,
+    ),
+    ("load_gpt2_weights", RESHAPED, {"reshaped"}, 4),
+    ("bleu", {"tuple(h": "str().join(h", "tuple(r": "str().join(r"}, {"letters_joined"}, 4.5),
+    ("text_perplexity", {"F.cross_entropy(predicted, targets)": SPREAD}, {"entropy_of_the_predictions"}, 1.5),
+    ("noam_rate", {"step * warmup**-1.5": "(step // warmup) / math.sqrt(warmup)"}, {"whole_numbers"}, 1.5),
     ("noam_rate", {"min(": "(step * warmup**-0.5 if step < warmup else step**-0.5) or min("}, {"warmup_exponent"}, 1.5),
     ("count_parameters", {"norm = C + biases * C": "norm = C"}, {"biases_never"}, 1.5),
     ("cached_attention", {"cache[1]": "cache[0]"}, {"keys_and_values_swapped"}, 3.75),
