@@ -224,14 +224,16 @@ class hidden_states(Fundamental):
 
 
 class not_a_tensor(Minor):
-    """The weights are a tuple or list with one tensor for each layer: make one tensor of them."""
+    """The weights are a tuple, a list or an array: make one tensor of them, which joins the layers."""
 
     edits = {
         "torch.cat(attentions)": [
             "attentions",
+            "[*attentions]",
             "[a[0] for a in attentions]",
             "torch.cat(attentions).tolist()",
             "torch.cat(attentions).numpy()",
+            "torch.cat(attentions).cpu().numpy()",
         ]
     }
 
