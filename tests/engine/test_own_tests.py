@@ -11,6 +11,7 @@ from submissions import LIMITS
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
 from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, repair
+from autograder.nbgrader_plugin.marking import notebook_marker
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercise
@@ -112,6 +113,20 @@ def test_given_cells_of_an_instructors_run_beside_an_exercise_too(template):
     )
     marks, _, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
     assert marks == {"test_softmax": POINTS, "test_encode": 4}
+
+
+def test_a_given_cell_of_the_course_runs_for_an_own_hidden_test(template, monkeypatch):
+    monkeypatch.setattr(notebook_marker, "given_cells", lambda _: {"start = 96", "unneeded = 1 / 0"})
+    hidden = HIDDEN.replace('("") == []', '("a") == [start + 1]')
+    tests = fork(
+        nbformat.v4.new_code_cell("start = 96"),
+        nbformat.v4.new_code_cell("unneeded = 1 / 0"),
+        graded("test_softmax", "1" + check("softmax"), POINTS),
+        graded("test_encode", OWN_TEST.replace("98, 99", "97, 98") + hidden, 4),
+    )
+    marks, _, done = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
+    assert marks == {"test_softmax": POINTS, "test_encode": 4}
+    assert [cell.source for cell in done.cells[3:5] if cell.execution_count] == ["start = 96"]
 
 
 def claims_in_the_answer(submitted):

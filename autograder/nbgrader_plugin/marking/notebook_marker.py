@@ -154,10 +154,11 @@ class NotebookMarker:
         for index, cell in reversed(list(enumerate(self.notebook.cells))):
             if cell.cell_type != "code":
                 continue
-            source, name = visible(cell.source), exercise_of(cell)
+            name = exercise_of(cell)
             if name is None and not is_provided(cell):
-                names |= needed_by(source)
+                names |= needed_by(cell.source)
                 continue
+            source = visible(cell.source)
             if names & (self._effects.changed_by(source) if name is None else defined_in(source)):
                 needed.add(index)
                 names |= needed_for(source, names)
