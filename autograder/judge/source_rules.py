@@ -46,7 +46,7 @@ def needed_for(source: str, names: set[str]) -> frozenset[str]:
     """Return the names that a cell takes from the notebook if of its functions only those in `names` are called."""
     statements = _statements(source)
     functions = {node.name: node for node in statements if isinstance(node, Function)}
-    heads = [_without_body(node) if isinstance(node, Function) else node for node in statements]
+    heads = _without_bodies(source)
     todo, used = names.union(*map(global_names, heads)) & functions.keys(), set[str]()
     while todo:
         used.add(name := todo.pop())
@@ -57,11 +57,16 @@ def needed_for(source: str, names: set[str]) -> frozenset[str]:
     )
 
 
-def _without_body(function: Function) -> ast.stmt:
-    """Return everything in a function that Python evaluates when it defines it: decorators, defaults, annotations."""
-    head = copy.copy(function)
-    head.body = [ast.Pass()]
-    return head
+@cached_by_source
+def _without_bodies(source: str) -> list[ast.stmt]:
+    """Return a cell's statements as Python runs them: of a function its decorators, defaults and annotations."""
+    heads = []
+    for node in _statements(source):
+        if isinstance(node, Function):
+            node = copy.copy(node)
+            node.body = [ast.Pass()]
+        heads.append(node)
+    return heads
 
 
 def _taken_by(statements: Iterable[ast.stmt]) -> frozenset[str]:

@@ -116,7 +116,7 @@ class NotebookMarker:
         self._looping: set[str] = set()  # functions of the student's in which a cell `by_itself` was stopped
         notebooks = {question_or_exercise(name).notebook for name in exercises}
         self._of_the_course = frozenset[str]().union(*map(given_cells, notebooks))
-        self._needed = self._needed_cells()
+        self._needed = set[int]() if self._ordinary else self._needed_cells()
         self._advisor = Advisor()
         try:
             for index, cell in enumerate(self.notebook.cells):
