@@ -106,8 +106,10 @@ def test_several_test_cells_may_mark_one_exercise(template):
 
 def test_given_cells_of_an_instructors_run_beside_an_exercise_too(template):
     """Also those of which nothing needs a name: a test may read what they write."""
+    writes = graded("ready", "_ = open('shift.txt', 'w').write('1')")  # the course's first cell is named so, too
+    writes.metadata.nbgrader = {"grade_id": "ready", "grade": False, "solution": False, "locked": True}
     tests = fork(
-        nbformat.v4.new_code_cell("_ = open('shift.txt', 'w').write('1')"),
+        writes,
         graded("test_softmax", "1" + check("softmax"), POINTS),
         graded("test_encode", "assert encode('a') == [96 + int(open('shift.txt').read())]", 4),
     )

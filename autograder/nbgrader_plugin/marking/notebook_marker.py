@@ -33,7 +33,7 @@ from ..hidden_tests import exercise_of, visible
 from ..intake import sanitize
 from ..intake.repair import PROVIDED, grade_id
 from ..intake.sanitize import printable
-from ..release.student_version import NAME as FIRST_CELL
+from ..release.student_version import LOOK
 from .advice import MOVING_LINE, Advisor
 from .isolated_rerun import Postponed, next_to_rerun
 from .notices import (
@@ -170,8 +170,8 @@ class NotebookMarker:
     def _passed_over(self, index: int) -> bool:
         """Return whether a cell is the course's own, unchanged, and nothing needs it."""
         cell = self.notebook.cells[index]
-        known = cell.source in self._of_the_course or grade_id(cell) == FIRST_CELL
-        return known and is_provided(cell) and index not in self._needed
+        known = cell.source in self._of_the_course or cell.source.startswith(LOOK)
+        return known and is_provided(cell) and index not in self._needed and not self._ordinary
 
     def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
