@@ -31,7 +31,7 @@ OPTIONS :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
-test: $(READY) ## test one variant of every mistake, every right answer, release, marking, cheats; run solutions by nbval, the two long trainings shortened
+test: $(READY) ## test one variant of every mistake, every right answer, release, marking, cheats; run solutions by nbval, long trainings shortened
 	$(PYTEST) tests/engine tests/course
 	$(NBVAL) -p tests.short_trainings solutions --ignore-glob='*-further'
 
