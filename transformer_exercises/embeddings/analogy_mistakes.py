@@ -131,6 +131,13 @@ class signs_and_itself_allowed(Fundamental):
     ]
 
 
+class dot_product_and_itself_allowed(Fundamental):
+    """Rows are ranked by their cosine with b − a + c, not by a dot product; a, b and c are never the answer."""
+
+    based_on = dot_product
+    edits = {"scores[list(exclude)] = -math.inf": ""}
+
+
 class not_all_excluded(Misconception):
     """Only some of a, b and c are excluded: none of the three is ever the answer."""
 

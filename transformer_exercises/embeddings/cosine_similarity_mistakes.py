@@ -71,6 +71,7 @@ class zero_vectors_not_0(Misconception):
             "return dots / (a.norm(dim=-1) * b.norm(dim=-1)).clamp(min=1e-8)": [
                 "return (dots / (a.norm(dim=-1) * b.norm(dim=-1))).nan_to_num(nan=1.0)",
                 "return (dots / (a.norm(dim=-1) * b.norm(dim=-1))).nan_to_num(nan=-1.0)",
+                "n = a.norm(dim=-1) * b.norm(dim=-1)\nreturn (dots / n.clamp(min=1e-12)).where(n > 0, 1)",
             ]
         },
         {
@@ -116,7 +117,7 @@ class epsilon_too_large(Misconception):
 class dot_product(Misconception):
     """This is the dot product: it still has to be divided by both lengths."""
 
-    code = "return (a * b).sum(dim=-1)"
+    edits = {" / (a_norm * b_norm)": ""}  # as an edit, so that it can be joined to a mistake in the sum
 
 
 class mean_for_sum(Misconception):

@@ -212,6 +212,7 @@ class renumbered(Misconception):
             similarity =
         """,
         "for id in exclude": "for id in ()",
+        "topk(k).indices": ["topk(k).indices", "argsort(descending=True)[:k]"],
     }
 
 

@@ -130,7 +130,7 @@ class wraps_around(Minor):
     """A negative index counts from the end, so the first words get the last as context: stop at 0."""
 
     variants = [
-        {"max(0, i - window)": "i - window"},
+        {"max(0, i - window)": ["i - window", "max(-len(ids), i - window)"]},
         {
             "max(0, i - window)": "i - window",
             "min(len(ids) - 1, i + window)": "i + window",

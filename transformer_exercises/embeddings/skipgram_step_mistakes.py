@@ -18,6 +18,8 @@ from autograder.spec.catalogue import Fundamental, Minor, Misconception, RightAn
 
 from .. import shared_mistakes
 
+SHARES = " / len(centre)", ""  # of the learning rate, for a pair
+
 # Right answers in other styles
 
 
@@ -130,18 +132,21 @@ class last_one_wins(Misconception):
             new_vectors = vectors + torch.zeros_like(vectors).index_add(0, centre, -learning_rate * at_centre) / often
         """
         },
-        """
-        asked = torch.cat([context[:, None], negatives], 1)
-        c, o = vectors[centre], contexts[asked]
-        miss = torch.sigmoid((c[:, None] * o).sum(-1))
-        miss[:, 0] -= 1
-        miss = miss[:, :, None] * learning_rate / len(centre)
-        def moved(table, rows, changes):
-            often = torch.bincount(rows, minlength=len(table)).clamp(min=1)[:, None]
-            return table - torch.zeros_like(table).index_add(0, rows, changes) / often
-        new_contexts = moved(contexts, asked.flatten(), (miss * c[:, None]).flatten(0, 1))
-        return moved(vectors, centre, (miss * o).sum(1)), new_contexts
-        """,
+        *(
+            f"""
+            asked = torch.cat([context[:, None], negatives], 1)
+            c, o = vectors[centre], contexts[asked]
+            miss = torch.sigmoid((c[:, None] * o).sum(-1))
+            miss[:, 0] -= 1
+            miss = miss[:, :, None] * learning_rate{share}
+            def moved(table, rows, changes):
+                often = torch.bincount(rows, minlength=len(table)).clamp(min=1)[:, None]
+                return table - torch.zeros_like(table).index_add(0, rows, changes) / often
+            new_contexts = moved(contexts, asked.flatten(), (miss * c[:, None]).flatten(0, 1))
+            return moved(vectors, centre, (miss * o).sum(1)), new_contexts
+            """
+            for share in SHARES
+        ),
     ]
 
 
@@ -156,26 +161,32 @@ class one_pair_after_the_other(Misconception):
                 "* vectors[i]": "* new_vectors[i]",
             }
         ),
-        """
-        vectors, contexts, rate = vectors.clone(), contexts.clone(), learning_rate / len(centre)
-        for i, j, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):
-            change = torch.zeros_like(vectors[i])
-            for k, answer in [(j, 1.0)] + [(k, 0.0) for k in drawn]:
-                miss = torch.sigmoid(vectors[i] @ contexts[k]) - answer
-                change += miss * contexts[k]
-                contexts[k] -= rate * miss * vectors[i]
-            vectors[i] -= rate * change
-        return vectors, contexts
-        """,
-        {
-            "c, o, n =": """
-            for b in range(len(centre) if len(centre) > 1 else 0):
-                pair = [ids[b : b + 1] for ids in (centre, context, negatives)]
-                vectors, contexts = skipgram_step(vectors, contexts, *pair, learning_rate / len(centre))
-            if len(centre) > 1: return vectors, contexts
-            c, o, n =
-        """
-        },
+        *(
+            f"""
+            vectors, contexts, rate = vectors.clone(), contexts.clone(), learning_rate{share}
+            for i, j, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):
+                change = torch.zeros_like(vectors[i])
+                for k, answer in [(j, 1.0)] + [(k, 0.0) for k in drawn]:
+                    miss = torch.sigmoid(vectors[i] @ contexts[k]) - answer
+                    change += miss * contexts[k]
+                    contexts[k] -= rate * miss * vectors[i]
+                vectors[i] -= rate * change
+            return vectors, contexts
+            """
+            for share in SHARES
+        ),
+        *(
+            {
+                "c, o, n =": f"""
+                for b in range(len(centre) if len(centre) > 1 else 0):
+                    pair = [ids[b : b + 1] for ids in (centre, context, negatives)]
+                    vectors, contexts = skipgram_step(vectors, contexts, *pair, learning_rate{share})
+                if len(centre) > 1: return vectors, contexts
+                c, o, n =
+                """
+            }
+            for share in SHARES
+        ),
         {
             "new_contexts = contexts.index_add(0, context, -learning_rate * at_context)": """
             c = new_vectors[centre]
@@ -191,6 +202,22 @@ class one_pair_after_the_other(Misconception):
             new_contexts = contexts.index_add(0, context, -learning_rate * missing[:, None] * c)
             at_negatives = wrong[:, :, None] * c[:, None, :]
         """
+        },
+        {
+            "return new_vectors": """
+                o, n = new_contexts[context], new_contexts[negatives]
+                missing = (torch.sigmoid((c * o).sum(dim=-1)) - 1) / len(centre)
+                wrong = torch.sigmoid((n * c[:, None, :]).sum(dim=-1)) / len(centre)
+                at_centre = missing[:, None] * o + (wrong[:, :, None] * n).sum(dim=1)
+                return vectors.index_add(0, centre, -learning_rate * at_centre)
+            """
+        },
+        {
+            "return new_vectors": """
+                o, n = new_contexts[context], new_contexts[negatives]
+                at_centre = missing[:, None] * o + (wrong[:, :, None] * n).sum(dim=1)
+                return vectors.index_add(0, centre, -learning_rate * at_centre)
+            """
         },
     ]
 
@@ -443,6 +470,13 @@ class input_changed(common_mistakes.input_changed):
         {"vectors.index_add(": "vectors.index_add_("},
         {"index_add(0, context": "index_add_(0, context"},
         {"vectors.index_add(": "vectors.index_add_(", "index_add(0, context": "index_add_(0, context"},
+        {
+            "return": """
+                vectors.copy_(new_vectors)
+                contexts.copy_(new_contexts)
+                return
+            """
+        },
     ]
 
 
