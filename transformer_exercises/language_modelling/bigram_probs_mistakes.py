@@ -170,7 +170,7 @@ class alpha_times(Misconception):
     variants = [
         {"+": "*"},
         {"+ alpha": ["+ alpha / len(counts)", "+ alpha * len(counts)"]},
-        {"+ alpha": "+ 1"},
+        {"+ alpha": ["+ 1", "+ bool(alpha)"]},
     ]
 
 
@@ -217,6 +217,10 @@ class unseen_zero(Misconception):
                 "sum(dim=-1, keepdim=True).masked_fill(unseen, 1.0)",
                 "sum(dim=-1, keepdim=True).masked_fill(unseen, 1 / len(counts) ** 2)",
             ]
+        },
+        {
+            "smoothed = smoothed.masked_fill(unseen, 1)": "",
+            "sum(dim=-1, keepdim=True)": "sum(dim=-1, keepdim=True).masked_fill(unseen, 1)",
         },
         {
             "smoothed.masked_fill(unseen, 1)": [

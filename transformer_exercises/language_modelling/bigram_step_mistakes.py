@@ -81,6 +81,7 @@ class rows_weighted_alike(Misconception):
         "max(1, len(before))": [
             "seen.sum(dim=1, keepdim=True).clamp(min=1)",
             "seen.sum(dim=1, keepdim=True).clamp(min=1) / len(logits)",
+            "(seen.sum(dim=1, keepdim=True).clamp(min=1) * max(1, len(before)))",
         ]
     }
 
@@ -114,7 +115,7 @@ class only_expected(Misconception):
 class ones_for_seen(Misconception):
     """Each seen place counts once: a pair that occurs twice pulls twice."""
 
-    edits = {", accumulate=True": ""}
+    variants = [{", accumulate=True": ""}, {", accumulate=True": "", "len(before))  #": "seen.sum())  #"}]
 
 
 class no_softmax(Misconception):

@@ -97,7 +97,16 @@ class repeats_counted_once_on_the_cpu(Misconception):
 class wraps_round(Minor):
     """The last token is paired with the first (`torch.roll`, or index −1): N tokens have N − 1 pairs."""
 
-    variants = [{"[:-1], ids[1:]": ", ids.roll(-1)"}, bad_input_accepted.edited({"[:-1], ids[1:]": ", ids.roll(-1)"})]
+    variants = [
+        {"[:-1], ids[1:]": ", ids.roll(-1)"},
+        bad_input_accepted.edited({"[:-1], ids[1:]": ", ids.roll(-1)"}),
+        {
+            "first, second = ids[:-1], ids[1:]": """
+                if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
+                first, second = ids, ids.roll(-1)
+            """
+        },
+    ]
 
 
 class last_pair_missed(Minor):

@@ -280,8 +280,14 @@ class entropy(Fundamental):
     variants = [
         "logs = torch.log_softmax(logits, -1); return -(logs.exp() * logs).sum(-1).mean()",
         {"gather(-1, targets.unsqueeze(-1))": "amax(dim=-1, keepdim=True)"},
-        {"log_probs.gather(-1, targets.unsqueeze(-1))": ["log_probs", "log_probs[..., targets]"]},
+        {"log_probs.gather(-1, targets.unsqueeze(-1))": "log_probs"},
     ]
+
+
+class every_target_in_every_row(Misconception):
+    """`log_probs[..., targets]` looks up every target in every row: each row has one target of its own (gather)."""
+
+    edits = {"log_probs.gather(-1, targets.unsqueeze(-1))": "log_probs[..., targets]"}
 
 
 class targets_shifted(Misconception):

@@ -164,16 +164,27 @@ class other_names(Minor):
 
 
 class one_sequential(Misconception):
-    """The parts stand in one nn.Sequential, under numbers: name them `embedding`, `hidden`, `output`."""
+    """Parts stand in an nn.Sequential, under numbers: name them `embedding`, `hidden`, `output`."""
 
-    code = """
+    variants = [
+        """
     class NeuralNgram(nn.Module):
         def __init__(self, vocab_size, n, embed_dim, hidden_dim):
             super().__init__()
             first = nn.Embedding(vocab_size, embed_dim), nn.Flatten(-2), nn.Linear((n - 1) * embed_dim, hidden_dim)
             self.net = nn.Sequential(*first, nn.ReLU(), nn.Linear(hidden_dim, vocab_size))
         def forward(self, context): return self.net(context)
-    """
+        """,
+        """
+    class NeuralNgram(nn.Module):
+        def __init__(self, vocab_size, n, embed_dim, hidden_dim):
+            super().__init__()
+            self.embedding = nn.Embedding(vocab_size, embed_dim)
+            first = nn.Linear((n - 1) * embed_dim, hidden_dim)
+            self.net = nn.Sequential(first, nn.ReLU(), nn.Linear(hidden_dim, vocab_size))
+        def forward(self, context): return self.net(self.embedding(context).flatten(-2))
+        """,
+    ]
 
 
 class no_bias(shared_mistakes.no_bias):
@@ -265,7 +276,10 @@ class hidden_returned(Misconception):
 class vectors_frozen(Misconception):
     """The table of vectors is frozen, or cut off from the loss, so that it never learns."""
 
-    edits = {"(context)": "(context).detach()"}
+    variants = [
+        {"(context)": "(context).detach()"},
+        {"self.hidden =": "self.embedding.weight.requires_grad_(False)\nself.hidden ="},
+    ]
 
 
 class started_alike(Misconception):
