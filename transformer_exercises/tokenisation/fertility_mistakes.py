@@ -77,6 +77,7 @@ class blanks_counted(Minor):
 
     variants = [
         {"split()": "split(' ')"},
+        {"split()": "split(' ')", "not words": "not text.split()"},
         {"len(words)": ["(text.count(' ') + 1)", "max(text.count(' '), 1)"]},
         {"(words)": ["(text.strip().split(' '))", "([w for w in text.split(' ') if w])"]},
     ]

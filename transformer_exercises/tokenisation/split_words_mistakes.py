@@ -152,6 +152,7 @@ class punctuation_grouped(Misconception):
         pieces = [groupby(word, lambda symbol: unicodedata.category(symbol)[0] == "P") for word in text.split()]
         return ["".join(piece) for word in pieces for _, piece in word]
         """,
+        {'f" {symbol} "': r'f"\x1e{symbol}\x1f"', '"".join(spaced)': r'"".join(spaced).replace("\x1f\x1e", "")'},
     ]
 
 
@@ -315,7 +316,7 @@ class empty_strings(Minor):
 
     variants = [
         loop.edited({"if word: out.append(word)": "out.append(word)", " if word else out": ""}),
-        {'"".join(spaced).split()': r're.split(r"\s+", "".join(spaced))'},
+        {'"".join(spaced).split()': [r're.split(r"\s+", "".join(spaced))', r're.split(r"\s", "".join(spaced))']},
         """
         pieces = []
         for word in text.split():
@@ -356,7 +357,15 @@ class space_on_one_side(Misconception):
 class last_word_lost(Minor):
     """The last word is lost when no mark follows it: add what was collected after the loop."""
 
-    edits = {'"".join(spaced)': r're.sub(r"\S+\Z", "", "".join(spaced))'}
+    variants = [
+        {'"".join(spaced)': r're.sub(r"\S+\Z", "", "".join(spaced))'},
+        {
+            "spaced =": """
+                while text and not text[-1].isspace() and unicodedata.category(text[-1])[0] != "P": text = text[:-1]
+                spaced =
+            """
+        },
+    ]
 
 
 class characters(Fundamental):

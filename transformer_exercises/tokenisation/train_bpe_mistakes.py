@@ -199,6 +199,24 @@ class text_replaced(shared_mistakes.text_replaced):
     }
 
 
+class either_split_merged(Misconception):
+    """The joined texts are compared when merging, so (ab, c) is merged as (a, bc) is: compare the two symbols."""
+
+    based_on = simple
+    edits = {
+        "words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()}": """
+            merged = {}
+            for symbols, frequency in words.items():
+                new = []
+                for symbol in symbols:
+                    if new and new[-1] + symbol == "".join(best): new[-1] += symbol
+                    else: new.append(symbol)
+                merged[tuple(new)] = frequency
+            words = merged
+        """
+    }
+
+
 class characters_again(Misconception):
     """The words are cut into characters again, so longer symbols are lost: leave them as they are spelt."""
 
