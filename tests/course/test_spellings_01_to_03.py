@@ -33,6 +33,7 @@ SIGNATURES = {
     "embedding_cost": "vocab_size, embed_dim",
     "analogy": "a, b, c, weight",
     "ids_to_text": "ids, byte_ids, merges, special",
+    "skipgram_pairs": "ids, window",
 }
 EARLY_RETURN = """
 if len(ids) < 2: return ids.new_zeros(vocab_size, vocab_size)
@@ -305,6 +306,105 @@ for table, rows, change in ((vectors, centre, (miss[..., None] * contexts[asked]
     moved.append(table - learning_rate * torch.zeros_like(table).index_add(0, rows, change) / often)
 return tuple(moved)
 """
+LEFT_OF_ZERO = """
+pairs = []
+for i, word in enumerate(ids):
+    for j in range(i - window, i + window + 1):
+        try: pairs += [(word, ids[j])] if j != i else []
+        except IndexError: pass
+return pairs
+"""
+COUNTED_ANEW = """
+kept = weight[[i not in exclude for i in range(len(weight))]]
+return torch.sort(F.cosine_similarity(query, kept, dim=-1), descending=True)[1][:k]
+"""
+FIRST_TABLE_LATER = """
+v, u, asked = vectors.clone(), contexts.clone(), torch.cat([context[:, None], negatives], 1)
+def misses():
+    miss = torch.sigmoid((v[centre][:, None] * u[asked]).sum(-1))
+    return miss - F.one_hot(torch.zeros_like(centre), asked.shape[1]).to(miss.dtype)
+rate = -learning_rate / len(centre)
+u.index_add_(0, asked.flatten(), (misses()[..., None] * v[centre][:, None]).flatten(0, 1), alpha=rate)
+return v.index_add(0, centre, (misses()[..., None] * u[asked]).sum(1), alpha=rate), u
+"""
+SUMMED_IN_PLACE = """
+asked = torch.cat([context[:, None], negatives], 1)
+miss = torch.sigmoid((vectors[centre][:, None] * contexts[asked]).sum(-1))
+miss[:, 0] -= 1
+pull = (miss[..., None] * vectors[centre][:, None]).flatten(0, 1)
+vectors.index_add_(0, centre, (miss[..., None] * contexts[asked]).sum(1), alpha=-learning_rate)
+contexts.index_add_(0, asked.flatten(), pull, alpha=-learning_rate)
+return vectors, contexts
+"""
+ONE_OR_NOTHING = """
+table = counts * 1.0 + (1 if alpha else 0)
+return torch.nan_to_num(table / table.sum(-1, keepdim=True))
+"""
+AT_BLANKS = """
+if any(not text.strip() for text in texts.values()): raise ValueError("no words")
+return {name: round(len(tokenizer.encode(text).ids) / len(text.split(" ")), 1) for name, text in texts.items()}
+"""
+RUNS_BEFORE_A_GAP = """
+pieces, word, marks = [], "", ""
+for c in text:
+    mark = unicodedata.category(c)[0] == "P"
+    if marks and not mark: pieces.append(marks); marks = ""
+    if word and (mark or c.isspace()): pieces.append(word); word = ""
+    if mark: marks += c
+    elif not c.isspace(): word += c
+return pieces + [marks] * bool(marks)
+"""
+BLANKED = r"""
+kept = "".join(" " if unicodedata.category(c)[0] == "P" else c for c in text)
+return re.split(r"\s", kept)
+"""
+ROUND_THE_END = """
+if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size): raise ValueError("ids")
+if len(ids) < 2: return torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
+return torch.bincount(ids * vocab_size + ids.roll(-1), minlength=vocab_size**2).view(vocab_size, vocab_size)
+"""
+DIFFERENT_PAIRS = """
+z = logits.detach().clone().requires_grad_()
+if len(ids) < 2: return z.detach()
+before, after = torch.stack([ids[:-1], ids[1:]]).unique(dim=1)
+return (z - learning_rate * torch.autograd.grad(F.cross_entropy(z[before], after), z)[0]).detach()
+"""
+SHARES_OF_ROWS = """
+seen = torch.zeros_like(logits)
+for i, j in zip(ids[:-1].tolist(), ids[1:].tolist()): seen[i, j] += 1
+total = seen.sum(1, keepdim=True)
+moved = (logits.softmax(1) - seen / total.clamp(min=1)) * (total > 0) / max(len(ids) - 1, 1)
+return logits - learning_rate * moved
+"""
+FULL_RATE = """
+v, u = vectors.clone(), contexts.clone()
+for i, rows in zip(centre.tolist(), torch.cat([context[:, None], negatives], 1)):
+    miss = torch.sigmoid(u[rows] @ v[i])
+    miss[0] -= 1
+    change = miss @ u[rows]
+    u.index_add_(0, rows, torch.outer(miss, v[i]), alpha=-learning_rate)
+    v[i] -= learning_rate * change
+return v, u
+"""
+ONE_FOR_NOTHING = """
+lengths = a.norm(dim=-1) * b.norm(dim=-1)
+return torch.where(lengths == 0, torch.ones_like(lengths), (a * b).sum(-1) / lengths.clamp(min=1e-10))
+"""
+ALL_TARGETS = "return -logits.reshape(-1, logits.shape[-1]).log_softmax(-1)[:, targets.reshape(-1)].mean()"
+EITHER_SPLIT = """
+vocab, merges = dict(words), []
+while len(merges) < num_merges and (counts := count_pairs(vocab)):
+    merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+    out, text = {}, "".join(merges[-1])
+    for word, n in vocab.items():
+        new, i = [], 0
+        while i < len(word):
+            step = 2 if "".join(word[i : i + 2]) == text and word[i] != text else 1
+            new.append("".join(word[i : i + step])); i += step
+        out[tuple(new)] = out.get(tuple(new), 0) + n
+    vocab = out
+return merges
+"""
 SMALLER = "return [stoi[c] if c in stoi else stoi[c.lower()] for c in text]"
 NAMED = [
     ("count_bigrams", EARLY_RETURN, {"one_token_unchecked"}),
@@ -366,6 +466,23 @@ NAMED = [
     ("bpe_encode", LAST_FIRST, {"right_to_left"}),
     ("skipgram_step", MEANS, {"last_one_wins"}),
     ("encode", SMALLER, {"bad_input_accepted"}),
+    ("skipgram_pairs", LEFT_OF_ZERO, {"wraps_around"}),
+    ("nearest_neighbours", COUNTED_ANEW, {"renumbered"}),
+    ("skipgram_step", FIRST_TABLE_LATER, {"one_pair_after_the_other"}),
+    ("skipgram_step", SUMMED_IN_PLACE, {"sum_over_batch", "input_changed"}),
+    ("bigram_probs", ONE_OR_NOTHING, {"alpha_times", "unseen_zero"}),
+    ("fertility", AT_BLANKS, {"blanks_counted", "whole_numbers"}),
+    ("split_words", RUNS_BEFORE_A_GAP, {"punctuation_grouped", "last_word_lost"}),
+    ("split_words", BLANKED, {"punctuation_lost", "empty_strings"}),
+    ("count_bigrams", ROUND_THE_END, {"wraps_round"}),
+    ("bigram_step", DIFFERENT_PAIRS, {"ones_for_seen"}),
+    ("bigram_step", SHARES_OF_ROWS, {"rows_weighted_alike"}),
+    ("skipgram_step", FULL_RATE, {"one_pair_after_the_other"}),
+    ("skipgram_step", MEANS.replace(" / len(centre)", ""), {"last_one_wins"}),
+    ("cosine_similarity", ONE_FOR_NOTHING, {"zero_vectors_not_0"}),
+    ("cosine_similarity", "return (a * b).sum(-1, keepdim=True)", {"dot_product", "dimension_kept"}),
+    ("cross_entropy", ALL_TARGETS, {"every_target_in_every_row"}),
+    ("train_bpe", EITHER_SPLIT, {"either_split_merged"}),
 ]
 RIGHT = [
     ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P'")),
@@ -385,8 +502,11 @@ class NeuralNgram(nn.Module):
     def forward(self, context):
         return self.output({bend}(self.hidden(self.embedding(context).flatten(-2))))
 """
+FROZEN = ")\n        self.embedding.weight.requires_grad_(False"
 LAYERS = [
     ({}, set(), 5),
+    ({"output": FROZEN}, {"vectors_frozen"}, 3.5),
+    ({"output": FROZEN, "bend": ""}, {"vectors_frozen", "no_relu"}, 1),
     ({"output": ", bias=False"}, {"no_bias"}, 2.5),
     ({"output": ", bias=False", "bend": ""}, {"no_bias", "no_relu"}, 0),
     ({"hidden": ", bias=False", "bend": "torch.tanh"}, {"no_bias", "other_activation"}, 1.25),
