@@ -9,6 +9,7 @@ from torch import nn
 from autograder.spec import (
     Check,
     Exercise,
+    Problem,
     Reply,
     Student,
     a_pair,
@@ -146,7 +147,11 @@ def _work(student: Student, sizes: tuple[Any, ...], S: int, T: int) -> None:
 def _device(student: Student, S: int, T: int) -> None:
     text = _Text(2, 6, 8, 2)
     _asked(student, text, S, T)  # a value first: an error is no merit
-    device_is_kept(student, "cached_attention", text.arguments(student, S, T))
+    try:
+        device_is_kept(student, "cached_attention", text.arguments(student, S, T))
+    except Problem as problem:
+        if "CausalBias" not in problem.text:  # PyTorch's own mask puts itself where the queries are, but only on a GPU
+            raise
 
 
 EXERCISE = Exercise(

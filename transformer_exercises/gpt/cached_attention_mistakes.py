@@ -56,6 +56,13 @@ class einsum(RightAnswer):
     }
 
 
+class pytorchs_own_mask(RightAnswer):
+    edits = {
+        "T = x.shape[1]": "from torch.nn.attention.bias import causal_lower_right\nT = x.shape[1]",
+        "torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S)": "causal_lower_right(T, S + T)",
+    }
+
+
 # Mistakes
 
 

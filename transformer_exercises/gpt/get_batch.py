@@ -9,6 +9,7 @@ from autograder.spec import (
     Check,
     Exercise,
     Kept,
+    Problem,
     Reply,
     Student,
     a_pair,
@@ -110,7 +111,12 @@ def _reach(student: Student) -> None:
     refuse(bool((counts - counts.mean()).abs().max() > 6 * counts.mean().sqrt() + 5), "not_uniform")
     # In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large. Sixty starts are all even by
     # chance once in 2 ** 60.
-    x, y, _ = _batch(student, call_probe(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, 7)
+    try:
+        x, y, _ = _batch(student, call_probe(student, _LONG, "long_text", 2**25, keep=True), 2**25, 1, 60, 7)
+    except Problem as problem:
+        if "2^24" in problem.text:  # torch.multinomial takes no more starts, says so, and draws no wrong ones
+            return
+        raise
     unmoved = not torch.equal(x + y, torch.ones_like(x))
     differ(unmoved, "In a text of 33 million tokens, y is not x moved on by one token of the text.")
     refuse(x.unique().numel() == 1, "starts_too_coarse")

@@ -56,6 +56,14 @@ class two_lookups(RightAnswer):
     }
 
 
+class multinomial(RightAnswer):
+    edits = {
+        "torch.randint(len(data) - block_size, (batch_size,), generator=generator)": (
+            "torch.ones(len(data) - block_size).multinomial(batch_size, replacement=True, generator=generator)"
+        )
+    }
+
+
 # Mistakes
 
 
