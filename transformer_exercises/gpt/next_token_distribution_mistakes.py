@@ -157,6 +157,12 @@ class zero_divided(Misconception):
     ]
 
 
+class greedy_too_early(Minor):
+    """Low temperatures count as 0: only temperature = 0 itself is greedy, others divide the logits."""
+
+    edits = {"temperature == 0": ["temperature < 0.1", "temperature < 0.5"]}
+
+
 class zero_is_one(Misconception):
     """temperature = 0 is treated as if no temperature were given (`if temperature:`): 0 means greedy."""
 
@@ -302,6 +308,11 @@ class not_renormalised(Minor):
                 "return torch.softmax(logits, dim=-1).masked_fill(beyond.scatter(-1, order, beyond), 0.0)"
             )
         },
+        probabilities.edited({"return probs / probs.sum(-1, keepdim=True)": "return probs"}),
+        probabilities.edited(
+            {"None and top_p < 1": "None", "return probs / probs.sum(-1, keepdim=True)": "return probs"}
+        ),
+        probabilities.edited({"probs / probs.sum(-1, keepdim=True)": "probs"}),
     ]
 
 
