@@ -160,14 +160,20 @@ class written_into_x(Misconception):
 
     variants = [
         unchanged_x.edited({TURN: "x[..., 0::2], x[..., 1::2] = u * cos - v * sin, u * sin + v * cos"}),
-        unchanged_x.edited(
-            {
-                SPLIT: "x[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin",
-                TURN: "x[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos",
-            }
-        ),
         {"return": "with torch.no_grad(): x.copy_(pairs.flatten(-2))\nreturn"},
     ]
+
+
+class overwritten_in_x(Misconception):
+    """x itself is written into, and the first feature of a pair is overwritten before the second is computed from it:
+    keep both, and make a new tensor (torch.stack).
+    """
+
+    based_on = unchanged_x
+    edits = {
+        SPLIT: "x[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin",
+        TURN: "x[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos",
+    }
 
 
 class positions_ignored(Misconception):

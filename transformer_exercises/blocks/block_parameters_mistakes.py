@@ -64,11 +64,12 @@ class embed_dim_missing(Minor):
 
 
 class four_embed_dim_missing(Misconception):
-    """4 · embed_dim numbers are missing: the biases of attention's four layers, or the two norms."""
+    """4 or 8 · embed_dim numbers are missing: the biases of attention's four layers, the two norms, or both."""
 
     variants = [
         {"feed_forward + norms": "feed_forward"},
         {"(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim"},  # the same numbers, but beside other faults
+        {"feed_forward + norms": "feed_forward", "(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim"},
     ]
 
 

@@ -144,7 +144,7 @@ class over_tokens(Misconception):
     itself, over dim=-1.
     """
 
-    variants = [{"(dim=-": "(dim="}, {"(dim=-1": ["(dim=-2", "(dim=0"]}]
+    variants = [{"(dim=-": "(dim="}, {"(dim=-1": ["(dim=-2", "(dim=0", "(dim=min(1, x.dim() - 1)"]}]
 
 
 class over_everything(Misconception):
@@ -152,7 +152,15 @@ class over_everything(Misconception):
 
     variants = [
         {"dim=-1, keepdim=True, unbiased=False": ["unbiased=False", ""], "mean(dim=-1, keepdim=True)": "mean()"},
-        {"(dim=-1": ["(dim=(-2, -1)", "(dim=(1, 2)", "(dim=(-2, -1)[-x.dim() :]"]},
+        {
+            "(dim=-1": [
+                "(dim=(-2, -1)",
+                "(dim=(1, 2)",
+                "(dim=(-2, -1)[-x.dim() :]",
+                "(dim=tuple(range(1, x.dim()))",
+                "(dim=tuple(range(1, x.dim())) or -1",
+            ]
+        },
         {"mean(dim=-1, keepdim=True)": "mean()"},
         {"dim=-1, keepdim=True, unbiased": "unbiased"},
     ]

@@ -135,7 +135,14 @@ class over_tokens(Misconception):
 class over_everything(Misconception):
     """One mean square is taken over several dimensions: each vector is normalised by itself, over dim=-1."""
 
-    edits = {"(dim=-1, keepdim=True)": ["()", "(dim=(-2, -1), keepdim=True)", "(dim=(1, 2), keepdim=True)"]}
+    edits = {
+        "(dim=-1, keepdim=True)": [
+            "()",
+            "(dim=(-2, -1), keepdim=True)",
+            "(dim=(1, 2), keepdim=True)",
+            "(dim=tuple(range(1, x.dim())), keepdim=True)",
+        ]
+    }
 
 
 class keepdim_forgotten(Minor):

@@ -511,7 +511,10 @@ class no_dropout(Misconception):
 class dropout_twice(Misconception):
     """Dropout acts twice on what a part gives: FeedForward has its own inside, so the block adds none for ff."""
 
-    edits = {"self.dropout(self.attn": "self.dropout(self.dropout(self.attn", "mask))": "mask)))"}
+    variants = [
+        {"self.dropout(self.attn": "self.dropout(self.dropout(self.attn", "mask))": "mask)))"},
+        {"self.ff(self.norm2(x))": "self.dropout(self.ff(self.norm2(x)))", "self.ff(x)": "self.dropout(self.ff(x))"},
+    ]
 
 
 class dropout_on_stream(Misconception):

@@ -200,6 +200,12 @@ class shared(Misconception):
         {"copy_(": "data = ("},
         {"out_proj.weight.copy_(theirs.out_proj.weight)": "out_proj = theirs.out_proj", COPY_BIAS: ""},
         {"copy_(weight)": "data = weight", "copy_(bias)": "data = bias"},
+        {"copy_(weight)": "data = weight", "weight.copy_(theirs.out": "weight.data = (theirs.out"},
+        {
+            "copy_(weight)": "data = weight",
+            "copy_(bias)": "data = bias",
+            "weight.copy_(theirs.out": "weight.data = (theirs.out",
+        },
         {
             "copy_(weight)": "data = weight",
             "weight.copy_(theirs.out_proj.weight)": "weight.data = theirs.out_proj.weight.data",

@@ -326,6 +326,20 @@ class mask_unsqueezed(Misconception):
     ]
 
 
+class mask_of_the_first(Misconception):
+    """Every text, or every head, gets the mask of the first one: a mask (B, H, T, S) may hold one for each; hand it on
+    as it comes.
+    """
+
+    edits = {
+        "~mask ": [
+            "~mask[(0,) * (mask.dim() - 2)] ",
+            "~(mask if mask.dim() < 4 else mask[:1]) ",
+            "~(mask if mask.dim() < 3 else mask[..., :1, :, :]) ",
+        ]
+    }
+
+
 class other_signature(Minor):
     """A parameter has another name: (embed_dim, num_heads) and forward(x, mask=None, context=None)."""
 
