@@ -94,6 +94,19 @@ MISCOUNTED = {"in model.parameters())": "in model.state_dict().values()) - model
 ROWS = ".weight.flatten().unflatten(0, source.{}.weight.T.shape)"
 RESHAPED = {f"{part}.weight.T": part + ROWS.format(part) for part in ("mlp.c_fc", "mlp.c_proj")}
 SPREAD = "torch.distributions.Categorical(logits=predicted).entropy().mean()"
+RENORMALISED_INSIDE = {
+    "logits = logits / temperature": "probs = (logits / temperature).softmax(-1)",
+    "kth = logits.topk(top_k,": "kth = probs.topk(top_k,",
+    'logits = logits.masked_fill(logits < kth, float("-inf"))': "probs = probs * (probs >= kth)",
+    "probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True)": (
+        "probs = probs / probs.sum(-1, keepdim=True); ranked, order = probs.sort(dim=-1, descending=True)"
+    ),
+    "probs.cumsum(dim=-1) - probs": "ranked.cumsum(dim=-1) - ranked",
+    'logits = logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf"))': (
+        "probs = probs.masked_fill(beyond.scatter(-1, order, beyond), 0)"
+    ),
+    "return torch.softmax(logits, dim=-1)": "return probs",
+}
 FORWARDS = {"sign": "-", "other": "+"}
 BACKWARDS = {"sign": "+", "other": "-"}
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
@@ -305,6 +318,86 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
         },
         {"step_left_out"},
         2.25,
+    ),
+    (
+        "MultiHeadAttention",
+        ATTENTION.format(projected=PROJECTED, mask="mask.reshape(-1, *mask.shape[-2:])[0]"),
+        {"mask_of_the_first"},
+        6.8,
+    ),
+    (
+        "make_checkpoint",
+        {'"scheduler": scheduler.state_dict(),': "", '"model": model.state_dict()': '"model": model'},
+        {"scheduler_left_out", "objects_kept"},
+        0.75,
+    ),
+    (
+        "make_checkpoint",
+        {'"generator": generator.get_state(),': "", "copy.deepcopy(states)": "dict(states)"},
+        {"generator_left_out", "no_copy"},
+        0.5,
+    ),
+    (
+        "next_token_distribution",
+        RENORMALISED_INSIDE,
+        {"not_renormalised"},
+        4.5,
+    ),
+    (
+        "next_token_distribution",
+        RENORMALISED_INSIDE | {"temperature == 0": "False"},
+        {"not_renormalised", "zero_divided"},
+        3.25,
+    ),
+    ("next_token_distribution", {"temperature == 0": "not temperature > 0.08"}, {"greedy_too_early"}, 5),
+    (
+        "copy_from_torch",
+        {
+            "layer.weight.copy_(weight)": "layer.weight.data = weight.data",
+            "layer.bias.copy_(bias)": "",
+            "mine.out_proj.weight.copy_(theirs.out_proj.weight)": "mine.out_proj.weight.data = theirs.out_proj.weight",
+            "mine.out_proj.bias.copy_(theirs.out_proj.bias)": "",
+        },
+        {"biases_forgotten", "shared"},
+        2.25,
+    ),
+    (
+        "TransformerBlock",
+        {
+            "self.ff(self.norm2(x))": "self.dropout(self.ff(self.norm2(x)))",
+            "self.ff(x)": "self.dropout(self.ff(x))",
+            ", mask)": ")",
+        },
+        {"dropout_twice", "mask_dropped"},
+        4.21,
+    ),
+    (
+        "apply_rope",
+        """
+def apply_rope(x, positions, base=10000.0):
+    angles = positions.to(x)[:, None] * base ** (-torch.arange(0, x.shape[-1], 2).to(x) / x.shape[-1])
+    u, v = x[..., 0::2], x[..., 1::2]
+    x[..., 0::2] = u * angles.cos() - v * angles.sin()
+    x[..., 1::2] = u * angles.sin() + v * angles.cos()
+    return x
+""",
+        {"overwritten_in_x"},
+        3,
+    ),
+    (
+        "LayerNorm",
+        NORM.format(
+            start="zeros",
+            moments="var, mean = torch.var_mean(x, [*range(1, x.dim())] or -1, correction=0, keepdim=True)",
+        ),
+        {"over_everything"},
+        2.5,
+    ),
+    (
+        "block_parameters",
+        "block_parameters = lambda embed_dim, ff_dim: (2 * embed_dim + 1) * (2 * embed_dim + ff_dim) - embed_dim",
+        {"four_embed_dim_missing"},
+        1,
     ),
 ]
 
