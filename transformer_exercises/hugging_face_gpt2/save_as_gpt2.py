@@ -189,7 +189,11 @@ def _weights(student: Student) -> None:
                 if len(plain) < len(found):
                     raise Wrong(f"A tensor is there twice {where}: with `{_PREFIX}` in front, and without.")
             known = {name: tensor for name, tensor in plain.items() if name in _names(sizes.layers)}
-            student.note({"known": known, "others": len(plain) > len(known)})
+            others = len(plain) > len(known)
+            twice = UNTIED not in sizes.more and {_HEAD, _TOKENS} <= known.keys()
+            if twice and torch.equal(known[_HEAD], known[_TOKENS]):
+                del known[_HEAD]  # tied, and written once more: it reads back as the same model
+            student.note({"known": known, "others": others})
             _all_tensors(plain, sizes, where)
 
 

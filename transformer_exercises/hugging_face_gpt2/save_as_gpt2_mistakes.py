@@ -413,15 +413,6 @@ class tied_head_shares_memory(Minor):
     edits = {"if not model.config.tie_word_embeddings:": "if True:"}
 
 
-class head_for_tied_alone(Misconception):
-    """It is the wrong way round: an untied model needs `lm_head.weight`, a tied one can do without."""
-
-    edits = {
-        "if not model.config.tie_word_embeddings": "if model.config.tie_word_embeddings",
-        "= model.lm_head.weight": "= model.lm_head.weight.clone()",
-    }
-
-
 class tying_not_said(Minor):
     """config.json does not say `tie_word_embeddings` as the model has it: without the setting, true counts."""
 
@@ -622,7 +613,7 @@ class not_refused(Minor):
 
 
 class folder_refused(Minor):
-    """A folder that is there is refused, even an empty one: only the two files may not be there."""
+    """A folder that is there is refused, or one with other files in it: only the two files may not be there."""
 
     variants = [
         {"if file.exists():": "if folder.exists():"},
