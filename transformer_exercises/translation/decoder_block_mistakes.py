@@ -448,11 +448,29 @@ class ff_dim_ignored(Misconception):
     ]
 
 
+class ff_without_biases(Minor):
+    """A layer of ff has no bias: both are nn.Linear as it comes, with one."""
+
+    variants = [
+        {
+            "(embed_dim, ff_dim)": "(embed_dim, ff_dim, bias=False)",
+            "(ff_dim, embed_dim)": "(ff_dim, embed_dim, bias=False)",
+        },
+        {"(embed_dim, ff_dim)": "(embed_dim, ff_dim, bias=False)"},
+        {"(ff_dim, embed_dim)": "(ff_dim, embed_dim, bias=False)"},
+    ]
+
+
 class no_activation(Misconception):
     """ff lacks the ReLU between its layers (or has another activation, or one more after them)."""
 
     variants = [
-        {".ReLU(), nn.": [".", ".GELU(), nn.", ".Tanh(), nn."]},
+        {
+            ".ReLU(), nn.": [
+                ".",
+                *(f".{name}(), nn." for name in ("GELU", "Tanh", "LeakyReLU", "SiLU", "ELU", "Sigmoid")),
+            ]
+        },
         {"(ff_dim, embed_dim)": "(ff_dim, embed_dim), nn.ReLU()"},
     ]
 
