@@ -22,7 +22,7 @@ def _targets(*shape: int, V: int, pads: float = 0.0, pad_id: int = 0) -> torch.T
 def _values() -> Cases:
     for shape, V, smoothing in (
         *(((6,), 5, 0.1), ((3, 4), 7, 0.3), ((5, 2), 11, 0.0), ((2, 3, 4), 6, 0.2), ((4,), 3, 1.0), ((1,), 8, 0.1)),
-        *(((3, 3), 3, 0.5), ((2, 6), 2, 0.1), ((), 9, 0.4), ((2, 1, 3, 2), 5, 0.1), ((2, 3), 10_000, 0.1)),
+        *(((3, 3), 3, 0.5), ((2, 6), 2, 0.1), ((2, 1, 3, 2), 5, 0.1), ((2, 3), 10_000, 0.1)),
         ((8, 100), 4, 0.1),
     ):
         where = f"for logits of shape {(*shape, V)} and smoothing = {smoothing}, without padding"
@@ -79,6 +79,7 @@ _outside = cases(lambda: ((_padded(2, 5, pad_id=pad_id), f"for pad_id = {pad_id}
 def _side_effects() -> Cases:
     for dtype in (torch.float32, torch.float64):
         yield behaves(_padded(3, 5, pad_id=2, dtype=dtype), "logits or targets")
+    yield [normal(9), _targets(V=9), 0.4, 0], "for logits of shape (9,) and one target without dimensions"
     turned = normal(6, 3, 5).permute(1, 2, 0), _targets(5, 3, V=6, pads=0.4).mT
     yield [*turned, 0.1, 0], "for tensors that are not contiguous"
     named = dict(zip(("pad_id", "smoothing", "targets", "logits"), _padded(3, 5, pad_id=2)[::-1], strict=True))

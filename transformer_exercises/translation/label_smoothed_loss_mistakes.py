@@ -356,6 +356,15 @@ class fixed_shape(Misconception):
     }
 
 
+class one_target_alone(Minor):
+    """Logits [V] and a target without dimensions stop it: leading dimensions may be none, as in `reshape(-1, V)`."""
+
+    variants = [
+        {"real =": "logits, targets = logits.flatten(0, -2), targets.flatten()\nreal ="},
+        {"real = targets != pad_id": "real = (targets != pad_id).nonzero(as_tuple=True)"},
+    ]
+
+
 class padding_as_index(Misconception):
     """A pad_id outside the vocabulary (-100, say) is used as an index: take the padding out first."""
 
