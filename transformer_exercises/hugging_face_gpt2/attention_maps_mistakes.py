@@ -209,6 +209,13 @@ class not_scaled(Minor):
     variants = [{"/ math.sqrt(q.shape[-1])": ""}, {"(q.": "(x."}]
 
 
+class stream_not_normed(Misconception):
+    """Queries and keys are made from the stream as it is: the block's first norm, ln_1, comes before c_attn."""
+
+    based_on = by_hand
+    edits = {"block.ln_1(x)": "x"}
+
+
 class hidden_states(Fundamental):
     """These are the hidden states or the logits: ask for `output_attentions=True`, and take `.attentions`."""
 

@@ -201,7 +201,13 @@ class key_missing(Minor):
 class all_heads(Minor):
     """heads is the number of heads in one layer, not in all of them."""
 
-    edits = {": config.n_head": ": config.n_head * config.n_layer"}
+    variants = [
+        {": config.n_head": ": config.n_head * config.n_layer"},
+        {
+            ": config.n_head": ": config.n_head * config.n_layer",
+            "// config.n_head": "// (config.n_head * config.n_layer)",
+        },
+    ]
 
 
 class context_is_not_the_width(Minor):

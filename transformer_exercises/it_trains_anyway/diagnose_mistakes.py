@@ -218,8 +218,8 @@ class nan_only(Misconception):
 
 
 class loss_alone_finite(Misconception):
-    """Only the loss is asked whether it is finite, or the same twice: what happens at places that no loss counts (NaN,
-    noise) need not get into it. Ask the logits.
+    """NaN or noise is looked for in the loss alone, or at real places alone: it may be where no loss counts. Ask all
+    logits.
     """
 
     variants = [
@@ -267,7 +267,7 @@ class later_answers_compared(Misconception):
     the first may be padding. Look at all of them.
     """
 
-    edits = {"(moved & real)[:, :s]": ["moved[:, -1]", "(moved & real)[:, :1]"]}
+    edits = {"(moved & real)[:, :s]": ["moved[:, -1]", "(moved & real)[:, :1]", "(moved & real)[:, s - 1]"]}
 
 
 class padding_places_compared(Misconception):
@@ -282,6 +282,12 @@ class one_place_changed_only(Misconception):
     """
 
     edits = {"range(1, ids.shape[1])": ["(1,)", "(2,)", "range(ids.shape[1] - 1, ids.shape[1])"]}
+
+
+class one_text_only(Misconception):
+    """A token is changed in one text only, the first: a leak may show in another alone. Change it in all of them."""
+
+    edits = {"changed[:, s] = (ids[:, s] + 1) % V": "changed[0, s] = (ids[0, s] + 1) % V"}
 
 
 class too_fine(Misconception):
