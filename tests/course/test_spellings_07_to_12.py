@@ -158,6 +158,34 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ("attention_maps", {"(attentions)": "([*reversed(attentions)])"}, {"order_of_layers"}, 3),
     ("DecoderBlock", {"self.norm1(x +": "x + self.norm1("}, {"part_normalised"}, 4),
     ("DecoderBlock", {"nn.ReLU(), ": "nn.GELU(), nn.Identity(), "}, {"no_activation"}, 4),
+    ("DecoderBlock", {"nn.ReLU(), ": "nn.LeakyReLU(0.01), nn.Identity(), "}, {"no_activation"}, 4),
+    ("DecoderBlock", {"(embed_dim, ff_dim)": "(embed_dim, ff_dim, False)"}, {"ff_without_biases"}, 6),
+    (
+        "save_as_gpt2",
+        {
+            "if not model.config.tie_word_embeddings": "if True",
+            "= model.lm_head.weight": "= model.lm_head.weight.clone()",
+            "exist_ok=True": "exist_ok=False",
+        },
+        {"folder_refused"},
+        3,
+    ),
+    ("diagnose", {"(moved & real)[:, :s]": "(moved & real).narrow(1, s - 1, 1)"}, {"later_answers_compared"}, 4.5),
+    (
+        "label_smoothed_loss",
+        {"real =": "logits, targets = logits.flatten(end_dim=-2), targets.ravel()\nreal ="},
+        {"one_target_alone"},
+        3.75,
+    ),
+    (
+        "describe_model",
+        {
+            ": config.n_head,": ": sum(block.attn.num_heads for block in model.transformer.h),",
+            "// ": "// config.n_layer // ",
+        },
+        {"all_heads"},
+        1.5,
+    ),
     (
         "describe_model",
         MISCOUNTED | {"n_positions": "n_positions - 1"},
