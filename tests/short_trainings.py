@@ -17,7 +17,7 @@ SHORTER = {
     },
     "12-it-trains-anyway": {"train(model, rate) for letter": "train(model, rate, steps=10) for letter"},
 }
-# By notebook, what is made only of whole trainings: claims, which `make test` leaves to `make test-all`. Those of 09 and 11
+# By notebook, claims that hold of whole trainings only: `make test` leaves them to `make test-all`. Those of 09 and 11
 # ask by themselves how long a training was.
 OF_WHOLE_TRAININGS = {
     "01-language-modelling": ("drafts-claims", "neural-claims"),
