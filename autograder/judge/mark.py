@@ -160,7 +160,8 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
             verdict.diagnoses = _diagnose_without_errors(exercise, lines, student.replies)
         verdict.diagnoses = symptoms(verdict.lines, verdict.diagnoses)
         failed = [line for line in verdict.lines if not line.passed]
-        if not _unexplained(failed, verdict.diagnoses):
+        # Where there is a sentence already, a lapse is taken off a line that fails without it, too
+        if not verdict.score_explanation and not _unexplained(failed, verdict.diagnoses):
             _apply_costs(exercise, verdict, replies)
         # An error explains nothing
         named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
