@@ -325,11 +325,26 @@ class device_dropped(shared_mistakes.device_dropped):
 class epsilon(Misconception):
     """A small number is added to the sum of the exponentials to avoid 0/0: then no row sums to exactly 1."""
 
-    code = """
-    safe = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
-    exps = torch.exp(safe - safe.amax(-1, keepdim=True)).masked_fill(mask, 0.0)
-    return exps / (exps.sum(-1, keepdim=True) + 1e-6)
-    """
+    variants = [
+        f"""
+        safe = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
+        exps = torch.exp(safe - safe.amax(-1, keepdim=True)).masked_fill(mask, 0.0)
+        return exps / (exps.sum(-1, keepdim=True) + {number})
+        """
+        for number in ("1e-6", "1e-3", "1e-8")
+    ]
+
+
+class floor(Misconception):
+    """The weights get a floor (`clamp(min=…)`, `+ 1e-9`): a blocked entry gets exactly 0, not just a small number."""
+
+    edits = {
+        "weights.masked_fill(mask, 0.0)": [
+            f"weights.masked_fill(mask, 0.0){floor}"
+            for number in ("1e-6", "1e-8", "1e-9", "1e-12")
+            for floor in (f".clamp(min={number})", f" + {number}")
+        ]
+    }
 
 
 class unstable(Misconception):
