@@ -41,7 +41,7 @@ PLAIN = {
     "causal attention": Causal(_attention("s > t")),
     "identity": Causal("return x"),
     "running mean": Causal("return x.cumsum(1) / torch.arange(1, x.shape[1] + 1)[:, None]"),
-    "each token alone": Causal("return torch.tanh(x @ torch.ones(x.shape[-1], x.shape[-1]) * 0.3) + x"),
+    "each token alone": Causal("return torch.tanh(x @ x.new_ones(x.shape[-1], x.shape[-1]) * 0.3) + x"),
     "constant": Causal("return torch.ones_like(x)"),
 }
 SINGLE_ROWS = {

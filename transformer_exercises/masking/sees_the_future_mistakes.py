@@ -296,7 +296,7 @@ class one_feature_compared(Misconception):
 class sums_compared(Misconception):
     """Only sums or means of the outputs are compared: differences can cancel."""
 
-    edits = {", after[:, :t]": [".sum(), after[:, :t].sum()", ".sum(-1), after[:, :t].sum(-1)"]}
+    edits = {", after[:, :t]": [f".{of}, after[:, :t].{of}" for of in ("sum()", "sum(-1)", "mean()", "mean(-1)")]}
 
 
 class one_size_only(Misconception):
