@@ -257,14 +257,26 @@ class fused(Misconception):
 class output_projection(Misconception):
     """There is a further layer after attention: an output projection comes in notebook 07."""
 
-    edits = {
-        V_PROJ: """
-            v_proj = nn.Linear(embed_dim, head_dim)
-            self.out_proj = nn.Linear(head_dim, head_dim)
-        """,
-        "return": "output, weights =",
-        "mask)": "mask)\nreturn self.out_proj(output), weights",
-    }
+    variants = [
+        {  # in lines of its own, so that it can be joined to a mistake in the attention
+            V_PROJ: f"""
+                v_proj = nn.Linear(embed_dim, head_dim)
+                self.{name} = nn.Linear(head_dim, {width})
+            """,
+            "def forward": f"""
+                def __call__(self, x, mask=None):
+                    output, weights = super().__call__(x, mask)
+                    return self.{name}(output), weights
+
+                def forward
+            """,
+        }
+        for names, width in (
+            (("out_proj", "o_proj", "proj", "fc", "fc_out", "out", "output", "W_o", "linear"), "head_dim"),
+            (("out_proj", "o_proj", "proj"), "embed_dim"),
+        )
+        for name in names
+    ]
 
 
 class no_super(Fundamental, shared_mistakes.no_super):
@@ -475,16 +487,27 @@ class weights_detached(Misconception):
 
 
 class residual(Misconception):
-    """The tokens are added to the output (a residual connection): that comes in notebook 08."""
+    """The tokens or values are added to the output (a residual connection): that comes in notebook 08."""
 
-    edits = {
-        "mask)": [
-            "mask)\nreturn output + x[..., :1], weights",
-            "mask)\nreturn output + x, weights",
-            "mask)\nreturn (output + x if output.shape == x.shape else output), weights",
-        ],
-        "return scaled": "output, weights = scaled",
-    }
+    variants = [
+        {
+            "mask)": [
+                "mask)\nreturn output + x[..., :1], weights",
+                "mask)\nreturn output + x, weights",
+                "mask)\nreturn (output + x if output.shape == x.shape else output), weights",
+            ],
+            "return scaled": "output, weights = scaled",
+        },
+        {
+            "def forward": """
+                def __call__(self, x, mask=None):
+                    output, weights = super().__call__(x, mask)
+                    return output + self.v_proj(x), weights
+
+                def forward
+            """
+        },
+    ]
 
 
 class dropout(Minor):
@@ -528,6 +551,13 @@ class activation(Misconception):
         {"self.v_proj(x)": "torch.relu(self.v_proj(x))"},
         residual.edited({"output + x[..., :1]": ["torch.relu(output)", "torch.tanh(output)"]}),
         {"Q =": "x = F.layer_norm(x, x.shape[-1:])\nQ ="},
+        *(
+            {
+                "super().__init__()": f"super().__init__()\nself.{name} = nn.LayerNorm(embed_dim)",
+                "Q =": f"x = self.{name}(x)\nQ =",
+            }
+            for name in ("norm", "ln", "layer_norm")
+        ),
     ]
 
 
