@@ -118,6 +118,8 @@ class by_hand(Misconception):
         {
             "optimizer.step": [
                 "torch.optim.SGD(model.parameters(), lr=0.3).step",
+                "torch.optim.SGD(model.parameters(), lr=0.1).step",
+                "torch.optim.SGD(model.parameters(), lr=0.01).step",
                 "torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step",
             ]
         },
@@ -214,11 +216,20 @@ class classes_in_dimension_one(Misconception):
 
 
 class last_question_only(Misconception):
-    """Only one question of each page, or one page, is learnt from: the loss is the mean over all of them."""
+    """Only some questions, or some pages, are learnt from: the loss is the mean over all of them."""
 
     variants = [
         {".flatten(0, 1), answers.flatten()": ["[:, -1], answers[:, -1]", "[:, 0], answers[:, 0]"]},
         {".flatten(0, 1), answers.flatten()": "[0], answers[0]"},
+        {
+            "loss =": [
+                f"logits, answers = logits[{part}], answers[{part}]\nloss ="
+                for part in (
+                    *(": max(1, len(pages) // 2)", "len(pages) // 2 :"),
+                    *(":, : answers.shape[1] // 2", ":, answers.shape[1] // 2 :"),
+                )
+            ]
+        },
     ]
 
 
@@ -299,7 +310,10 @@ class tensor_returned(Minor):
 class eval_mode(Misconception):
     """The model's mode is changed (`eval()`, `train()`): leave it as it is."""
 
-    edits = {"model(pages)": ["model.eval()(pages)", "model.train()(pages)"]}
+    variants = [
+        {"model(pages)": ["model.eval()(pages)", "model.train()(pages)"]},
+        {"optimizer.step()": "optimizer.step()\nmodel.eval()"},
+    ]
 
 
 class input_changed(Minor):
