@@ -64,7 +64,10 @@ class causal_only(Fundamental):
 class future_open(Misconception):
     """Only the distant past is blocked: the future must be blocked, too."""
 
-    edits = {EITHER: "behind >= window"}
+    variants = [
+        {EITHER: "behind >= window"},
+        {"return": "return (behind >= 0) & (", ">= window)": ">= window))"},  # can be joined to a window too narrow
+    ]
 
 
 class both_sides(Misconception):
