@@ -41,6 +41,11 @@ def _is_table(value: Any, max_len: int, embed_dim: int) -> bool:
     return columns == embed_dim and max_len in rows and value.numel() == max_len * embed_dim
 
 
+def _rows(value: torch.Tensor, max_len: int, embed_dim: int) -> torch.Tensor:
+    """Return a table as (max_len, embed_dim). It may be stored the other way round: that is marked elsewhere."""
+    return value.reshape(max_len, embed_dim) if _is_table(value, max_len, embed_dim) else value.T
+
+
 def _state(student: Student, module: Any, max_len: int, embed_dim: int) -> dict:
     """Return the module's state. What parameters are called, and how they begin, may vary: shapes are recorded."""
     state = student.state(module)
@@ -59,10 +64,10 @@ def _learned(student: Student, max_len: int, embed_dim: int, dtype: str = "") ->
     if dtype:
         student.move(module, dtype)
     for name, value in _state(student, module, max_len, embed_dim)["parameters"].items():
-        if _is_table(value, max_len, embed_dim):
+        if _is_table(value, max_len, embed_dim) or shape_of(value) == (embed_dim, max_len):
             table = normal(*value.shape, dtype=torch.float64 if dtype else torch.float32)
             student.load(module, {name: table})
-            return module, table.reshape(max_len, embed_dim), name
+            return module, _rows(table, max_len, embed_dim), name
     table = normal(max_len, embed_dim)
     if student.call(student.probe("fill", _FILL), [module, table], record=False)["value"] is True:
         return module, table, ""
@@ -138,7 +143,7 @@ def _gradient(student: Student) -> None:
             expected = torch.cat([upstream.sum(0), torch.zeros(max_len - T, C)])
             actual = gradients.get("parameters", {}).get(name)
             if isinstance(actual, torch.Tensor) and actual.numel() == expected.numel():
-                actual = actual.reshape(expected.shape)
+                actual = _rows(actual, max_len, C)
                 actual.was_differentiable = False  # type: ignore[attr-defined]  # as if it had come over the wire so
             student.note_gradients({"table": actual})  # whatever its name
             same_tensor(answer["value"], x + table[:T], "The result", where)
@@ -153,7 +158,7 @@ def _side_effects(student: Student) -> None:
     unchanged(_adds(student, module, table, x, "")["inputs"], [x], "x")
     _adds(student, other, other_table, x, "of a second module")
     after = _state(student, module, 6, 3)["parameters"].get(name)
-    if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
+    if isinstance(after, torch.Tensor) and not torch.equal(_rows(after, 6, 3), table):
         raise Wrong("A call changes the table: only training may do that.")
     for T in (2, 6):
         with student.case():

@@ -187,6 +187,21 @@ class linear_layer(Misconception):
     }
 
 
+class table_transposed(Minor):
+    """The table is stored the other way round (as in `nn.Linear`): it has max_len rows and embed_dim columns."""
+
+    variants = [
+        {"(max_len, embed_dim))": "(embed_dim, max_len))", "shape[0]": "shape[1]", "table[:T]": "table.T[:T]"},
+        {
+            "table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))": (
+                "linear = nn.Linear(max_len, embed_dim, bias=False)"
+            ),
+            "self.table.shape[0]": "self.linear.in_features",
+            "self.table[:T]": "self.linear.weight.T[:T]",
+        },
+    ]
+
+
 class fixed_size(Misconception):
     """The number of rows is fixed, or one more than max_len: the table has one row for each of max_len positions."""
 
