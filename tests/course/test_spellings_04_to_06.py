@@ -163,6 +163,46 @@ class LearnedPositionalEmbedding(nn.Module):
         rows = self.position_embeddings(torch.arange(x.shape[1], device=x.device))
         return self.LayerNorm(x + rows)
 """
+TURNED = {"(max_len, embed_dim))": "(embed_dim, max_len))", "shape[0]": "shape[1]", "table[:T]": "table[:, :T].t()"}
+PROJECTED = """
+class SelfAttention(nn.Module):
+    def __init__(self, embed_dim, head_dim):
+        super().__init__()
+        self.q_proj = nn.Linear(embed_dim, head_dim)
+        self.k_proj = nn.Linear(embed_dim, head_dim)
+        self.v_proj = nn.Linear(embed_dim, head_dim)
+        self.fc = nn.Linear(head_dim, head_dim)
+
+    def forward(self, x, mask=None):
+        scores = self.q_proj(x) @ self.k_proj(x).mT / self.q_proj.out_features**0.5
+        scores = scores if mask is None else scores.masked_fill(mask, -torch.inf)
+        weights = scores.softmax(-1)
+        return self.fc(weights @ self.v_proj(x)), weights
+"""
+NORMALISED = {
+    "super().__init__()": "super().__init__()\nself.norm = nn.LayerNorm(embed_dim)",
+    "Q =": "x = self.norm(x)\nQ =",
+}
+INVERTED = {"V, mask)": "V, None if mask is None else ~mask)"}
+FLOORED = """
+def masked_softmax(scores, mask):
+    empty = mask.all(-1, keepdim=True)
+    weights = scores.masked_fill(mask, -torch.inf).masked_fill(empty, 0.0).softmax(-1)
+    return weights.masked_fill(empty, 0.0).clamp(min=1e-12)
+"""
+FUTURE_OPEN_AND_NARROW = """
+def sliding_window_mask(T, window):
+    return torch.ones(T, T, dtype=torch.bool).tril(1 - window)
+"""
+NUMBERS_AND_NO_WIDE_WINDOW = """
+def sliding_window_mask(T, window):
+    mask = torch.ones(T, T, dtype=torch.int)
+    for back in range(window):
+        mask -= torch.diag(torch.ones(T - back, dtype=torch.int), -back)
+    return mask
+"""
+LAST_AND_EVALUATED = {".flatten(0, 1), answers.flatten()": "[:, -1], answers[:, -1]", "step()": "step(); model.eval()"}
+HALF = {"loss =": "n = answers.shape[1] // 2; logits, answers = logits[:, n:], answers[:, n:]; loss ="}
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
     ("sees_the_future", {SIZES: "(1.0, 10.0)"}, {"too_few_inputs"}, 5.61),
     ("sees_the_future", {SIZES: "(1.0, 10.0) * 4"}, {"too_few_inputs"}, 5.61),
@@ -220,10 +260,21 @@ WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes
     ("shift_targets", RUNS_ON, {"flattened"}, 1),
     ("simple_attention", {"torch.softmax(scores, dim=-1)": "nn.functional.softmax(scores)"}, {"softmax_dim_zero"}, 1.5),
     ("LearnedPositionalEmbedding", AS_IN_BERT, {"extra_parameters", "error_of_another_type"}, 1.25),
+    ("LearnedPositionalEmbedding", TURNED, {"table_transposed"}, 3),
+    ("SelfAttention", PROJECTED, {"output_projection"}, 4),
+    ("SelfAttention", PROJECTED.replace("softmax(-1)", "softmax(1)"), {"output_projection", "softmax_queries"}, 0.25),
+    ("SelfAttention", NORMALISED | INVERTED, {"activation", "mask_inverted"}, 0.75),
+    ("masked_softmax", FLOORED, {"floor"}, 5),
+    ("sliding_window_mask", FUTURE_OPEN_AND_NARROW, {"future_open", "one_too_narrow"}, 0.75),
+    ("sliding_window_mask", NUMBERS_AND_NO_WIDE_WINDOW, {"other_dtype"}, 1.25),
+    ("recall_step", LAST_AND_EVALUATED, {"last_question_only", "eval_mode"}, 1.5),
+    ("recall_step", HALF, {"last_question_only"}, 2),
+    ("sees_the_future", {", after[:, :t]": ".mean(-1), after[:, :t].mean(-1)"}, {"sums_compared"}, 5.23),
 ]
 RIGHT = [
     ("sees_the_future", {"attend(x.clone()).detach().clone()": "attend(x).clone()"}),  # attend keeps its input
     ("sees_the_future", {"atol=1e-6": "atol=1e-5"}),
+    ("sees_the_future", {"=generator)": "=generator, dtype=torch.float64)"}),
     ("LearnedPositionalEmbedding", {"(max_len, embed_dim))": "(max_len, 1, embed_dim))", "[:T]": "[:T, 0]"}),
     (
         "LearnedPositionalEmbedding",
