@@ -179,10 +179,20 @@ def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any]) -> Verdict
             return zero(exercise.name, "it takes too long")
 
 
+def trains(program: ast.AST) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(program))
+
+
 def verdicts(exercise: Exercise, notebook: str, release: Given) -> Iterator[tuple[str, Verdict]]:
-    """Yield, for all of a release that could be the exercise's answer, its place and the verdict."""
+    """Yield, for all of a release that could be the exercise's answer, its place and the verdict.
+
+    A function that trains a model is tried only where the answer itself trains one: it takes long, and keeps much.
+    """
     namespace = namespace_without(exercise, notebook)
-    for candidate in release.candidates:
+    candidates = release.candidates
+    if not trains(ast.parse(exercise.source)):
+        candidates = [candidate for candidate in candidates if not trains(candidate.node)]
+    for candidate in candidates:
         _run([candidate.code], namespace)
         thing = namespace.pop("pasted", None)
         if thing is not None and could_be(thing, exercise):
