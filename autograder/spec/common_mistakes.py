@@ -270,7 +270,7 @@ class text_returned(CommonMistake):
 
 
 class other_signature(CommonMistake):
-    """An argument has another name than in the box, so it cannot be given by its name: keep the signature."""
+    """An argument cannot be given by the name that it has in the box: keep the signature."""
 
     always = (renamed,)
 

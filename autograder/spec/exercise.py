@@ -1,5 +1,6 @@
 """Define an exercise: points, checks, mistakes and alternatives, declared once in its module and used everywhere."""
 
+import builtins
 import functools
 import re
 from collections.abc import Callable
@@ -75,8 +76,14 @@ class Problem(Wrong):
 
     @property
     def error(self) -> str:
-        """Return the type of the error that the student's code raised, or "" if it raised none."""
-        return str(self.facts.get("type", "")) if self.facts.get("kind") == "raised" else ""
+        """Return the built-in type of the error that the student's code raised, or "" if it raised none."""
+        raised = self.facts.get("kind") == "raised"
+        return str(self.facts.get("base") or self.facts.get("type", "")) if raised else ""
+
+    def is_a(self, kind: type[Exception]) -> bool:
+        """Return whether that error is of this built-in type, or of one derived from it: `except` takes both."""
+        found = getattr(builtins, self.error, None)
+        return isinstance(found, type) and issubclass(found, kind)
 
     @property
     def text(self) -> str:

@@ -103,15 +103,16 @@ def note_rounded(student: Student, number: Any) -> None:
 
 
 @contextlib.contextmanager
-def raises_error(what: str, error: str = "ValueError") -> Iterator[None]:
-    """Raise `Wrong` unless the calls in this block, with bad input, end in this error and in no other."""
-    rule = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
+def raises_error(what: str, error: type[Exception] = ValueError) -> Iterator[None]:
+    """Raise `Wrong` unless the calls in this block, with bad input, end in this error, or in one derived from it."""
+    name = error.__name__
+    rule = f"{what} should raise {'an' if name[0] in 'AEIOU' else 'a'} {name}"
     try:
         yield
     except Problem as problem:
         if problem.error in ("", "NotImplementedError"):
             raise
-        if problem.error != error:
+        if not problem.is_a(error):
             raise Wrong(f"{rule}; yours raised {problem.error}.", "error_of_another_type") from None
     else:
         raise Wrong(f"{rule}; yours returned something.", "bad_input_accepted")

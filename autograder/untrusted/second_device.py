@@ -214,7 +214,8 @@ class _CudaNames(TorchFunctionMode):
 
     def _called(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         own = _OWN.get(func)
-        if own is not None and isinstance(args[0], FakeCuda):
+        wrapped = own is _new_tensor and args[0].is_meta  # by torch.vmap, which hides the tensor's own type
+        if own is not None and (wrapped or isinstance(args[0], FakeCuda)):
             return own(*args, **kwargs)
         if func is torch.Tensor.cuda:
             return args[0].to(_META)

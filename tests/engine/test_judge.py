@@ -541,7 +541,7 @@ def test_floats_are_kept_to_five_digits(number, kept):
     assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20)), "a row is blocked altogether"
 
 
-def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
+def refuse_with(error: type[Exception] | None, *asked_for: type[Exception]) -> None:
     def function() -> None:
         if error is not None:
             raise error("no")
@@ -550,11 +550,17 @@ def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
         asked(function=function).value("function")
 
 
+class TooLong(ValueError):
+    """An error of the student's own."""
+
+
 def test_only_the_error_that_is_asked_for_is_a_refusal():
     refuse_with(ValueError)
+    refuse_with(TooLong)
+    refuse_with(TooLong, Exception)
     for error, asked_for, symptom, output in (
         (KeyError, (), "error_of_another_type", "An empty text should raise a ValueError; yours raised KeyError"),
-        (None, ("IndexError",), "bad_input_accepted", "should raise an IndexError; yours returned something"),
+        (None, (IndexError,), "bad_input_accepted", "should raise an IndexError; yours returned something"),
     ):
         with pytest.raises(Wrong, match=output) as wrong:
             refuse_with(error, *asked_for)

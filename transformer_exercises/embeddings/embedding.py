@@ -77,7 +77,7 @@ def _refuses(*bad: Any) -> CheckFunction:
             for right in ([0, 1, 2, 3, 4], [4, 0]):
                 _look_up(student, table, torch.tensor(right), "for ids in range")
         for ids in bad:
-            with student.case(), raises_error(f"Ids {ids} with num_embeddings = 5", "IndexError"):
+            with student.case(), raises_error(f"Ids {ids} with num_embeddings = 5", IndexError):
                 student.value(table[0], torch.tensor(ids))
 
     return check

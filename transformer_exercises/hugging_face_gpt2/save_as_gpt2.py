@@ -248,7 +248,7 @@ def _refused(student: Student, model: Kept, folder: Any, taken: Sequence[str]) -
     clean = all(there[name] is None for name in FILES if name not in taken)
     found = f"{'kept' if kept else 'overwritten'}, {'clean' if clean else 'written beside it'}"
     if error:
-        _note_error(student, error, found, error.error if error.error == "FileExistsError" else "another error")
+        _note_error(student, error, found, "FileExistsError" if error.is_a(FileExistsError) else "another error")
     else:
         student.note(found)
     what = f"If {' and '.join(f'`{name}`' for name in taken)} {'are' if len(taken) > 1 else 'is'} there already"
@@ -256,7 +256,7 @@ def _refused(student: Student, model: Kept, folder: Any, taken: Sequence[str]) -
         raise Wrong(f"{what}, your code writes over it: somebody's model is lost.", "overwritten")
     if error is None:
         raise Wrong(f"{what}, a FileExistsError is asked for; yours returned something.", "not_refused")
-    if error.error != "FileExistsError":
+    if not error.is_a(FileExistsError):
         raise Wrong(f"{what}, a FileExistsError is asked for; yours raised {error.error}.", "other_error")
     if not clean:
         raise Wrong(f"{what}, the error should come before anything is written.", "error_too_late")

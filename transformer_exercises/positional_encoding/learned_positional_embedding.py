@@ -126,7 +126,7 @@ def _too_long(student: Student) -> None:
             try:
                 student.value(module, normal(2, T, 3))
             except Problem as problem:
-                if problem.error == "ValueError" and not problem.text.strip():
+                if problem.is_a(ValueError) and not problem.text.strip():
                     student.note("an error without words")
                     raise Wrong(f"The ValueError for T = {T} says nothing: say what is wrong.") from None
                 raise

@@ -1,6 +1,5 @@
 """Check functions that return texts or sequences, and make words and tables for them."""
 
-import builtins
 import itertools
 import random
 import re
@@ -130,8 +129,7 @@ def value_error(student: Student, name: str, args: list, where: str, what: str, 
     except Problem as problem:
         if problem.error in ("", "NotImplementedError"):
             raise
-        known = getattr(builtins, problem.error, ValueError)
-        if not (isinstance(known, type) and issubclass(known, ValueError)):
+        if not problem.is_a(ValueError):
             raise Wrong(f"{what}; your code stops with {problem.error}.") from None
         return problem.text
     raise Wrong(f"{what}; yours returned {kind(got)}.", hidden)

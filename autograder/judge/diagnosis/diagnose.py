@@ -362,13 +362,16 @@ def _best(
     weights: dict[str, float],
     match: Callable[[int, str], bool],
 ) -> Explanation | None:
-    """Return the variant that answers this check as the student did and explains most weight, with the checks."""
+    """Return the variant that answers this check as the student did and explains most weight, with the checks.
 
-    def rank(explanation: Explanation) -> tuple[float, int]:
+    Of several, it is the one with most of the same errors, and then the one that fails least in another way.
+    """
+
+    def rank(explanation: Explanation) -> tuple[float, int, int]:
         variant, titles = explanation
-        return sum(weights[other] for other in titles), sum(
-            catalogue.error_hashes_match(variant, other) for other in titles
-        )
+        same_errors = sum(catalogue.error_hashes_match(variant, other) for other in titles)
+        fails_otherwise = sum(catalogue.fails(variant, other) for other in weights if other not in titles)
+        return sum(weights[other] for other in titles), same_errors, -fails_otherwise
 
     variants = [variant for variant in possible if match(variant, title)]
     explained = [(variant, [other for other in weights if match(variant, other)]) for variant in variants]
