@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import cell_of, graded_only, read
+from nbformat.v4 import new_code_cell
 from submissions import ANSWERS, FILES, LIMITS, NAME, POINTS, mended
 
 from autograder.nbgrader_plugin.intake.merge_marks import unresolved_merge
@@ -39,6 +40,17 @@ def test_harmless_cells_are_not_advised_on(template):
     short = graded_only(NAME)
     harmless = f"%%time\n# no input() and no torch.compile\n{SOFTMAX}\nwith torch.no_grad():\n    pass"
     notebook = mended(filled_in(short, ANSWERS | {"softmax": harmless}), short)
+    marker = NotebookMarker(notebook, template, FILES, LIMITS)
+    marker.run()
+    assert marker.remarks == []
+
+
+def test_magics_on_cells_that_hold_no_answer_are_not_advised_on(template):
+    short = graded_only(NAME)
+    notebook = mended(filled_in(short, ANSWERS), short)
+    timed = "%%timeit -n1 -r1\nweights = softmax(torch.zeros(3))"
+    for source in ("%%writefile kept.py\ndef half(x):\n    return x / 2", f"%%writefile mine.py\n{SOFTMAX}", timed):
+        notebook.cells.append(new_code_cell(source))
     marker = NotebookMarker(notebook, template, FILES, LIMITS)
     marker.run()
     assert marker.remarks == []

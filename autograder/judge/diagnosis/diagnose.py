@@ -238,7 +238,8 @@ def _without_lapses(
 
     checks = sorted(failed, key=lambda check: -weights.get(check.title, 0))
     checks = [check for check in checks if check.title not in found.without_gradients]
-    unrefused = "bad_input_accepted" in found.lapses  # then valid input that a mistake refuses stops somewhere else
+    # Then valid input that a mistake refuses stops somewhere else; an answer that always stops shows no such mistake
+    unrefused = "bad_input_accepted" in found.lapses and _gives_a_value(found.replies)
     candidates = [one for one in catalogue.passing(passed) if all(catalogue.fails(one, title) for title in weights)]
     alike = filter(answers_alike, sorted(candidates, key=gap)[:MAX_VARIANTS])
     lapses = [(variant, _own_lapses(catalogue, variant, failed, found, student)) for variant in alike]
@@ -521,6 +522,11 @@ class _Catalogue:
 
     def replies_of(self, variant: int, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.fingerprints.variants[variant], self.columns[title])
+
+
+def _gives_a_value(replies: RecordedReplies) -> bool:
+    values = (reply.get("value") for recorded in replies.values() for reply in recorded)
+    return any(value is not None and not isinstance(value, Ref) for value in values)
 
 
 def _shows_work(replies: RecordedReplies) -> bool:

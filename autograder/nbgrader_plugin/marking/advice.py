@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 
 from ...judge.parsing import parse_cell
 from ...judge.source_rules import defined_in
@@ -45,7 +45,10 @@ NOT_COMPILED = (
 class Advisor:
     """Remembers, from cell to cell, the changes that cells leave for the cells below."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Iterable[str], answers: Set[str]) -> None:
+        """Take the sources of all code cells, and the names that answers define."""
+        kept = (defined_in(source) for source in sources if not SEPARATE.match(source))
+        self._lost = frozenset(answers).difference(*kept)  # names that no cell leaves for the cells below
         self._left: Set[str] = frozenset()  # see `CellResult.left`
         self._mover = ""  # the line or cell after which files in the notebook's folder are not found
 
@@ -56,7 +59,7 @@ class Advisor:
                 yield f"Marks of a merge that was not finished are left in it: {merge}"
             if error.startswith("EOFError") and INPUT.search(source):
                 yield NO_INPUT
-        if (magic := SEPARATE.match(source)) and (names := defined_in(source)):
+        if (magic := SEPARATE.match(source)) and (names := self._lost.intersection(defined_in(source))):
             yield IN_MAGIC.format(magic=magic[1], names=", ".join(f"`{name}`" for name in sorted(names)[:5]))
         if "compile" in source and any(map(_compiles, ast.walk(parse_cell(source) or ast.Module([], [])))):
             yield NOT_COMPILED

@@ -117,7 +117,9 @@ class NotebookMarker:
         notebooks = {question_or_exercise(name).notebook for name in exercises}
         self._of_the_course = frozenset[str]().union(*map(given_cells, notebooks))
         self._needed = set[int]() if self._ordinary else self._needed_cells()
-        self._advisor = Advisor()
+        cells = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
+        answers = {*exercises}.union(*(defined_in(cell.source) for cell in cells if is_solution(cell)))
+        self._advisor = Advisor((cell.source for cell in cells), answers)
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
