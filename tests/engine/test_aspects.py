@@ -214,3 +214,10 @@ def count_bigrams(ids, vocab_size):
 def test_a_result_on_the_wrong_device_is_compared_in_its_values():
     verdict = verdict_on(exercise("count_bigrams"), TRANSPOSED_AND_ON_THE_CPU)
     assert named(verdict) == {"transposed", "device_not_kept"}
+
+
+@pytest.mark.parametrize("name", ["sinusoidal_encoding", "split_heads", "grouped_query_attention"])
+def test_an_answer_that_always_stops_shows_no_needless_refusal(name):
+    declared = exercise(name)
+    body = f"def {name}(*args, **kwargs):\n    return in_a_cell_that_is_gone(*args)"
+    assert named(verdict_on(declared, body)) == {"stops_with_an_error", "error_of_another_type"}
