@@ -16,7 +16,8 @@ def yours(answer, ours, call, expected):
     except Exception:  # not answered yet, or not working yet
         good = False
     instead = "so ours is used" if ours else "so this run waits for it"
-    print(f"{answer.__name__}: {'yours is used' if good else f'not right yet, {instead}'}")
+    name = getattr(answer, "__name__", type(answer).__name__)  # a module, say, has none
+    print(f"{name}: {'yours is used' if good else f'not right yet, {instead}'}")
     return answer if good else ours
 
 

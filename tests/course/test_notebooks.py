@@ -2,14 +2,18 @@
 
 import ast
 import base64
+import functools
+import importlib
 import io
 import itertools
+import operator
 import re
+import sys
 
 import nbformat
 import PIL.Image
 import pytest
-from conftest import read
+from conftest import ROOT, read
 
 from autograder.authoring import tidied
 from autograder.cell_counts import CLAIM
@@ -234,6 +238,16 @@ def test_cells_are_short(solution):
         name = grade_id(cell) or ""  # one class, GPT, is the whole model
         limit = 65 if name == "GPT" else 60 if name.startswith(("test_", "setup")) else 45
         assert len(cell.source.splitlines()) <= limit, cell.id
+
+
+def test_an_answer_that_is_no_function_is_used_in_03_too(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT / "course" / "03-embeddings")
+    monkeypatch.syspath_prepend(ROOT / "course" / "03-embeddings")
+    for name in [name for name in sys.modules if name.endswith("_tools")]:
+        monkeypatch.delitem(sys.modules, name)  # another notebook's
+    yours, half = importlib.import_module("embeddings_tools").yours, functools.partial(operator.mul, 0.5)
+    assert yours(half, None, lambda own: [own(3)], [1.5]) is half
+    assert capsys.readouterr().out == "partial: yours is used\n"
 
 
 @pytest.mark.slow
