@@ -10,14 +10,13 @@ THIN = {"arrowstyle": "-", "color": GREY, "lw": 0.6, "shrinkA": 0, "shrinkB": 3}
 
 
 def yours(answer, ours, call, expected):
-    """Return the student's function if a call with it gives the expected tensors, else ours; say which."""
+    """Return the student's answer, any callable, if a call with it gives the expected tensors, else ours; say which."""
     try:
         good = all(np.allclose(*pair, atol=1e-3) for pair in zip(call(answer), expected, strict=True))
     except Exception:  # not answered yet, or not working yet
         good = False
     instead = "so ours is used" if ours else "so this run waits for it"
-    name = getattr(answer, "__name__", type(answer).__name__)  # a module, say, has none
-    print(f"{name}: {'yours is used' if good else f'not right yet, {instead}'}")
+    print(f"{getattr(answer, '__name__', 'Your answer')}: {'yours is used' if good else f'not right yet, {instead}'}")
     return answer if good else ours
 
 

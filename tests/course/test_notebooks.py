@@ -247,7 +247,7 @@ def test_an_answer_that_is_no_function_is_used_in_03_too(monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, name)  # another notebook's
     yours, half = importlib.import_module("embeddings_tools").yours, functools.partial(operator.mul, 0.5)
     assert yours(half, None, lambda own: [own(3)], [1.5]) is half
-    assert capsys.readouterr().out == "partial: yours is used\n"
+    assert capsys.readouterr().out == "Your answer: yours is used\n"
 
 
 @pytest.mark.slow

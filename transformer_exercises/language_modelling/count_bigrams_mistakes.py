@@ -28,6 +28,11 @@ class index_put(RightAnswer):
     """
 
 
+class own_error(RightAnswer):
+    based_on = index_put
+    edits = {"raise ValueError(": 'raise type("UnknownId", (ValueError,), {})('}
+
+
 class one_hot_product(RightAnswer):
     code = """
     if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size): raise ValueError("ids: out of range")
