@@ -265,13 +265,15 @@ def _apply_costs(exercise: Exercise, verdict: Verdict, replies: RecordedReplies)
 
 
 def _naming_saves(exercise: Exercise, diagnoses: Sequence[Diagnosis]) -> bool:
-    """Return whether a mistake, other than a lapse, costs less than the lines that it explains."""
+    """Return whether a mistake, other than a lapse, costs less than its lines; True if lapses are all there is.
+
+    Without a value, lapses alone are no sign of an answer: a function that returns nothing has them.
+    """
     weights = {check.title: check.weight for check in exercise.checks}
     total = sum(weights.values())
-    return any(
-        found.share < sum(weights[title] for title in found.checks) / total - ROUNDING
-        for found in diagnoses
-        if found.mistake not in LAPSES
+    mistakes = [found for found in diagnoses if found.mistake not in LAPSES]
+    return not mistakes or any(
+        found.share < sum(weights[title] for title in found.checks) / total - ROUNDING for found in mistakes
     )
 
 
