@@ -1,4 +1,4 @@
-"""Tests that no line of a rubric is to be had by a special case, or by clearing what a probe notes."""
+"""Tests that no line of a rubric is to be had by a special case, by the input itself, or by clearing notes."""
 
 import pytest
 
@@ -88,6 +88,24 @@ def test_no_answer_clears_what_a_probe_noted(name, mistake):
         failed.append([check.title for check in declared.checks if not _passes(declared, check, student)])
     assert failed[0]
     assert set(failed[0]) <= set(failed[1])
+
+
+# The layers are there, and nothing looks at another token
+ITS_INPUT = """
+class {name}({name}):
+    def forward(self, x, *args, **kwargs):
+        return 1 * x
+"""
+
+
+@pytest.mark.parametrize("name", ["MultiHeadAttention", "TransformerBlock", "DecoderBlock"])
+def test_a_layer_that_returns_its_input_earns_its_layers_alone(name):
+    declared = exercise(name)
+    student = student_with_answer(declared, declared.source + ITS_INPUT.format(name=name))
+    earned = [check.title for check in declared.checks if _passes(declared, check, student)]
+    first, *others = [check.title for check in declared.checks]
+    assert first in earned
+    assert not {title for title in others if "fresh" not in title} & set(earned)
 
 
 def _passes(declared, check, student):

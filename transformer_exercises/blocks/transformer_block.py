@@ -146,7 +146,10 @@ def _masks(student: Student) -> None:
 
 
 def _causal(student: Student) -> None:
-    """With a causal mask, changing a token moves no earlier output, and does move some other."""
+    """With a causal mask, changing a token moves no earlier output, and does move later ones.
+
+    A block that returns its input is causal, too, and looks at nothing.
+    """
     for norm_first in (False, True):
         with student.case():
             layer, x = _block(student, 6, 2, 8, norm_first=norm_first), normal(2, 5, 6)
@@ -159,6 +162,8 @@ def _causal(student: Student) -> None:
                     raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed, {layer.message}.")
                 if close(after[:, t:], before[:, t:]):
                     raise Wrong(f"Changing token {t} changes no output at all, {layer.message}.")
+                if t < 4 and close(after[:, t + 1 :], before[:, t + 1 :]):
+                    raise Wrong(f"Changing token {t} moves no later output, {layer.message}: do later ones look at it?")
 
 
 _PLUG = '''

@@ -125,7 +125,10 @@ def _mask(student: Student) -> None:
 
 
 def _causal(student: Student) -> None:
-    """With a causal mask, changing a token moves no earlier output; it does move its own and, as a rule, later ones."""
+    """With a causal mask, changing a token moves no earlier output; it does move later ones.
+
+    A layer that returns its input is causal, too, and looks at nothing.
+    """
     parameters = student.state(student.build(NAME, 6, 2))["parameters"]
     if not all(f"{name}.weight" in parameters for name in PROJECTIONS):  # PyTorch's own module is causal too
         raise ValuesDiffer("The layers q_proj, k_proj, v_proj and out_proj are not all there.")
@@ -146,6 +149,8 @@ def _causal(student: Student) -> None:
                     raise Wrong(f"{leak}: look at the mask, the split and the merge.")
                 if close(after[:, t:], before[:, t:]):
                     raise Wrong(f"Changing token {t} changes no output at all, {where}.")
+                if t + 1 < T and close(after[:, t + 1 :], before[:, t + 1 :]):
+                    raise Wrong(f"Changing token {t} moves no later output, {where}: do later tokens look at it?")
 
 
 def _forbidden(student: Student) -> None:
