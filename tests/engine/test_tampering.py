@@ -42,6 +42,12 @@ SOFTMAX = ["replaces torch.softmax"]
         (["for n in ('a', '__dict__'):\n    getattr(model, n)"], ["uses something of model by a name"]),
         (["if x.is_cuda:\n    raise RuntimeError"], ["ends at once on another device"]),
         (["class D(dict):\n    def items(self): pass"], ["defines items of a dictionary"]),
+        (["import torch._refs as r\nr.relu(x)"], ["own decompositions"]),
+        (["from torch._decomp import decompositions"], ["own decompositions"]),
+        (["torch.ops.aten.relu.default.redispatch(keys, x)"], ["where no list of its functions sees it"]),
+        (["from torch._C import DisableTorchFunction as off"], ["where no list of its functions sees it"]),
+        (["import sys as s\ns.settrace(f)"], ["looks at the frames of its callers"]),
+        (["from traceback import walk_tb"], ["looks at the frames of its callers"]),
     ],
     ids=str,
 )

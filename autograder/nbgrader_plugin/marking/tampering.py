@@ -27,7 +27,12 @@ ATTRIBUTES = _by_name(
     {
         "looks at or changes the table of modules": "modules",
         "changes how modules are found": "meta_path path_hooks",
-        "looks at the frames of its callers": "_getframe currentframe f_back f_globals tb_frame",
+        "looks at the frames of its callers": "_getframe currentframe f_back f_globals f_locals tb_frame "
+        "settrace setprofile walk_stack walk_tb",
+        "calls torch where no list of its functions sees it": "redispatch _disable_current_modes "
+        "_DisableTorchDispatch DisableTorchFunction DisableTorchFunctionSubclass _ExcludeDispatchKeyGuard "
+        "_ForceDispatchKeyGuard _AutoDispatchBelowAutograd",
+        "uses torch's own decompositions": "_refs _prims _decomp",
         "looks into functions": "__globals__ __closure__ __code__ cell_contents f_code gi_code "
         "co_code co_consts co_names co_varnames",
         "searches the memory of the process": "get_objects get_referrers get_referents __subclasses__",
@@ -179,12 +184,14 @@ def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
             yield ATTRIBUTES[name]
         case ast.Import(names=found):
             yield from (MODULES[alias.name.split(".")[0]] for alias in found if alias.name.split(".")[0] in MODULES)
+            yield from _private_parts(*(alias.name for alias in found))
         case ast.ImportFrom(module=str(module), names=found):
             top = module.split(".")[0]
             yield from [MODULES[top]] if top in MODULES else []
             # `torch.nn` has parts with the names of Python's own: `from torch.nn import modules`
             names = [alias.name for alias in found] if top in sys.stdlib_module_names else []
             yield from (ATTRIBUTES[name] for name in names if name in ATTRIBUTES)
+            yield from _private_parts(*(f"{module}.{alias.name}" for alias in found)) if top == "torch" else ()
         case ast.If(test=test, body=[ast.Return() | ast.Raise()]) if _tests_for_device(test):
             yield "ends at once on another device"
         case ast.ClassDef(bases=[ast.Name(id="dict"), *_], body=body):
@@ -196,6 +203,12 @@ def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
             yield "reads the history of cells"
         case ast.Constant(value=str(text)) if word := SUSPICIOUS_TEXT.search(text):
             yield f"mentions {word.group()!r}"
+
+
+def _private_parts(*imported: str) -> Iterator[str]:
+    """Yield what private parts of torch among the imported names are used for."""
+    parts = [part for name in imported for part in name.split(".")[1:] if name.startswith("torch.")]
+    yield from (ATTRIBUTES[part] for part in parts if part in ATTRIBUTES and part != "modules")
 
 
 def _tests_for_device(test: ast.AST) -> bool:
