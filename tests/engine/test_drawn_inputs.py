@@ -146,6 +146,16 @@ def test_a_table_of_the_known_inputs_is_found_with_drawn_ones(name, leave_out_di
     assert {line.message for line in counted.lines if line.title in counted.learned} == {LEARNED}
 
 
+@pytest.mark.parametrize("name", ["attention_parameters", "causal_mask"])
+def test_a_table_of_small_numbers_is_found_whatever_is_drawn(name, leave_out_diagnosis):
+    leave_out_diagnosis()
+    known = {}
+    mark(name, student_with(name, by_heart(known, learning=True)))
+    for n in range(20):
+        student = student_with(name, by_heart(known, learning=False), key_of(b"secret", name, [b"%d" % n]))
+        assert mark_drawn_inputs(mark(name, student), student, counts=False).learned
+
+
 def test_a_check_that_fails_under_one_seed_only_is_no_sign(monkeypatch):
     monkeypatch.setattr(drawn_inputs, "run_check", _fails_for("secret"))
     assert not failed_again(exercise("softmax"), exercise("softmax").checks, _student("secret"))
