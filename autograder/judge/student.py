@@ -210,7 +210,9 @@ def _sentence(facts: dict[str, Any], where: str) -> str:
         case "raised":
             line = f", at the line `{facts['line']}`" if facts.get("line") else ""
             text = f": {facts['text']}" if facts.get("text") else ""
-            return f"Your code stopped with {facts.get('type')}{text}{suffix}{line}."
+            kind = str(facts.get("type"))
+            kind = kind if kind.isidentifier() else "an error"  # a class may be named by a whole sentence
+            return f"Your code stopped with {kind}{text}{suffix}{line}."
     return f"The judge could not read the answer{suffix} ({facts.get('text', 'malformed data')})."
 
 

@@ -16,7 +16,7 @@ import os
 import random
 import sys
 import warnings
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -71,7 +71,9 @@ class Responder:
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:
-            reply: dict[str, Any] = self.tensors.call(function, args, kwargs, **options)
+            elsewhere = options.get("device") == "elsewhere"
+            with self.tensors.exact_types(self.namespace) if elsewhere else nullcontext():
+                reply: dict[str, Any] = self.tensors.call(function, args, kwargs, **options)
         else:
             reply = {"rng_moved": False, "inputs": [], "value": function(*args, **kwargs)}
         if options.get("after"):

@@ -78,6 +78,30 @@ def on_second_device(*arguments: Any) -> Iterator[tuple[Any, ...]]:
         yield tree_map(_to_second_device, arguments)
 
 
+class _TypeOf(type):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        found = type(*args, **kwargs)
+        return torch.Tensor if found is FakeCuda and len(args) == 1 else found
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, type)
+
+
+class _Type(type, metaclass=_TypeOf):
+    """Takes the place of `type` in the student's code: a real GPU's tensor is exactly a `torch.Tensor`."""
+
+
+@contextlib.contextmanager
+def exact_types(namespace: dict[str, Any]) -> Iterator[None]:
+    """Let `type(x) is torch.Tensor` hold on the second device, unless `type` is a name of the student's own."""
+    known = namespace.setdefault("type", _Type)
+    try:
+        yield
+    finally:
+        if known is _Type:
+            namespace.pop("type", None)
+
+
 def back_on_cpu(result: Any) -> tuple[Any, bool]:
     """Return a result with its tensors on the CPU, and whether all of them were on the other device."""
     kept = all(isinstance(leaf, FakeCuda) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from .second_device import DeviceError, SimulationLimit, back_on_cpu, on_second_device
+from .second_device import DeviceError, SimulationLimit, back_on_cpu, exact_types, on_second_device
 from .torch_internals import TorchDispatchMode, compiler_is_loaded, device_constructors
 
-__all__ = ["PROBES", "DeviceError", "SimulationLimit", "call", "load", "move", "nn", "state", "torch"]
+__all__ = ["PROBES", "DeviceError", "SimulationLimit", "call", "exact_types", "load", "move", "nn", "state", "torch"]
 
 # Bound before the student's code runs, which may replace torch's own
 _equal, _get_rng_state, _grad = torch.equal, torch.get_rng_state, torch.autograd.grad

@@ -31,6 +31,7 @@ RIGHT = {
     "its numbers put in another's place": "y = x.clone()\n    y.data = x * 2\n    return y",
     # what the simulation cannot do is asked on the CPU
     "a type by its name": "return x.type(x.type())",
+    "its exact type": "return x if type(x) is torch.Tensor and isinstance(type(x), type) else torch.tensor(x)",
     "new_tensor under vmap": "return torch.vmap(lambda row: row + row.new_tensor(2.0))(x)",
 }
 
