@@ -214,6 +214,25 @@ def test_a_test_copied_above_its_answer_counts_below_it(template, repaired, with
     assert "there 2 times; the handed-out one counts" in notes(found)[0]
 
 
+def test_a_test_runs_after_a_helper_that_stands_below_it(repaired):
+    leaning = {
+        "softmax": "def softmax(scores, dim=-1):\n    return normalised(scores.exp(), dim)",
+        "SelfAttention": ANSWERS["SelfAttention"] + "\nnormalised(torch.ones(2), 0)",
+    }
+    notebook = filled_in(SHORT, ANSWERS | leaning)
+    below = folder(notebook, "test_softmax") + 1
+    helper = "def normalised(exps, dim):\n    return exps / total(exps, dim)"
+    notebook.cells[below:below] = [
+        new_code_cell(helper),
+        new_code_cell("total = lambda exps, dim: exps.sum(dim=dim, keepdim=True)"),
+    ]
+    found = repaired(notebook)
+    texts = [cell.source for cell in found.cells]
+    assert folder(found, "softmax") < texts.index(helper) < folder(found, "test_softmax")
+    names = [grade_id(cell) for cell in found.cells if grade_id(cell)]
+    assert names == [grade_id(cell) for cell in SHORT.cells if grade_id(cell)]
+
+
 def test_of_copied_set_up_cells_the_first_counts(repaired):
     notebook = filled_in(SHORT, ANSWERS)
     for cell in notebook.cells:

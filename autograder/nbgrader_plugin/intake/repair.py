@@ -232,8 +232,8 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     unnamed = [cell for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)]
     provided = {without_space(cell.source) for cell in unnamed}
     result = [_restored_cell(cell, wanted, provided) for cell in cells]
-    put_back = _add_missing(result, release, names, notes)
-    _move_tests(result, put_back)
+    _add_missing(result, release, names, notes)
+    _move_tests(result)
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
@@ -498,8 +498,8 @@ def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], provided
 
 def _add_missing(
     cells: list[NotebookNode], release: NotebookNode, names: dict[str, set[str]], notes: list[Note]
-) -> Container[str]:
-    """Insert missing released cells, each after the released cell that precedes it; return their grade_ids.
+) -> None:
+    """Insert missing released cells, each after the released cell that precedes it.
 
     An answer that stands in another cell is put back empty: the cell as it was handed out would overwrite it.
     """
@@ -535,7 +535,6 @@ def _add_missing(
         notes.append(Note(Kind.MISSING, f"{_listed(put_back)} missing and {have} been put back."))
     if elsewhere:
         notes.append(Note(Kind.MISSING, f"{_listed(elsewhere)} missing; what another cell of yours defines counts."))
-    return put_back
 
 
 def _listed(names: list[str]) -> str:
@@ -544,17 +543,16 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} cells ({listed([f'“{name}”' for name in names], 6)}) were"
 
 
-def _move_tests(cells: list[NotebookNode], put_back: Container[str | None]) -> None:
-    """Move each test that stands above the student's definition of a name that it uses behind it.
+def _move_tests(cells: list[NotebookNode]) -> None:
+    """Move each test that stands above a definition that it uses behind it, be it the answer or a helper of it.
 
-    For tests that were put back, the definitions that these use count, too: where they stood is not known.
+    In the student's kernel both were there when the test passed.
     """
     code = [cell for cell in cells if cell.cell_type == "code"]
     written = [cell for cell in code if _is_written(cell)]
     above = set(dir(builtins))
     for cell in code:
-        used = _is_test(cell) and (_needed(cell, written) if grade_id(cell) in put_back else needed_by(cell.source))
-        if used and (missing := used - above):
+        if _is_test(cell) and (missing := _needed(cell, written) - above):
             index = next(index for index, other in enumerate(cells) if other is cell)
             below = [(at, other) for at, other in enumerate(cells) if at > index and _is_written(other)]
             if defining := [at for at, other in below if missing & defined_in(other.source)]:
