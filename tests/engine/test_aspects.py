@@ -202,6 +202,15 @@ def test_precision_lost_inside_is_one_sentence_and_fails_one_line(name):
     assert sum(not line.passed for line in verdict.lines) == 1
 
 
+def test_digits_that_are_lost_are_named_as_no_other_lapse():
+    """Beside them, the numbers of a program that only draws random numbers, or changes its input, are as near."""
+    step = exercise("recall_step")
+    verdict = verdict_on(step, replaced(step.source, "model(pages)", "[part.float() for part in model(pages)]"))
+    assert [line.passed for line in verdict.lines] == [True, True, True, False]
+    assert "only roughly right" in verdict.lines[-1].message
+    assert named(verdict) == set()
+
+
 TRANSPOSED_AND_ON_THE_CPU = """
 def count_bigrams(ids, vocab_size):
     if ((ids < 0) | (ids >= vocab_size)).any():

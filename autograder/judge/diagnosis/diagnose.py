@@ -225,7 +225,8 @@ def _without_lapses(
     """Return a variant that answers as the student did once its own lapses are taken off, too, and those lapses.
 
     The hashes are of replies with these lapses, so variants run: those whose numbers are nearest. Of several, the one
-    that shares most lapses with the answer is returned; None if none answers alike.
+    that shares most lapses with the answer is returned; None if none answers alike. A variant that is right without
+    its lapses is none: what is left in the answer, be it a few digits, comes from something else.
     """
 
     def gap(variant: int) -> float:
@@ -234,7 +235,11 @@ def _without_lapses(
     def answers_alike(variant: int) -> bool:
         own = catalogue.student(variant)
         separated = (aspects.separated(catalogue.exercise, [check], own) for check in checks)
-        return all(_alike(found.replies, each.replies, unrefused) for each in separated)
+        return all(
+            _alike(found.replies, each.replies, unrefused)
+            and all(each.failures[title] is not None for title in weights.keys() & each.failures.keys())
+            for each in separated
+        )
 
     checks = sorted(failed, key=lambda check: -weights.get(check.title, 0))
     checks = [check for check in checks if check.title not in found.without_gradients]
@@ -515,10 +520,16 @@ class _Catalogue:
     def _compare_hashes(self, variant: int, title: str) -> bool | None:
         if not self.fails(variant, title):
             return False  # a variant that passes explains nothing, even if its numbers are near
+        if self.names[variant] == "global_generator" and not self._drew(title):
+            return False  # its numbers are the right ones, so numbers that are nearly right agree with them
         actual, column = self.hash_of(title), self.columns[title]
         if actual.digest != self.fingerprints.digests[variant, column]:
             return False  # `compare` says so too, but the variant's sums need not be put together
         return compare(actual, self.fingerprints.reply_hash(variant, column))
+
+    def _drew(self, title: str) -> bool:
+        """Return whether the student's code changed the state of the global generator in a check."""
+        return any(reply.get("rng_moved") for reply in self.replies[title])
 
     def replies_of(self, variant: int, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.fingerprints.variants[variant], self.columns[title])
