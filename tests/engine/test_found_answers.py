@@ -104,6 +104,20 @@ def test_a_blank_copy_below_an_answer_is_taken_out(repaired, blank, with_metadat
     assert "there 2 times; the last answered one counts" in notes(found)[0]
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_of_a_split_answer_the_piece_with_its_name_is_the_answer(template, repaired, first):
+    from conftest import with_hidden_tests
+
+    notebook = filled_in(SHORT, ANSWERS | {"softmax": "def softmax(scores, dim=-1):\n    return shares(scores, dim)"})
+    piece = copy.deepcopy(cell_of(notebook, "softmax"))  # as JupyterLab splits a cell: with all its metadata
+    piece.source, piece.id = SOFTMAX.replace("def softmax", "def shares"), "piece"
+    notebook.cells.insert(folder(notebook, "softmax") + (not first), piece)
+    found = repaired(notebook)
+    assert notes(found) == []
+    assert cell_of(found, "softmax").source.startswith("def softmax")
+    assert earned(verdicts_on(with_hidden_tests(found), template)) == POINTS
+
+
 @pytest.mark.parametrize("with_metadata", [True, False])
 def test_an_answer_above_its_blank_cell_counts(repaired, with_metadata):
     notebook = filled_in(SHORT, {name: source for name, source in ANSWERS.items() if name not in ("softmax", "q5_1")})

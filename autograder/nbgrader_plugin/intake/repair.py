@@ -423,6 +423,7 @@ def _drop_copies(
     for name, released in wanted.items():
         twins = [cell for cell in cells if cell.grade_id == name]
         if is_solution(released):
+            twins = _free_pieces(twins, names.get(name, set()), released)
             keep, copies, which = *_answer_to_keep(twins, others.get(name, []), released), "last answered"
         else:
             keep, copies, which = _locked_to_keep(twins, released), twins, "handed-out"
@@ -433,6 +434,20 @@ def _drop_copies(
         gone = {id(cell) for cell in copies if cell is not keep}
         cells[:] = [cell for cell in cells if id(cell) not in gone]
         notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(extra) + 1} times; the {which} one counts."))
+
+
+def _free_pieces(twins: list[NotebookNode], names: set[str], released: NotebookNode) -> list[NotebookNode]:
+    """Make ordinary cells of those that another piece of a split answer needs; return those that hold an answer.
+
+    JupyterLab gives each piece of a split cell the metadata of the whole.
+    """
+    whole = [cell for cell in twins if names & defined_in(cell.source) or _is_blank(cell, released)]
+    if all(_is_blank(cell, released) for cell in whole):
+        return twins
+    for cell in twins:
+        if not any(cell is one for one in whole):
+            cell.grade_id = None
+    return whole
 
 
 def _answer_to_keep(
