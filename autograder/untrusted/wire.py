@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -77,6 +77,10 @@ def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
     return torch is not None and issubclass(type(value), torch.Tensor)
 
 
+_CONTAINERS: dict[type, str] = {list: "list", tuple: "tuple", set: "set", frozenset: "set"}
+_PLAIN: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
+
+
 def encode(value: Any) -> Packet:
     packet = Packet(None)
     packet.tree = _encode(value, packet, 0)
@@ -104,9 +108,13 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return _encode(value.item(), packet, depth + 1)
     if isinstance(value, dict):
         return {"dict": [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]}
-    kinds: dict[type, str] = {list: "list", set: "set", frozenset: "set"}
-    kind = "tuple" if isinstance(value, tuple) else kinds.get(type(value))  # named tuples, too
-    return {kind: [_encode(v, packet, depth + 1) for v in value]} if kind else {"opaque": type(value).__name__}
+    for container, kind in _CONTAINERS.items():
+        if issubclass(type(value), container):  # a named tuple, too
+            return {kind: [_encode(v, packet, depth + 1) for v in value]}
+    for plain, exact in _PLAIN.items():
+        if issubclass(type(value), plain):  # a member of an enum, too
+            return _encode(exact(value), packet, depth + 1)
+    return {"opaque": type(value).__name__}
 
 
 def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:

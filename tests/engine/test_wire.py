@@ -1,6 +1,7 @@
 """Tests that plain values survive the wire protocol, and that any bytes raise only the documented errors."""
 
 import contextlib
+import enum
 import json
 import math
 import socket
@@ -8,6 +9,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import UserString
 
 import damage  # noqa: F401 (its profile says whether examples are the same in every run)
 import numpy as np
@@ -221,6 +223,33 @@ def test_any_tree_is_a_value_or_refused(tree, blobs):
 def test_a_malformed_reply_is_refused(tree):
     with pytest.raises(WireError):
         decode(Packet(tree, [b"\0" * 4]))
+
+
+class Finding(enum.StrEnum):
+    LEAK = "leak"
+
+
+class Half(float):
+    def __float__(self):
+        return 7.0
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Finding.LEAK, "leak"),
+        (enum.IntEnum("Count", {"ONE": 1}).ONE, 1),
+        (Half(0.5), 0.5),
+        (UserString("no string by its type"), Opaque("UserString")),
+        (type("Ids", (list,), {})([1, Finding.LEAK]), [1, "leak"]),
+        (type("Seen", (set,), {})([2]), {2}),
+    ],
+    ids=str,
+)
+def test_a_value_of_a_type_derived_from_a_plain_one_crosses_as_that(value, plain):
+    found = decode(encode(value))
+    assert found == plain
+    assert type(found) is type(plain)
 
 
 @pytest.mark.parametrize("depth", [20, 900, 10_000])
