@@ -44,6 +44,7 @@ SOFTMAX = ["replaces torch.softmax"]
         (["class D(dict):\n    def items(self): pass"], ["defines items of a dictionary"]),
         (["import torch._refs as r\nr.relu(x)"], ["own decompositions"]),
         (["from torch._decomp import decompositions"], ["own decompositions"]),
+        (["import torch as t\nt._refs.softmax(x, -1)"], ["own decompositions"]),
         (["torch.ops.aten.relu.default.redispatch(keys, x)"], ["where no list of its functions sees it"]),
         (["from torch._C import DisableTorchFunction as off"], ["where no list of its functions sees it"]),
         (["import sys as s\ns.settrace(f)"], ["looks at the frames of its callers"]),
@@ -71,6 +72,7 @@ def test_a_sign_names_what_a_name_stands_for(sources, found):
         ["getattr(model, 'training')\nif x.device != y.device:\n    raise ValueError"],
         ["names = ['n_embd']\nnames += ['n_head']\nfound = {name: getattr(model.config, name) for name in names}"],
         ["a = b", "b = a", "a.x = 1"],
+        ["def __init__(self, refs):\n    self._refs = refs", "def total(self):\n    return len(self._refs)"],
     ],
     ids=str,
 )

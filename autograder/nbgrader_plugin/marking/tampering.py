@@ -23,6 +23,7 @@ def _by_name(signs: dict[str, str]) -> dict[str, str]:
     return {name: sign for sign, names in signs.items() for name in names.split()}
 
 
+OF_TORCH = frozenset({"_refs", "_prims", "_decomp"})  # an object of the student's may have these, too
 ATTRIBUTES = _by_name(
     {
         "looks at or changes the table of modules": "modules",
@@ -181,7 +182,8 @@ def _signs_of(node: ast.AST, aliases: Aliases) -> Iterator[str]:
         case ast.Attribute(attr="register") if "events" in ast.unparse(node):
             yield "runs code before or after other cells"
         case ast.Attribute(attr=name) if name in ATTRIBUTES:
-            yield ATTRIBUTES[name]
+            if name not in OF_TORCH or resolve(node, aliases).startswith("torch."):
+                yield ATTRIBUTES[name]
         case ast.Import(names=found):
             yield from (MODULES[alias.name.split(".")[0]] for alias in found if alias.name.split(".")[0] in MODULES)
             yield from _private_parts(*(alias.name for alias in found))
