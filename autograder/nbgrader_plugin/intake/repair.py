@@ -232,8 +232,8 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     unnamed = [cell for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)]
     provided = {without_space(cell.source) for cell in unnamed}
     result = [_restored_cell(cell, wanted, provided) for cell in cells]
-    _add_missing(result, release, names, notes)
-    _move_tests(result)
+    put_back = _add_missing(result, release, names, notes)
+    _move_tests(result, put_back, provided)
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
@@ -513,8 +513,8 @@ def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], provided
 
 def _add_missing(
     cells: list[NotebookNode], release: NotebookNode, names: dict[str, set[str]], notes: list[Note]
-) -> None:
-    """Insert missing released cells, each after the released cell that precedes it.
+) -> Container[str]:
+    """Insert missing released cells, each after the released cell that precedes it; return their grade_ids.
 
     An answer that stands in another cell is put back empty: the cell as it was handed out would overwrite it.
     """
@@ -550,6 +550,7 @@ def _add_missing(
         notes.append(Note(Kind.MISSING, f"{_listed(put_back)} missing and {have} been put back."))
     if elsewhere:
         notes.append(Note(Kind.MISSING, f"{_listed(elsewhere)} missing; what another cell of yours defines counts."))
+    return put_back
 
 
 def _listed(names: list[str]) -> str:
@@ -558,16 +559,21 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} cells ({listed([f'“{name}”' for name in names], 6)}) were"
 
 
-def _move_tests(cells: list[NotebookNode]) -> None:
-    """Move each test that stands above a definition that it uses behind it, be it the answer or a helper of it.
+def _move_tests(cells: list[NotebookNode], put_back: Container[str | None], provided: Container[str]) -> None:
+    """Move each test that stands above the student's definition of a name that it uses behind it.
 
-    In the student's kernel both were there when the test passed.
+    So it is with helpers of an answer, in cells that the student added: in the student's kernel they were there.
+    For tests that were put back, all definitions that these use count: where they stood is not known.
     """
     code = [cell for cell in cells if cell.cell_type == "code"]
-    written = [cell for cell in code if _is_written(cell)]
+    added = [cell for cell in code if not grade_id(cell) and without_space(cell.source) not in provided]
+    helpers = set[str]().union(*(defined_in(cell.source) for cell in added))
     above = set(dir(builtins))
-    for cell in code:
-        if _is_test(cell) and (missing := _needed(cell, written) - above):
+    for place, cell in enumerate(code):
+        used = _needed(cell, code[:place], code[place:]) if _is_test(cell) else set()
+        if grade_id(cell) not in put_back:
+            used &= helpers | needed_by(cell.source)
+        if missing := used - above:
             index = next(index for index, other in enumerate(cells) if other is cell)
             below = [(at, other) for at, other in enumerate(cells) if at > index and _is_written(other)]
             if defining := [at for at, other in below if missing & defined_in(other.source)]:
@@ -575,13 +581,20 @@ def _move_tests(cells: list[NotebookNode]) -> None:
         above |= defined_in(cell.source)
 
 
-def _needed(test: NotebookNode, written: list[NotebookNode]) -> set[str]:
-    """Return the names that a test uses, directly or through cells that the student wrote."""
+def _needed(test: NotebookNode, above: list[NotebookNode], below: list[NotebookNode]) -> set[str]:
+    """Return the names that a test uses, directly or through cells that the student wrote.
+
+    What a cell above the test defines is that, even if one below it gives the name to something else.
+    """
     needed, todo = set[str](), set(needed_by(test.source))
     while todo:
         needed |= todo
-        used = (needed_by(cell.source) for cell in written if todo & defined_in(cell.source))
-        todo = set[str]().union(*used) - needed
+        used = set[str]()
+        for cells in (above, below):
+            found = [(cell, todo & defined_in(cell.source)) for cell in cells if _is_written(cell)]
+            used = used.union(*(needed_by(cell.source) for cell, names in found if names))
+            todo = todo.difference(*(names for _, names in found))
+        todo = used - needed
     return needed
 
 
