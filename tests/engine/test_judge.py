@@ -110,6 +110,12 @@ def test_a_partial_not_implemented_error_does_not_mean_unanswered():
     assert 0 < verdict.earned < verdict.points
 
 
+def test_what_a_library_has_not_implemented_is_an_error_of_the_answer():
+    """Not an exercise without an answer. Torch 2.14 raises NotImplementedError for `1 - mask` of booleans, too."""
+    verdict = verdict_on("def softmax(scores, dim=-1):\n    return nn.Module()(scores)\n")
+    assert "NotImplementedError: Module [Module] is missing" in verdict.lines[0].message
+
+
 @pytest.mark.parametrize(
     ("cell", "needed"),
     [
