@@ -240,7 +240,6 @@ def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
     return tuple(result)
 
 
-@functools.cache
 def hidden(private: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the paths at which `private` folders would be seen: a link and its target may both be shown."""
     shown = visible(installed)
