@@ -35,10 +35,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def end_with_parent(shared_template: tuple[str, ...] = (), variables: Mapping[str, str] | None = None) -> None:
+def end_with_parent(shared_template: tuple[str, ...], variables: Mapping[str, str]) -> None:
     """Prepare a worker: it ends when its parent is killed, computes with one thread, and forks a shared template.
 
-    `variables` are the parent's environment, for a worker that was forked from a process with another one.
+    `variables` are the parent's environment: the process from which the worker was forked has another one.
     """
     parent = multiprocessing.parent_process()
 
@@ -47,10 +47,9 @@ def end_with_parent(shared_template: tuple[str, ...] = (), variables: Mapping[st
         parent.join()
         os._exit(1)
 
-    if variables is not None:
-        os.environ.clear()
-        os.environ.update(variables)
-        tempfile.tempdir = None  # it may have been chosen in the other environment
+    os.environ.clear()
+    os.environ.update(variables)
+    tempfile.tempdir = None  # it may have been chosen in the other environment
     Template.shared = shared_template
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=watch, daemon=True).start()

@@ -9,7 +9,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -127,15 +127,15 @@ def landlock_version() -> int:
     return max(int(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))), 0)
 
 
-def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
-    """Allow writes only below `writable` and to `devices`, and return Landlock's version. Reads stay as they are.
+def landlock(writable: Sequence[str], devices: Sequence[str]) -> None:
+    """Allow writes only below `writable` and to `devices`. Reads stay as they are. Do nothing without Landlock.
 
     Also refuse TCP, and signals and abstract sockets to other processes, where the kernel's version supports it.
     Raise OSError if the kernel refuses the rules.
     """
     version = landlock_version()
     if not version:
-        return 0
+        return
     handled = FS_WRITE | (FS_REFER if version >= 2 else 0) | (FS_TRUNCATE if version >= 3 else 0)
     net, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
     attributes = struct.pack("QQQ", handled, net, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
@@ -148,7 +148,6 @@ def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
         _landlock_call(LANDLOCK_RESTRICT, rules, 0)
     finally:
         os.close(rules)
-    return version
 
 
 def _landlock_rule(rules: int, path: str, access: int) -> None:

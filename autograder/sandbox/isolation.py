@@ -115,9 +115,9 @@ def _switch_user(uid: int) -> None:
 def enter(
     uid: int,
     limits: dict[str, Any],
-    files: str | None = None,
-    private: Sequence[str] = (),
-    installed: Sequence[str] = (),
+    files: str | None,
+    private: Sequence[str],
+    installed: Sequence[str],
 ) -> None:
     """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
@@ -172,7 +172,7 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
         _touch("/new" + device)
         _mount("/old" + device, "/new" + device, None, MS_BIND)
         _restrict("/new" + device, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # still writable; their timestamps cannot change
-    _write_etc("/new/etc", uid)
+    _write_etc(uid)
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(target, f"/new/dev/{name}")
     os.mkdir("/new/proc")
@@ -211,9 +211,9 @@ def _touch(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
-def _write_etc(folder: str, uid: int) -> None:
+def _write_etc(uid: int) -> None:
     gid = uid if os.geteuid() == 0 else os.getegid()
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs("/new/etc", exist_ok=True)
     texts = {
         "passwd": f"student:x:{uid}:{gid}:student:{HOME}:/bin/sh\n",
         "group": f"student:x:{gid}:\n",
@@ -221,11 +221,11 @@ def _write_etc(folder: str, uid: int) -> None:
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     }
     for name, text in texts.items():
-        Path(folder, name).write_text(text)
+        Path("/new/etc", name).write_text(text)
 
 
 @functools.cache
-def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
+def visible(installed: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return the interpreter, packages and the system's files, as (path in the sandbox, real path), parents first.
 
     `installed` holds packages, and folders of packages, that lie elsewhere than the interpreter's.
@@ -240,7 +240,7 @@ def visible(installed: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
     return tuple(result)
 
 
-def hidden(private: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> tuple[str, ...]:
+def hidden(private: tuple[str, ...], installed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths at which `private` folders would be seen: a link and its target may both be shown."""
     shown = visible(installed)
     real = [*map(os.path.realpath, private)]

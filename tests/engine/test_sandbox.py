@@ -377,7 +377,7 @@ def test_what_is_private_is_hidden_wherever_it_is_shown(monkeypatch):
     shown = (("/home/somebody/.venv", "/opt/env"), ("/opt/env", "/opt/env"), ("/usr/lib", "/usr/lib"))
     monkeypatch.setattr(isolation, "visible", lambda installed: shown)
     course = "lib/site-packages/a_course"
-    found = isolation.hidden((f"/opt/env/{course}", "/srv/elsewhere", "/opt"))
+    found = isolation.hidden((f"/opt/env/{course}", "/srv/elsewhere", "/opt"), ())
     assert found == (f"/home/somebody/.venv/{course}", f"/opt/env/{course}")
 
 

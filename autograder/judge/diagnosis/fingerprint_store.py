@@ -55,7 +55,7 @@ def of(name: str) -> Fingerprints:
     return found
 
 
-def compute_missing(names: Iterable[str], workers: int | None = None) -> int:
+def compute_missing(names: Iterable[str]) -> int:
     """Compute what is missing of these exercises' fingerprints into the user's cache. Return the number of variants."""
     rows = {name: fingerprints.missing(name) for name in names}
     requests = [
@@ -65,7 +65,7 @@ def compute_missing(names: Iterable[str], workers: int | None = None) -> int:
     ]
     total = sum(map(len, rows.values()))
     if total:
-        _run_workers(requests, total, workers or os.cpu_count() or 1)
+        _run_workers(requests, total, os.cpu_count() or 1)
     return total
 
 

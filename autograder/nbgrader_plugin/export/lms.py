@@ -260,7 +260,7 @@ class LmsExport(MarksExport):
                 headings = ", ".join(f"“{table.header[index]}”" for index in found)
                 raise Unusable(
                     f"Several columns of {self.roster} may be {name}: {headings}. Say which one in "
-                    f"{SETTINGS}: {self._titled(name, 'its heading')}"
+                    f"{SETTINGS}: {self._titled(name)}"
                 )
             if found:
                 columns[name] = found[0]
@@ -269,13 +269,13 @@ class LmsExport(MarksExport):
             raise Unusable(
                 f"{self.roster} has no column for {', '.join(without)}. Make the assignment in {self.system} and "
                 f"download the table again, or say in {SETTINGS} what it is called: "
-                f"{self._titled(without[0], 'its heading')}"
+                f"{self._titled(without[0])}"
             )
         warn(self.log, without, f"have no column in {self.roster} and are not exported", "Assignments")
         return columns
 
-    def _titled(self, name: str, heading: str) -> str:
-        return f"c.{type(self).__name__}.titles = {{'{name}': '{heading}'}}"
+    def _titled(self, name: str) -> str:
+        return f"c.{type(self).__name__}.titles = {{'{name}': 'its heading'}}"
 
     def _report(
         self, table: Table, indexes: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]

@@ -10,7 +10,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from ...files import WouldOverwrite, refuse_another
-from ...plain_output import Tracker, untracked
+from ...plain_output import Tracker
 from ..gradebook.roster import Unusable
 from ..report.data import chosen_assignments, collect_class
 from ..report.marks import folders, read_marks
@@ -67,7 +67,7 @@ def export_checks(
     to: Path | None,
     classroom: Path | None,
     db_url: str | None,
-    track: Tracker = untracked,
+    track: Tracker,
 ) -> list[Line]:
     """Write a row for each check of each answer; return where it is, and whose notebook could not be read.
 

@@ -48,7 +48,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
     )
 
 
-def page_of_student(data: ClassData, student: str, made: datetime | None = None) -> str:
+def page_of_student(data: ClassData, student: str) -> str:
     """Return a student's own page as HTML."""
     return (
         _templates()
@@ -58,7 +58,7 @@ def page_of_student(data: ClassData, student: str, made: datetime | None = None)
             called=data.called(student),
             title=data.title,
             generator=REPORT,
-            made=made or datetime.now(),
+            made=datetime.now(),
         )
     )
 
