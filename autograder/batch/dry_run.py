@@ -1,6 +1,5 @@
 """`autograder grade --dry-run`: say what would be marked and why. Nothing is written, and nothing is run."""
 
-import json
 import os
 import statistics
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from ..nbgrader_plugin.converters import folder_of
 from ..nbgrader_plugin.intake.overlooked import NOT_MEANT
 from ..nbgrader_plugin.intake.student_folder import folders_in, invalid_name, shown
 from ..nbgrader_plugin.preprocessors import inspect_submission
+from ..nbgrader_plugin.report.data import read_history
 from ..nbgrader_plugin.report.marks import NoClass, read_marks
 from ..nbgrader_plugin.report.summary import duration
 from . import marking_cache
@@ -34,7 +34,7 @@ class Plan:
     pages: list[str] = field(default_factory=list)  # students of whom only the feedback page is out of date
     unchanged: int = 0
     unusable: list[str] = field(default_factory=list)  # sentences on folders that cannot be read
-    each: float | None = None  # seconds that a marking took, by the history
+    each: float | None = None  # median seconds of a marking, by the history
 
     @property
     def marked(self) -> int:
@@ -87,16 +87,7 @@ def plan(app: NbGraderApp, assignment: str, student: str = "*", force: bool = Fa
             found.pages.append(name)
         else:
             found.unchanged += 1
-    found.each = _usual(folder / marking_cache.FOLDER / marking_cache.HISTORY, assignment)
+    markings = read_history(folder / marking_cache.FOLDER / marking_cache.HISTORY) or ()
+    seconds = [one.seconds for one in markings if one.assignment == assignment]
+    found.each = statistics.median(seconds) if seconds else None
     return found
-
-
-def _usual(history: Path, assignment: str) -> float | None:
-    """Return the median of the seconds that markings of an assignment took; None if there were none."""
-    seconds = []
-    with suppress(OSError), history.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            with suppress(ValueError, TypeError, KeyError):  # truncated, or of another format
-                if (about := json.loads(line))["assignment"] == assignment:
-                    seconds.append(float(about["seconds"]))
-    return statistics.median(seconds) if seconds else None

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import itertools
-import json
 import shutil
 import signal
 import tempfile
@@ -11,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import FrameType
@@ -26,12 +25,13 @@ from ..files import write_private
 from ..nbgrader_plugin.converters import folder_of, register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder, timestamps
+from ..nbgrader_plugin.report.data import read_history
 from ..plain_output import tracked
 from . import marking, marking_cache
 from .grade import progress
 from .inbox import SETTLED_AFTER, Exchange, Folders
 from .pool import cores, preload_for, start_server
-from .scheduler import WINDOW, Scheduler, Work
+from .scheduler import Scheduler, Work
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
@@ -147,8 +147,10 @@ class Watcher:
         submitted = Path(course.root, course.submitted_directory)
         self.folders = Folders(submitted, self.assignments, course.student_id_exclude.split(","))
         self.exchange = Exchange(self.classroom, self.assignments, self._print)
-        for seconds_ago, student, seconds in _history(self.folder / marking_cache.FOLDER / marking_cache.HISTORY):
-            self.scheduler.charge(student, seconds, seconds_ago)
+        now = time.time()
+        for one in read_history(self.folder / marking_cache.FOLDER / marking_cache.HISTORY) or ():
+            if one.at <= now:
+                self.scheduler.charge(one.student, one.seconds, now - one.at)
 
     def _add_worker(self) -> None:
         self._workers.append(Worker(self.shared, self.scratch, warm_up, self.classroom, self.known, self.sandboxed))
@@ -403,17 +405,3 @@ class Watcher:
         """Print a line with the time. Escape control characters: names may contain terminal commands."""
         plain = student_folder.shown(text, limit=2_000)
         self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _history(path: Path) -> list[tuple[float, str, float]]:
-    """Return the markings of the last hour, oldest first, as (seconds ago, student, seconds used)."""
-    found = []
-    now = datetime.now(UTC)
-    with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            with contextlib.suppress(ValueError, TypeError, KeyError):  # truncated, or of another format
-                about = json.loads(line)
-                ago = (now - datetime.fromisoformat(about["at"])).total_seconds()
-                if 0 <= ago < WINDOW:
-                    found.append((ago, str(about["student"]), float(about["seconds"])))
-    return sorted(found, reverse=True)

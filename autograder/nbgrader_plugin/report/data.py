@@ -186,7 +186,7 @@ def collect_class(
     for assignment in assignments:
         _complete(course_folders, assignment, set(called))
     title = course().title if set(chosen) & set(notebooks()) else course_folders.course_id
-    history = _history(term / "marked" / "history.jsonl", chosen)
+    history = read_history(term / "marked" / "history.jsonl")
     return ClassData(title, called, assignments, history, plain(_about_secret(course_folders)))
 
 
@@ -366,18 +366,18 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
             yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
 
 
-def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
-    """Return the markings by time; None if there is no history. Skip broken lines, such as one cut off by a crash."""
-    if not path.is_file():
+def read_history(path: Path) -> list[Marking] | None:
+    """Return all markings by time; None if no history can be read. Skip broken lines, as one cut off by a crash."""
+    try:
+        lines = path.read_text("utf-8", "replace").split("\n")
+    except OSError:
         return None
-    wanted, found = set(assignments), []
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            with suppress(ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
-                entry = json.loads(line)
-                at = datetime.fromisoformat(entry["at"]).timestamp()
-                numbers = [float(entry[key]) for key in ("seconds", "earned", "points")]
-                marking = Marking(at, plain(entry["student"]), plain(entry["assignment"]), *numbers)
-                if marking.assignment in wanted and all(map(math.isfinite, numbers)):
-                    found.append(marking)
+    found = []
+    for line in lines:
+        with suppress(ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
+            entry = json.loads(line)
+            at = datetime.fromisoformat(entry["at"]).timestamp()
+            numbers = [float(entry[key]) for key in ("seconds", "earned", "points")]
+            if all(map(math.isfinite, numbers)):
+                found.append(Marking(at, plain(entry["student"]), plain(entry["assignment"]), *numbers))
     return sorted(found, key=lambda marking: marking.at)
