@@ -16,6 +16,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from ..nbgrader_plugin.intake import size_limits, student_folder
+from ..nbgrader_plugin.preprocessors import inspect_submission
 from .marking import convert, set_up, writing_preprocessors
 from .marking_cache import CacheEntry, MarkingCache
 from .tasks import Marked, Submission
@@ -87,7 +88,7 @@ class Writer:
     def reread(self, student: str) -> Submission:
         """Read a student's folder again and return the submission."""
         folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
-        found = self._autograde.exporter.inspect(student, folder)
+        found = inspect_submission(self.course, student, folder)
         self._autograde.coursedir = self.course
         if found.troubles:
             self._autograde.exporter.show_copies([found])

@@ -168,17 +168,13 @@ class SubmissionExporter(NotebookExporter):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
                 try:
-                    one = self.inspect(name, folder)
+                    one = inspect_submission(self.parent.coursedir, name, folder)
                 except OSError as error:  # it may not be read, or was removed meanwhile
                     self.unlisted.append(f"“{name}” has no mark: {error}.")
                     continue
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one
-
-    def inspect(self, student: str, folder: Path) -> student_folder.Submission:
-        """Inspect a student's folder for the assignment of the folder's name."""
-        return inspect_submission(self.parent.coursedir, student, folder)
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
