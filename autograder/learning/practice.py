@@ -51,11 +51,6 @@ def draw(name: str, rng: random.Random) -> Case:
     return (_result(declared, rng) if inspect.isfunction(reference(name)) else None) or _versions(declared, rng)
 
 
-def shown(right: Any) -> str:
-    """Return the right answer as a reader writes it."""
-    return _text(right)
-
-
 def is_right(case: Case, answer: Any) -> bool:
     """Return whether an answer agrees with the case, numbers up to rounding."""
     if case.choice:
@@ -109,14 +104,14 @@ def _foreseen(name: str, args: list[Any], kwargs: dict[str, Any]) -> Case | None
     given = [_as_data(one) for one in (*args, *kwargs.values())]
     if _numbers(given) > MAX_NUMBERS:
         return None
-    call = f"{name}({', '.join([*map(_text, args), *(f'{key}={_text(one)}' for key, one in kwargs.items())])})"
+    call = f"{name}({', '.join([*map(shown, args), *(f'{key}={shown(one)}' for key, one in kwargs.items())])})"
     if len(call) > MAX_TEXT:
         return None
     try:
         right = _as_data(reference(name)(*args, **kwargs))
     except Exception:  # rounding made arguments that do not fit together
         return None
-    if not 0 < _numbers(right) <= MAX_NUMBERS or len(_text(right)) > MAX_RESULT:
+    if not 0 < _numbers(right) <= MAX_NUMBERS or len(shown(right)) > MAX_RESULT:
         return None
     text = f"What does this return? Three digits of a number are enough.\n\n```python\n{call}\n```"
     return Case(name, text, right, f"your result, such as {_example(right)},")
@@ -163,12 +158,12 @@ def _numbers(value: Any) -> float:
     return 1 if value is None or isinstance(value, (bool, int, float, str)) else math.inf
 
 
-def _text(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return a value as a reader writes it, tensors as lists and numbers with three digits."""
     if is_tensor(value):
-        return _text(value.tolist())
+        return shown(value.tolist())
     if type(value) is list:
-        return f"[{', '.join(map(_text, value))}]"
+        return f"[{', '.join(map(shown, value))}]"
     return repr(float(f"{value:.3g}")) if isinstance(value, float) else repr(value)
 
 
@@ -205,8 +200,8 @@ def _versions(declared: Exercise, rng: random.Random) -> Case:
     mistake, (right, other) = next((mistake, pair) for mistake, pair in pieces if pair)
     letter = rng.choice("AB")
     first, second = (right, other) if letter == "A" else (other, right)
-    shown = "\n\n".join(f"**{one}**\n\n```python\n{code}\n```" for one, code in (("A", first), ("B", second)))
-    text = f"Two versions of `{declared.name}` differ only here, and one is right. Which one?\n\n{shown}"
+    versions = "\n\n".join(f"**{one}**\n\n```python\n{code}\n```" for one, code in (("A", first), ("B", second)))
+    text = f"Two versions of `{declared.name}` differ only here, and one is right. Which one?\n\n{versions}"
     return Case(declared.name, text, letter, '"A" or "B"', mistake.sentence, choice=True)
 
 
@@ -240,10 +235,10 @@ def _question(declared: Question, rng: random.Random) -> Case:
         return Case(declared.name, text, declared.key, '"A"', declared.explanations[declared.key], choice=True)
     letters = sorted(options)
     order = rng.sample(letters, len(letters))
-    shown = "\n".join(f"- **{letter}** {options[old]}" for letter, old in zip(letters, order, strict=True))
+    listed = "\n".join(f"- **{letter}** {options[old]}" for letter, old in zip(letters, order, strict=True))
     first, last = OPTION.search(text), list(OPTION.finditer(text))[-1]
     assert first is not None
-    text = f"{text[: first.start()]}{shown}{text[last.end() :]}"
+    text = f"{text[: first.start()]}{listed}{text[last.end() :]}"
     right = letters[order.index(declared.key)]
     return Case(declared.name, text, right, '"A"', declared.explanations[declared.key], choice=True)
 
