@@ -24,6 +24,7 @@ from ..spec.course import library_equivalents, notebook_path, question_or_exerci
 from ..spec.exercise import Exercise
 from ..untrusted.responder import Responder
 from ..untrusted.wire import Packet, decode, encode
+from .progress import grade_id
 
 SECONDS = 10  # that a visible test, and one request, may take
 AGAIN = 0.3  # seconds until the next interrupt, if the code has caught the last
@@ -40,25 +41,21 @@ def names_above(name: str) -> frozenset[str]:
     """Return the names that the cells above an exercise's or a question's answer define or import, but for tests."""
     code = _code_cells(question_or_exercise(name).notebook)
     above = itertools.takewhile(lambda cell: cell[0] != name, code)
-    return frozenset().union(*(_bound(source) for grade_id, source in above if not grade_id.startswith("test_")))
+    return frozenset().union(*(_bound(source) for own, source in above if not own.startswith("test_")))
 
 
 @functools.cache
 def names_in(notebook: str) -> frozenset[str]:
     """Return the names that a notebook's cells define or import, but for tests."""
     code = _code_cells(notebook)
-    return frozenset().union(*(_bound(source) for grade_id, source in code if not grade_id.startswith("test_")))
+    return frozenset().union(*(_bound(source) for own, source in code if not own.startswith("test_")))
 
 
 def _code_cells(notebook: str) -> Iterator[tuple[str, str]]:
     """Yield (grade_id, source) of a notebook's code cells."""
     for cell in json.loads(notebook_path(notebook).read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "code":
-            yield _grade_id(cell), "".join(cell["source"])
-
-
-def _grade_id(cell: dict[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+            yield grade_id(cell), "".join(cell["source"])
 
 
 def _bound(source: str) -> set[str]:

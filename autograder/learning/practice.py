@@ -19,6 +19,7 @@ from ..spec.course import question_or_exercise, reference
 from ..spec.exercise import Exercise, Question, Wrong
 from ..untrusted.responder import Responder
 from ..untrusted.wire import is_tensor
+from .progress import grade_id
 
 MAX_NUMBERS = 9  # in the arguments, and in the result: a minute's work
 MAX_TEXT = 160  # characters of a call as it is shown
@@ -252,7 +253,7 @@ def _text_of(declared: Question) -> str:
 
 def _texts_above(cells: list[dict[str, Any]], name: str) -> Iterator[str]:
     """Yield the text cells above the answer of this name, the nearest first."""
-    ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells]
-    for cell in reversed(cells[: ids.index(name)]):
+    above = list(map(grade_id, cells)).index(name)
+    for cell in reversed(cells[:above]):
         if cell["cell_type"] == "markdown":
             yield "".join(cell["source"])

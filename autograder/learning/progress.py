@@ -204,6 +204,11 @@ class Copy:
         return f"**Next:** [{answer.title} in “{self.title(notebook)}”]({link}#cell-id={answer.cell})."
 
 
+def grade_id(cell: dict[str, Any]) -> str:
+    """Return a cell's grade_id, from a notebook's JSON; "" if it has none."""
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
 def is_one_of_the_course(path: Path) -> bool:
     """Return whether a file is a notebook of the course in a copy, whatever its name: the first cell tells."""
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..judge.formatting import number
 from ..spec.course import notebook_path
+from .progress import grade_id
 
 if TYPE_CHECKING:
     from ..nbgrader_plugin.formgrader.written_answers import Rubric
@@ -60,13 +61,9 @@ def _written(name: str, folder: Path) -> Iterator[str]:
     for path in folder.glob("*.ipynb"):
         try:
             cells = json.loads(path.read_text("utf-8"))["cells"]
-            yield from ["".join(cell["source"]) for cell in cells if _grade_id(cell) == name]
+            yield from ["".join(cell["source"]) for cell in cells if grade_id(cell) == name]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no notebook, or half of one
             continue
-
-
-def _grade_id(cell: dict[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def points_of(marks: tuple[Any, ...], rubric: "Rubric") -> float | None:
