@@ -287,8 +287,8 @@ class _Combining(Student):
         if "problem" in actual:
             return expected if self.only else _as_value_error(actual)
         values, form = (expected, actual) if self.only else (actual, expected)
-        if (facts := _facts(expected)) is not None:
-            return values | {"value": {"lapses": self._chosen(_facts(values) or facts, _facts(form) or facts)}}
+        if (facts := facts_in(expected)) is not None:
+            return values | {"value": {"lapses": self._chosen(facts_in(values) or facts, facts_in(form) or facts)}}
         conversion = _Conversion(self._takes, bool(self.only), self.cut)
         result = dict(values) | {"value": conversion.of(values["value"], form["value"])}
         if actual.get("rng_moved") and not expected.get("rng_moved") and self._takes("global_generator"):
@@ -486,8 +486,8 @@ def _strays(actual: Reply, expected: Reply) -> bool:
     )
 
 
-def _facts(reply: Reply) -> dict[str, Any] | None:
-    """Return the facts that a function of the judge found, if that is what a reply holds."""
+def facts_in(reply: Reply) -> dict[str, Any] | None:
+    """Return the facts that a function of the judge found, such as a model's mode, if a reply holds such; else None."""
     value = reply.get("value")
     found = value.get("lapses") if isinstance(value, dict) else None
     return found if isinstance(found, dict) else None

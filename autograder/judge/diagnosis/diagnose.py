@@ -546,7 +546,9 @@ def _shows_work(replies: RecordedReplies) -> bool:
     Visible tensors decide; if none has several numbers, answers that are not all the same count as work.
     """
     answers = [answer for answers in replies.values() for answer in answers if isinstance(answer, dict)]
-    answers = [answer for answer in answers if not isinstance(answer.get("value"), Ref) and not _is_fact(answer)]
+    answers = [
+        answer for answer in answers if not isinstance(answer.get("value"), Ref) and aspects.facts_in(answer) is None
+    ]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
     values = [(value, answer) for value, answer in values if value.device.type != "meta"]
     if all(value.numel() <= 1 for value, _ in values):
@@ -557,12 +559,6 @@ def _shows_work(replies: RecordedReplies) -> bool:
         and not any(_same_numbers(value, given) for given in _tensors(answer.get("inputs")))
         for value, answer in values
     )
-
-
-def _is_fact(answer: Reply) -> bool:
-    """Return whether a reply is what a function of the judge found out, about the mode of a model, say."""
-    value = answer.get("value")
-    return isinstance(value, dict) and isinstance(value.get("lapses"), dict)
 
 
 def _same_numbers(value: torch.Tensor, given: torch.Tensor) -> bool:
