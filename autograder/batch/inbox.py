@@ -18,7 +18,7 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
 
 from ..nbgrader_plugin.converters import settings
-from ..nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
+from ..nbgrader_plugin.feedback.release_feedback import SECRET, ReleaseFeedback
 from ..nbgrader_plugin.intake import student_folder, timestamps
 from ..nbgrader_plugin.intake.exchange_collect import Collect, another_owner, refusal
 
@@ -26,7 +26,6 @@ SETTLED_AFTER = 0.2  # seconds without a change after which a folder that looks 
 STALLED_AFTER = 5.0  # the same for a folder that does not look complete
 SCAN_SECONDS = 0.02  # seconds that one scan of old submissions may take; the next scan continues
 MAX_FILES = 20_000  # after about so many files of one submission the scan stops
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's; written last, in this order
 
 Snapshot = tuple[tuple[str, int, int, int], ...]  # for each file: name, size, mtime and ctime in ns
 
@@ -261,7 +260,7 @@ class Exchange:
     def release(self, student: str, assignment: str) -> None:
         """Release a student's feedback through the exchange. Raise ExchangeError with a sentence on failure."""
         folder = self._folder("feedback", student, assignment)
-        for name in (TIMESTAMP, SECRET):
+        for name in (student_folder.STAMP, SECRET):
             if not (folder / name).is_file():
                 raise ExchangeError(f"what was handed in has no {name}")
         try:
