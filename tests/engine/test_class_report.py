@@ -322,6 +322,12 @@ def test_hostile_text_stays_text_in_the_table(hostile, tmp_path):
     assert not [cell for row in table for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 
 
+def test_a_formula_in_wide_letters_is_text_in_the_table_of_checks(small, tmp_path):
+    data = collected(small)
+    data.names = dict.fromkeys(data.names, "＝1+1")
+    assert {row["name"] for row in written(data, tmp_path / "all.csv")} == {"'＝1+1"}
+
+
 def written(data, path):
     assert write_csv(data, path) == len(list(rows(data)))
     with path.open(encoding="utf-8", newline="") as file:

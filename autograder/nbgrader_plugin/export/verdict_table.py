@@ -9,6 +9,7 @@ from typing import Any
 from ...files import write_private
 from ..privacy import groupshared
 from ..report.data import ClassData
+from .lms import as_text
 from .parquet import as_parquet
 
 COLUMNS = {  # with their types, which Parquet needs for empty columns too
@@ -28,7 +29,6 @@ COLUMNS = {  # with their types, which Parquet needs for empty columns too
     "mistakes": "string",  # names of the mistakes that explain it, separated by ;
     "remark": "string",
 }
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows(data: ClassData) -> Iterator[dict[str, Any]]:
@@ -58,8 +58,7 @@ def _cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return as_text("" if value is None else str(value))
 
 
 def write_parquet(data: ClassData, path: Path) -> int:
