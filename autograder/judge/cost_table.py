@@ -23,7 +23,7 @@ class CostRange:
 
 
 def costs_of(name: str) -> list[CostRange]:
-    """Return the prices of all catalogued mistakes of an exercise, in the catalogue's order."""
+    """Return what all catalogued mistakes of an exercise earn, in the catalogue's order."""
     declared, fingerprints = exercise(name), fingerprint_store.of(name)
     found = []
     for mistake in dict.fromkeys(fingerprints.names):
