@@ -36,7 +36,7 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
     parts += [f"<p>{prose(verdict.score_explanation)}</p>"] if verdict.score_explanation else []
     if verdict.lines:
         rows = []
-        for lines in _grouped(verdict.lines):
+        for lines in grouped(verdict.lines):
             first = lines[0]
             sign = "✓ right" if first.passed else "✗ wrong" if first.judged else "– not judged"
             message = prose(first.message) if first.message not in sentences else ""
@@ -54,7 +54,7 @@ def html(verdict: Verdict, at_a_glance: bool = False) -> str:
     return "".join(parts)
 
 
-def _grouped(lines: Iterable[Line]) -> Iterable[list[Line]]:
+def grouped(lines: Iterable[Line]) -> Iterable[list[Line]]:
     """Return the lines of each row: those that are not judged for the same reason share one, where the first stands.
 
     This keeps the line that says what is wrong in sight.

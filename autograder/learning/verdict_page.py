@@ -6,11 +6,10 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from ..judge.diagnosis.diagnose import Line
 from ..judge.mark import Verdict
 from ..judge.parsing import parse_cell
 from ..judge.source_rules import defined_in
-from ..judge.verdict import html
+from ..judge.verdict import grouped, html
 from ..judge.verdict import plain as plain_lines
 
 # The feedback page's colours. A notebook's theme is its client's, not the system's: JupyterLab and Jupyter Notebook,
@@ -47,14 +46,11 @@ def page(verdict: Verdict) -> str:
 
 def plain(verdict: Verdict) -> str:
     """Return the verdict as text, for a client without HTML. Lines that are not judged for one reason are one line."""
-    lines: dict[object, list[Line]] = {}
-    for position, line in enumerate(verdict.lines):
-        lines.setdefault(position if line.judged else line.message, []).append(line)
     folded = [
-        replace(group[0], title=f"{len(group)} checks: {'; '.join(line.title for line in group)}")
-        if len(group) > 1
-        else group[0]
-        for group in lines.values()
+        replace(lines[0], title=f"{len(lines)} checks: {'; '.join(line.title for line in lines)}")
+        if len(lines) > 1
+        else lines[0]
+        for lines in grouped(verdict.lines)
     ]
     return plain_lines(replace(verdict, lines=folded))
 
