@@ -98,9 +98,9 @@ def defined_by(statement: ast.stmt) -> Iterable[str]:
                 todo += ast.iter_child_nodes(node)
 
 
-def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> list[ast.stmt]:
-    """Return the definitions that `name` uses, directly or through helpers; names in `stop` are not followed."""
-    known, todo, seen, result = definitions(sources), [name], set(stop) - {name}, []
+def reachable(name: str, sources: Iterable[str]) -> list[ast.stmt]:
+    """Return the definitions that `name` uses, directly or through helpers."""
+    known, todo, seen, result = definitions(sources), [name], set[str](), []
     while todo:
         current = todo.pop()
         if current in seen:
