@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..judge.formatting import number
+from ..nbgrader_plugin.formgrader.rubric_items import items_of
 from ..spec.course import notebook_path
 from .progress import grade_id
 
@@ -41,7 +42,7 @@ def rubric_of(notebook: str, name: str) -> "Rubric":
 
 def items_in(rubric: "Rubric") -> int:
     """Return the number of a rubric's items. They have the same weight."""
-    return max(1, sum(line.startswith("- ") for line in rubric.text.splitlines()))
+    return max(1, len(items_of(rubric.text, rubric.points)))
 
 
 def cell_for(name: str, rubric: "Rubric") -> str:
