@@ -395,8 +395,8 @@ def _provided_code(notebook: str) -> dict[str, str]:
     wanted = {name for topic in topics for name in getattr(topic, "PROVIDED", ())}
     if not wanted:
         return {}
-    core = notebook.removesuffix(FURTHER)
-    both = {name: _defined(name) for name in (core, f"{core}{FURTHER}") if name in notebooks()}
+    main = notebook.removesuffix(FURTHER)
+    both = {name: _defined(name) for name in (main, f"{main}{FURTHER}") if name in notebooks()}
     if missing := wanted.difference(*both.values()):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
     there = both[notebook]

@@ -1,4 +1,4 @@
-"""Draw sizes, ids and texts near the known ones while inputs are drawn for a hand-in; otherwise return the known ones.
+"""Draw sizes, ids and texts near the known ones while inputs are drawn for a submission; else return the known ones.
 
 What a case is about stays: equal parts stay equal, different ones different, 0 and 1 as they are, letters of a script.
 """

@@ -23,7 +23,7 @@ class Entry:
     name: str
     sentence: str
     sources: tuple[str, ...]
-    severity: str = ""  # one of `catalogue.GRADES`; a right answer has none
+    severity: str = ""  # one of `catalogue.SEVERITIES`; a right answer has none
 
     @property
     def source(self) -> str:

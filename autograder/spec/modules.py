@@ -69,7 +69,6 @@ class KnownModule:
         where: str = "",
         positional: int | None = None,
         slices: bool = False,
-        rough: bool = False,
         **options: Any,
     ) -> Reply:
         """Compare the result of a call; a named argument that is None is left out.
@@ -81,7 +80,7 @@ class KnownModule:
         named = list(zip(self.arguments, passed, strict=False))[n:]
         by_name = {name: value for name, value in named if value is not None}
         answer = self.student.call(self.module, passed[:n], by_name, where, **options)
-        self.same(answer["value"], self.formula(self.weights, *given), self.what, where, *[rough] * rough)
+        self.same(answer["value"], self.formula(self.weights, *given), self.what, where)
         return answer
 
     def expected_gradients(self, *given: Any) -> tuple[list[Any], list[torch.Tensor]]:

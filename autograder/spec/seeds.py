@@ -1,4 +1,4 @@
-"""Give checks the seeds of their inputs, and choose between the known inputs and those drawn for one hand-in."""
+"""Give checks the seeds of their inputs, and choose between the known inputs and those drawn for one submission."""
 
 import itertools
 import random
@@ -23,10 +23,10 @@ def restart_seeds(topic: str, submission_key: str = "") -> None:
 
 
 def next_seed() -> int:
-    """Return a seed that depends only on the topic, the hand-in, and the calls since `restart_seeds`."""
+    """Return a seed that depends only on the topic, the submission, and the calls since `restart_seeds`."""
     return next(_seeds)
 
 
 def drawn(known: T, draw: Callable[[random.Random], T]) -> T:
-    """Return a fixed input as it is, or one that `draw` makes while inputs are drawn for a hand-in."""
+    """Return a fixed input as it is, or one that `draw` makes while inputs are drawn for a submission."""
     return draw(random.Random(next_seed())) if _drawing else known

@@ -1,4 +1,4 @@
-"""Define how checks use a student's work. `judge.student.Student` sends the questions to the student's process."""
+"""Define how checks use a student's work. `judge.student.Student` sends the requests to the student's process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
-Reply = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
+Reply = dict[str, Any]  # the parts of a reply by name: see `Student.call` and `Student.state`
 RecordedReplies = dict[str, list[Reply]]  # by the checks' titles
 
 
 class Student(ABC):
-    """A student's work: code that answers questions with plain data.
+    """A student's work: code that replies to requests with plain data.
 
-    A question without an answer (an error, an endless loop, a missing name) raises `Problem`. Answers are recorded for
-    the check that is running; mistakes are recognised by them.
+    A request without a reply (an error, an endless loop, a missing name) raises `Problem`. Replies are recorded for the
+    check that is running; mistakes are recognised by them.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Student(ABC):
 
     @abstractmethod
     def _request(self, where: str, record: bool = True, **request: Any) -> Reply:
-        """Send one request and return the answer. `where` goes into the sentence about a problem."""
+        """Send one request and return the reply. `where` goes into the sentence about a problem."""
 
     @abstractmethod
     def case(self) -> AbstractContextManager[None]:
@@ -38,10 +38,10 @@ class Student(ABC):
 
     @abstractmethod
     def in_any_order(self, cases: Sequence[T]) -> Iterator[T]:
-        """Yield cases in an order that follows from the hand-in, for questions that do not differ in their inputs.
+        """Yield cases in an order that follows from the submission, for requests that do not differ in their inputs.
 
-        A list of right answers by number of the call would pass them otherwise. Recorded are the answers as if the
-        cases had been asked in the given order. So draw what they need before the first one.
+        A list of right answers by number of the call would pass them otherwise. The replies are recorded as if the
+        cases had come in the given order. So draw what they need before the first one.
         """
 
     def call(
@@ -54,7 +54,7 @@ class Student(ABC):
         record: bool = True,
         **options: Any,
     ) -> Reply:
-        """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole answer.
+        """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole reply.
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
         `keep` (the value stays there; a number: it is a tuple of so many, and each stays), `then` (requests about what
@@ -123,7 +123,7 @@ class Student(ABC):
         return self.check_replies[-1]
 
     def note(self, value: Any, answer: Reply | None = None) -> None:
-        """Replace the last recorded answer (or the given one of `check_replies`) by a summary of it.
+        """Replace the last recorded reply (or the given one of `check_replies`) by a summary of it.
 
         The summary replaces a call's value, everything in a module's state, or an error's type.
         """
@@ -136,6 +136,6 @@ class Student(ABC):
         answer["value"] = value
 
     def note_gradients(self, parameters: dict[Any, Any]) -> None:
-        """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
+        """Replace the parameters' gradients in the last recorded reply by these, under the judge's own names."""
         gradients = self.last.get("gradients")
         self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}

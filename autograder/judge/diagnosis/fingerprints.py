@@ -3,8 +3,8 @@
 A fingerprint is a matrix for each exercise: for each variant and check, whether it failed, and a hash of its replies.
 It is stored under a key of the sources that decide what checks test and how replies are read (`keys`), with one row for
 each variant's own source. Rows of changed sources are never used; new variants are computed alone. Fingerprints lie
-with the course; those that it lacks lie in the user's cache. If the files are unchanged to the letter, a signature is
-known to be valid without parsing anything.
+with the course; those that it lacks lie in the user's cache. If the files are unchanged to the letter, a fingerprint
+is known to be valid without parsing anything.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def shipped(name: str) -> Path:
 def cached(name: str, key: str = "") -> Path:
     """Return the path in the user's cache for fingerprints that the course lacks; the default key is the exercise's.
 
-    The file holds the source key. Its name holds the run key, since another Python or torch may answer differently.
+    The file holds the results key. Its name holds the run key, since another Python or torch may answer differently.
     """
     folder = platformdirs.user_cache_path("autograder") / "fingerprints"
     return folder / f"{name}-{keys.run_key(key or keys.results_key(name))}.npz"
