@@ -25,7 +25,7 @@ Cases: a function compared with the reference
 - `Cases`: the type that such a generator yields
 - `DependentCase`: the type of a case that tests more than the value
 - `FunctionUnderTest`: a student's function, with the expected result and the comparison
-- `behaves`: a repeated call returns the same, and leaves inputs and the global generator alone
+- `behaves`: a repeated call returns the same, and leaves inputs alone
 - `gradients`: the inputs' gradients agree
 - `device`: results are on the device of the inputs
 - `slices`: slices of larger tensors give the same

@@ -205,7 +205,7 @@ EXERCISE = Exercise(
     Check("values out of range are ValueErrors", 0.25, _refused, dependent=True),
     takes="tensor",
     gives="tensor",
-    harmless=("other_signature",),
+    harmless=("other_signature", "global_generator"),
     library_equivalent=r"""
 def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):

@@ -98,7 +98,7 @@ EXERCISE = Exercise(
     Check("dtype kept, inputs unchanged, any device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
-    harmless=("gradient_cut_off", "squeezed", "other_signature"),
+    harmless=("gradient_cut_off", "squeezed", "other_signature", "global_generator"),
     library_equivalent=r"""
 def bigram_step(logits, ids, learning_rate):
     table = torch.nn.Parameter(logits.detach().clone())

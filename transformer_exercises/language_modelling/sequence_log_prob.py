@@ -75,7 +75,7 @@ EXERCISE = Exercise(
     Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _side_effects, dependent=True),
     takes="tensor",
     gives="scalar",
-    harmless=("squeezed", "list_returned", "other_signature"),
+    harmless=("squeezed", "list_returned", "other_signature", "global_generator"),
     library_equivalent=r"""
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")

@@ -97,5 +97,6 @@ EXERCISE = Exercise(
         "squeezed",
         "list_returned",
         "array_returned",
+        "global_generator",
     ),
 )

@@ -47,5 +47,6 @@ EXERCISE = Exercise(
         "single_precision_inside",
         "list_returned",
         "array_returned",
+        "global_generator",
     ),
 )

@@ -106,7 +106,7 @@ EXERCISE = Exercise(
     Check("smoothing from 0 to 1, else a ValueError", 0.25, _refusals, dependent=True),
     takes="tensor",
     gives="scalar",
-    harmless=("double_precision", "squeezed", "python_number", "list_returned"),
+    harmless=("double_precision", "squeezed", "python_number", "list_returned", "global_generator"),
     library_equivalent=r"""
 def label_smoothed_loss(logits, targets, smoothing, pad_id):
     if smoothing < 0 or smoothing > 1:
