@@ -254,9 +254,10 @@ def _apply_costs(exercise: Exercise, verdict: Verdict, replies: RecordedReplies)
     """Raise the points to the total less the cost of the mistakes, which explain every failure, if that is more.
 
     An answer that never gave a value gets no such points: nothing shows that the rest of it is right. But a lapse
-    beside a mistake that costs all its lines costs no more than the lapse.
+    beside a mistake that costs all its lines costs no more than the lapse. An error, or a mistake whose error is
+    another, costs the lines that it explains.
     """
-    shares = [diagnosis.share for diagnosis in verdict.diagnoses]
+    shares = [min(found.share, _lines_of(exercise, found)) for found in verdict.diagnoses]
     earned = mistake_costs.by_costs(verdict.points, shares)
     if earned > verdict.earned and (gave_a_value(replies) or not _naming_saves(exercise, verdict.diagnoses)):
         verdict.earned = earned
@@ -269,12 +270,14 @@ def _naming_saves(exercise: Exercise, diagnoses: Sequence[Diagnosis]) -> bool:
 
     Without a value, lapses alone are no sign of an answer: a function that returns nothing has them.
     """
-    weights = {check.title: check.weight for check in exercise.checks}
-    total = sum(weights.values())
     mistakes = [found for found in diagnoses if found.mistake not in LAPSES]
-    return not mistakes or any(
-        found.share < sum(weights[title] for title in found.checks) / total - ROUNDING for found in mistakes
-    )
+    return not mistakes or any(found.share < _lines_of(exercise, found) - ROUNDING for found in mistakes)
+
+
+def _lines_of(exercise: Exercise, found: Diagnosis) -> float:
+    """Return the share of the points that the lines have that a diagnosis explains."""
+    weights = {check.title: check.weight for check in exercise.checks}
+    return sum(map(weights.__getitem__, found.checks)) / sum(weights.values())
 
 
 def gave_a_value(replies: RecordedReplies) -> bool:
