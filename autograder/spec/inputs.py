@@ -78,11 +78,14 @@ def sliced(student: Student, tensor: torch.Tensor) -> Kept:
 
 
 _OUTLINE = """
+def alike(p):  # of vectors it tells nothing: biases may begin as zeros, a norm's weight does as ones
+    return bool((p == p.flatten()[:1]).all())
+
 def outline(module, depth):
     if not isinstance(module, nn.Module):
         raise TypeError("not a module")
     return sorted(
-        [".".join(name.split(".")[:depth]), list(p.shape), p.requires_grad, bool((p == p.flatten()[:1]).all())]
+        [".".join(name.split(".")[:depth]), list(p.shape), p.requires_grad, p.dim() > 1 and alike(p)]
         for name, p in module.named_parameters()
     )
 """
