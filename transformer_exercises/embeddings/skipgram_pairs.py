@@ -29,7 +29,7 @@ def _plain(value: Any) -> Any:
 
 
 def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) -> None:
-    """Return the same pairs as often, in any order; unless `exact`, they may be lists or a tensor."""
+    """Return the same pairs as often, in any order; unless `exact`, they may be lists, a tensor or a generator."""
     pairs = got if exact else _plain(got)
     if not isinstance(pairs, list if exact else tuple):
         raise Wrong(f"A list of pairs is asked for; {where} yours is {kind(got)}.")
@@ -46,6 +46,21 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool) 
         raise ValuesDiffer(f"{what}{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
+_LISTED = """
+def listed(pairs):
+    from itertools import islice
+    return list(islice(pairs, 10_000))  # it may be endless
+"""
+
+
+def _pairs(student: Student, args: list[Any], value: Any, where: str) -> Any:
+    """Return what was returned, or a list of what a generator gives (zip and map are such, too)."""
+    if getattr(value, "type_name", "") not in ("generator", "zip", "map", "filter", "chain"):
+        return value
+    kept = student.call("skipgram_pairs", args, where=where, keep=True, record=False)["value"]
+    return student.value(student.probe("listed", _LISTED), kept, where=where)
+
+
 def _of(*cases: tuple[list[int], int], exact: bool = False) -> CheckFunction:
     def check(student: Student) -> None:
         for known_ids, known_window in cases:
@@ -53,9 +68,10 @@ def _of(*cases: tuple[list[int], int], exact: bool = False) -> CheckFunction:
                 ids, (window,) = other_ids(known_ids), other_sizes(known_window)
                 where = f"for {f'ids {ids}' if len(ids) < 12 else f'{len(ids)} ids'} and window = {window}"
                 answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
-                if isinstance(answer["value"], list):
-                    student.note(sorted(answer["value"], key=repr))  # whatever their order
-                _same_pairs(answer["value"], ids, window, where, exact)
+                got = answer["value"] if exact else _pairs(student, [ids, window], answer["value"], where)
+                if isinstance(got, list):
+                    student.note(sorted(got, key=repr))  # whatever their order
+                _same_pairs(got, ids, window, where, exact)
                 if exact and len(answer["after"]) == 2 and answer["after"][0] != ids:
                     raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
 

@@ -249,7 +249,7 @@ class lists_for_tuples(Misconception):
     ]
 
 
-class generator(Fundamental):
+class generator(Minor):
     """A generator is returned (yield): a list is asked for."""
 
     edits = {"return pairs": "yield from pairs"}
