@@ -31,7 +31,7 @@ SYMBOLS = (
 )
 
 REPEATED = (of(aaa=1), of(aaaa=3, aa=2), of(abab=2, baab=5), {("ab", "ab", "ab"): 4})
-SHORT: Any = ({}, {("a",): 4}, {("a",): 4, (): 2, ("a", "b"): 1}, LOWER)
+SHORT: Any = ({}, {("a",): 4}, {("a",): 4, ("b",): 2, ("a", "b"): 1}, LOWER)
 
 EXERCISE = Exercise(
     Check("adjacent pairs, weighted by the frequency of their word", 1.0, asked(*VALUES)),
