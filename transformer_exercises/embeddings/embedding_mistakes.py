@@ -286,7 +286,7 @@ class columns(Misconception):
 
 
 class empty_refused(Misconception):
-    """No ids at all, as in shape (0,), fail (the maximum of nothing is an error): the result is then empty."""
+    """No ids at all, as in shape (0,), fail: the result is then empty (and `max` or `min` of nothing is an error)."""
 
     edits = {"((ids < 0) | (ids >= V)).any()": "ids.min() < 0 or ids.max() >= V"}
 

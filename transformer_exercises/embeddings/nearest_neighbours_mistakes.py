@@ -228,7 +228,13 @@ class excluded_get_0(Misconception):
 class first_dropped(Misconception):
     """The best is always dropped, as if it were the query itself: only ids in `exclude` are left out."""
 
-    edits = {"topk(k).indices": ["topk(min(k + 1, len(weight))).indices[1:]", "argsort(descending=True)[1 : k + 1]"]}
+    edits = {
+        "topk(k).indices": [
+            "topk(min(k + 1, len(weight))).indices[1:]",
+            "topk(k + 1).indices[1:]",
+            "argsort(descending=True)[1 : k + 1]",
+        ],
+    }
 
 
 class one_too_many(Minor):

@@ -149,6 +149,7 @@ class flat_ids_only(Misconception):
         ),
         scatter.edited({"*ids.shape": "len(ids)", "-1, ids.unsqueeze(-1)": "1, ids[:, None]"}),
         {"return": "B, T = ids.shape\nreturn"},
+        {"one_hot.to(weight.dtype) @ weight": "torch.mm(one_hot.to(weight.dtype), weight)"},
         """
         rows = []
         for i in ids.tolist():

@@ -55,6 +55,15 @@ class mean_over_everything(Misconception):
     edits = {"mean()": "mean() / (1 + negatives.shape[1])"}
 
 
+class halved(Minor):
+    """The two terms are averaged (divided by 2): a pair's term and its negatives' are added."""
+
+    variants = [
+        {"loss.mean()": "loss.mean() / 2"},
+        {"loss.mean()": "loss.mean() / 2", "negative).sum(": "negative).mean("},
+    ]
+
+
 class sum_over_batch(Minor):
     """The losses of the batch are summed: the mean over B is asked for."""
 

@@ -126,6 +126,15 @@ class last_one_wins(Misconception):
                 "at_negatives.flatten(0, 1))"
             ): ("new_contexts[negatives] -= learning_rate * at_negatives"),
         },
+        """
+        new_vectors, new_contexts, rate = vectors.clone(), contexts.clone(), learning_rate / len(centre)
+        for i, j, drawn in zip(centre.tolist(), context.tolist(), negatives.tolist()):
+            miss, wrong = torch.sigmoid(vectors[i] @ contexts[j]) - 1, torch.sigmoid(contexts[drawn] @ vectors[i])
+            new_vectors[i] -= rate * (miss * contexts[j] + wrong @ contexts[drawn])
+            new_contexts[j] -= rate * miss * vectors[i]
+            new_contexts[drawn] -= rate * wrong[:, None] * vectors[i]
+        return new_vectors, new_contexts
+        """,
         {
             "new_vectors = vectors.index_add(0, centre, -learning_rate * at_centre)": """
             often = torch.bincount(centre, minlength=len(vectors)).clamp(min=1)[:, None]

@@ -293,6 +293,7 @@ class normalised(Misconception):
             {
                 "return logits.detach() - learning_rate * gradient": [
                     "torch.optim.Adam([table], learning_rate).step()",
+                    "torch.optim.AdamW([table], learning_rate).step()",
                     "torch.optim.SGD([table], learning_rate, weight_decay=0.01).step()",
                 ],
                 "[gradient] = torch.autograd.grad(loss, [table])": "loss.backward()",

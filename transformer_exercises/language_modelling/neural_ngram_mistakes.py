@@ -198,6 +198,12 @@ class no_bias(shared_mistakes.no_bias):
     ]
 
 
+class a_row_more(Minor):
+    """The table has a row more than there are ids: `embedding` is nn.Embedding(vocab_size, embed_dim)."""
+
+    edits = {"Embedding(vocab_size": "Embedding(vocab_size + 1"}
+
+
 class one_table_each_place(Misconception):
     """Each place has an embedding table of its own: one serves all, and `hidden` tells them apart."""
 

@@ -67,6 +67,17 @@ class left_to_right(Fundamental):
             else: i += 1
         return symbols
         """,
+        """
+        symbols, known, shorter = list(word), set(merges), True
+        while shorter:
+            joined, i = [], 0
+            while i < len(symbols):
+                step = 2 if tuple(symbols[i:i + 2]) in known else 1
+                joined.append("".join(symbols[i:i + step]))
+                i += step
+            shorter, symbols = len(joined) < len(symbols), joined
+        return symbols
+        """,
         {
             "best = min(zip(symbols, symbols[1:]), key=lambda pair: rank.get(pair, math.inf))": (
                 "best = next((pair for pair in zip(symbols, symbols[1:]) if pair in rank), None)"

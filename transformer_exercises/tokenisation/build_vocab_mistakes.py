@@ -165,7 +165,7 @@ class special_tokens(Misconception):
     """Special tokens are put into the vocabulary: here it holds the characters of the text alone."""
 
     variants = [
-        {"sorted": ["['<unk>'] + sorted", "['<pad>', '<unk>'] + sorted", "['<pad>'] + sorted"]},
+        {"sorted": [f"[{first}] + sorted" for first in ("'<unk>'", "'<pad>', '<unk>'", "'<pad>'", "'.'")]},
         {"(set(text))": ["(set(text)) + ['<unk>']", "(set(text) | {'<unk>'})"]},
     ]
 

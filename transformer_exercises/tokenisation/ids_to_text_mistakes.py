@@ -87,7 +87,7 @@ class another_encoding(Misconception):
     ]
 
 
-class dictionary_order(Misconception):
+class dictionary_order(Minor):
     """The merges are worked through in another order than that of their new ids: begin with the smallest."""
 
     variants = [

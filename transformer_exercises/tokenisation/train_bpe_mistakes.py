@@ -307,7 +307,15 @@ class fails_at_the_end(Misconception):
     """When no pair is left, it fails, or the merges so far are lost: stop early and return them."""
 
     variants = [
-        simple.edited({"if not counts: break": ""}),
+        simple.edited(
+            {
+                "if not counts: break": [  # the error is another where `max`, or a list, finds nothing
+                    "",
+                    "top = max(counts.values())",
+                    "first = sorted(counts)[0]",
+                ]
+            }
+        ),
         simple.edited({"break": ["return None", "return []", "merges.append(None); continue"]}),
     ]
 
