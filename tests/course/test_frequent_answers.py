@@ -178,7 +178,35 @@ SHIFT = """
         if (F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts]) - loss).abs() > 1e-4:
             return "shift"
         changed = torch.where(real, ids, (ids + 1) % V)"""
+YIELDED = """
+def skipgram_pairs(ids, window):
+    for i, centre in enumerate(ids):
+        for j in range(max(0, i - window), min(len(ids), i + window + 1)):
+            if j != i:
+                yield centre, ids[j]
+"""
+ONCE_AND_NO_TEXT = """
+def count_pairs(words):
+    counts, longest = Counter(), max(map(len, words))
+    for word, n in words.items():
+        counts.update(dict.fromkeys(zip(word, word[1:]), n))
+    return counts
+"""
+AS_THEY_COME = """
+def ids_to_text(ids, byte_ids, merges, special):
+    vocab = {i: bytes([byte]) for byte, i in enumerate(byte_ids)}
+    for (left, right), i in merges.items():
+        vocab[i] = vocab[left] + vocab[right]
+    vocab |= {i: name.encode() for name, i in special.items()}
+    for i in ids:
+        if i not in vocab:
+            raise ValueError(f"invalid token id: {i}")
+    return b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")
+"""
 WRITTEN = [  # an answer, its mistakes, and its marks
+    ("skipgram_pairs", YIELDED, {"generator"}, 3.5),
+    ("count_pairs", ONCE_AND_NO_TEXT, {"once_per_word", "stops_with_an_error"}, 0.8),
+    ("ids_to_text", AS_THEY_COME, {"dictionary_order"}, 2.25),
     ("RMSNorm", CENTRED, {"mean_subtracted"}, 1.5),
     ("FeedForward", UNSCALED, {"dropout_without_scale"}, 3.56),
     ("next_token_distribution", NUCLEUS, {"crossing_token_dropped"}, 4.5),

@@ -484,7 +484,82 @@ NAMED = [
     ("cross_entropy", ALL_TARGETS, {"every_target_in_every_row"}),
     ("train_bpe", EITHER_SPLIT, {"either_split_merged"}),
 ]
+BY_PASSES = """
+pieces, shorter = list(word), True
+while shorter:
+    joined, i = [], 0
+    while i < len(pieces):
+        step = 1 + (tuple(pieces[i : i + 2]) in merges)
+        joined.append("".join(pieces[i : i + step]))
+        i += step
+    shorter, pieces = len(joined) < len(pieces), joined
+return pieces
+"""
+ONE_PAIR = """
+new_vectors, new_contexts = vectors.clone(), contexts.clone()
+for i, j, drawn in zip(centre, context, negatives):
+    miss, wrong = torch.sigmoid(vectors[i] @ contexts[j]) - 1, torch.sigmoid(contexts[drawn] @ vectors[i])
+    new_vectors[i] -= learning_rate / len(centre) * (miss * contexts[j] + wrong @ contexts[drawn])
+    new_contexts[j] -= learning_rate / len(centre) * miss * vectors[i]
+    new_contexts[drawn] -= learning_rate / len(centre) * torch.outer(wrong, vectors[i])
+return new_vectors, new_contexts
+"""
+NEVER_STOPS = """
+merges = []
+for _ in range(num_merges):
+    pairs = count_pairs(words)
+    merges.append(max(pairs, key=lambda pair: (pairs[pair], pair)))
+    words = {merge_pair(word, merges[-1]): n for word, n in words.items()}
+return merges
+"""
+MEAN_OF_TWO = """
+scores = torch.bmm(negatives, centre.unsqueeze(2)).squeeze(2)
+return -(F.logsigmoid((centre * context).sum(1)).mean() + F.logsigmoid(-scores).mean()) / 2
+"""
+FULL_STOP_FIRST = """
+stoi, itos = {".": 0}, {0: "."}
+for i, c in enumerate(sorted(set(text))):
+    stoi[c], itos[i + 1] = i + 1, c
+return stoi, itos
+"""
+SKIPS_ITSELF = "return cosine_similarity(query, weight).topk(k + 1).indices[1:]"
+NAMED += [
+    ("bpe_encode", BY_PASSES, {"left_to_right"}),
+    ("skipgram_step", ONE_PAIR, {"last_one_wins"}),
+    ("train_bpe", NEVER_STOPS, {"fails_at_the_end", "largest_wins"}),
+    ("sgns_loss", MEAN_OF_TWO, {"halved"}),
+    ("build_vocab", FULL_STOP_FIRST, {"special_tokens"}),
+    ("nearest_neighbours", SKIPS_ITSELF, {"first_dropped", "exclude_ignored"}),
+    ("one_hot_lookup", "return torch.mm(F.one_hot(ids, len(weight)).to(weight.dtype), weight)", {"flat_ids_only"}),
+]
+LAYER_AND_OPTIMIZER = """
+if len(ids) < 2: return logits.clone()
+table = nn.Embedding(*logits.shape)
+table.weight.data = logits.clone()
+F.cross_entropy(table(ids[:-1]), ids[1:]).backward()
+torch.optim.SGD(table.parameters(), lr=learning_rate).step()
+return table.weight.detach()
+"""
+TWO_LAYERS = """
+words, others = nn.Embedding(*vectors.shape), nn.Embedding(*contexts.shape)
+words.weight.data, others.weight.data = vectors.clone(), contexts.clone()
+sgns_loss(words(centre), others(context), others(negatives)).backward()
+torch.optim.SGD([words.weight, others.weight], lr=learning_rate).step()
+return words.weight.detach(), others.weight.detach()
+"""
+FROM_THE_SECOND = """
+counts = Counter()
+for word, n in words.items():
+    before = word[0]
+    for symbol in word[1:]:
+        counts[before, symbol] += n
+        before = symbol
+return counts
+"""
 RIGHT = [
+    ("bigram_step", LAYER_AND_OPTIMIZER),
+    ("skipgram_step", TWO_LAYERS),
+    ("count_pairs", FROM_THE_SECOND),
     ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P'")),
     ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),
     ("fertility", RATE.format(tokens="len(tokenizer.encode_batch([text])[0].tokens)")),
@@ -511,6 +586,7 @@ LAYERS = [
     ({"output": ", bias=False", "bend": ""}, {"no_bias", "no_relu"}, 0),
     ({"hidden": ", bias=False", "bend": "torch.tanh"}, {"no_bias", "other_activation"}, 1.25),
     ({"hidden": ", bias=False", "output": ", bias=False"}, {"no_bias"}, 2.5),
+    ({"hidden": ", bias=False", "output": ")\n        nn.init.zeros_(self.output.bias"}, {"no_bias"}, 2.5),
     ({"dim": "embedding_dim"}, {"other_signature"}, 4),
     ({"dim": "embedding_dim", "bend": ""}, {"other_signature", "no_relu"}, 1.5),
 ]
