@@ -527,7 +527,7 @@ NAMED += [
     ("bpe_encode", BY_PASSES, {"left_to_right"}),
     ("skipgram_step", ONE_PAIR, {"last_one_wins"}),
     ("train_bpe", NEVER_STOPS, {"fails_at_the_end", "largest_wins"}),
-    ("sgns_loss", MEAN_OF_TWO, {"halved"}),
+    ("sgns_loss", MEAN_OF_TWO, {"halved", "mean_over_negatives"}),
     ("build_vocab", FULL_STOP_FIRST, {"special_tokens"}),
     ("nearest_neighbours", SKIPS_ITSELF, {"first_dropped", "exclude_ignored"}),
     ("one_hot_lookup", "return torch.mm(F.one_hot(ids, len(weight)).to(weight.dtype), weight)", {"flat_ids_only"}),

@@ -113,6 +113,7 @@ EXERCISE = Exercise(
     Check("inputs unchanged, float64, large scores, any layout, device", 0.5, _side_effects, dependent=True),
     takes="tensor",
     gives="tensor",
+    harmless=("global_generator",),
     ban=Ban("attention", "`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and their relatives"),
     library_equivalent=r"""
 def grouped_query_attention(Q, K, V, mask=None):

@@ -58,10 +58,7 @@ class mean_over_everything(Misconception):
 class halved(Minor):
     """The two terms are averaged (divided by 2): a pair's term and its negatives' are added."""
 
-    variants = [
-        {"loss.mean()": "loss.mean() / 2"},
-        {"loss.mean()": "loss.mean() / 2", "negative).sum(": "negative).mean("},
-    ]
+    edits = {"loss.mean()": "loss.mean() / 2"}
 
 
 class sum_over_batch(Minor):
