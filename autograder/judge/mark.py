@@ -196,7 +196,7 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     pair: list[Diagnosis] = []
     if apart is None or not apart.explains_all:
         pair = diagnose_pair(exercise, verdict.lines, student.replies)
-        apart = apart if pair else lapses_off.explained_by_two() or apart
+        apart = apart if pair else lapses_off.explained_by_two() or lapses_off.explained_but_for_errors() or apart
     if apart is None or not apart.explains_all:
         sure = pair or [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
         verdict.diagnoses = pair or verdict.diagnoses

@@ -153,6 +153,47 @@ def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
         ys = torch.cat([ys, torch.ones(1, 1).fill_(next_word).type_as(ys)], dim=1)
     return [result]
 """
+NOTHING_CUT = """
+@torch.no_grad()
+def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
+    rows = []
+    for source in source_ids.split(1):
+        target = source.new_full((1, 1), bos_id)
+        while target.size(1) < max_len and (target.size(1) == 1 or target[0, -1] != eos_id):
+            target = torch.cat([target, model(source, target)[:, -1].argmax(-1, keepdim=True)], 1)
+        rows += target.tolist()
+    return rows
+"""
+OTHERS_ALONE = """
+def label_smoothed_loss(logits, targets, smoothing, pad_id):
+    logits, gold = {logits}, targets.contiguous().view(-1)
+    others = smoothing / (logits.size(1) - 1)
+    wanted = torch.full_like(logits, others).scatter(1, gold[:, None], 1 - smoothing)
+    losses = -(wanted * F.log_softmax(logits, 1)).sum(1)
+    return losses[gold != pad_id].mean()
+"""
+THREE_DIMENSIONS = """
+def label_smoothed_loss(logits, targets, smoothing, pad_id):
+    return nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)(logits.permute(0, 2, 1), targets)
+"""
+SHORT_COUNT = """
+def bleu(hypotheses, references):
+    if len(hypotheses) != len(references):
+        raise ValueError("as many references as hypotheses")
+    score, missed = 1.0, 0
+    for n in range(1, 5):
+        matched = total = 0
+        for one, other in zip(hypotheses, references):
+            ours, theirs = (Counter(zip(*(s[k:] for k in range(n)))) for s in (one, other))
+            matched += sum((ours & theirs).values())
+            total += max(sum(ours.values()), 1)
+        if n == 1 and matched == 0:
+            return 0.0
+        missed += matched == 0
+        score *= (matched or 0.5**missed) / total
+    h, r = (sum(len(s) for s in each) for each in (hypotheses, references))
+    return 100 * min(1.0, math.exp(1 - r / h)) * score**0.25
+"""
 GENERATORS = """
 def parameter_groups(model, weight_decay):
     tables = [id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)]
@@ -214,6 +255,21 @@ WRITTEN = [  # an answer, its mistakes, and its marks
     ("cached_attention", CACHED.format(fill="-1e9"), {"one_token_ahead"}, 3.75),
     ("cached_attention", CACHED.format(fill="torch.finfo(q.dtype).min"), {"one_token_ahead"}, 3.75),
     ("greedy_decode", ONE_ROW, {"one_row_only"}, 2.0),
+    ("greedy_decode", NOTHING_CUT, {"bos_kept", "eos_kept"}, 2.0),
+    ("label_smoothed_loss", THREE_DIMENSIONS, {"fixed_shape", "error_of_another_type"}, 1.75),
+    (
+        "label_smoothed_loss",
+        OTHERS_ALONE.format(logits="logits.reshape(-1, logits.size(-1))"),
+        {"spread_over_the_others", "padding_as_index", "bad_input_accepted"},
+        2.5,
+    ),
+    (
+        "label_smoothed_loss",
+        OTHERS_ALONE.format(logits="logits.view(-1, logits.size(-1))"),
+        {"spread_over_the_others", "stops_with_an_error", "bad_input_accepted"},
+        2.25,
+    ),
+    ("bleu", SHORT_COUNT, {"none_counts_as_one"}, 4.5),
     ("parameter_groups", GENERATORS, {"iterators_returned"}, 2.25),
     ("make_checkpoint", OTHER_KEYS, {"other_keys", "step_plus_one"}, 1.75),
 ]
@@ -235,6 +291,8 @@ SQUARE = {
     "mine.copy_(other)": "mine.copy_(other if mine.shape == other.shape else other.T)",
 }
 EDITED = [  # texts of the reference, each with what is typed instead, the mistake, and the marks
+    ("noam_rate", {"return d_model": "return 2 * d_model"}, "another_factor", 1.5),
+    ("DecoderBlock", {"nn.LayerNorm(embed_dim)": "nn.LayerNorm(embed_dim, eps=1e-6)"}, "another_epsilon", 6.0),
     ("DecoderBlock", {"nn.ReLU()": "nn.ReLU(), nn.Dropout(p=dropout)"}, "dropout_elsewhere", 7.5),
     (
         "DecoderBlock",

@@ -187,6 +187,18 @@ class less_than_none(Minor):
     ]
 
 
+class none_counts_as_one(Minor):
+    """A sentence of fewer than n tokens counts as one n-gram (`max(1, …)`): it has none."""
+
+    variants = [
+        {"+= ours.total()": "+= max(1, ours.total())"},
+        {
+            "+= ours.total()": "+= max(1, ours.total())",
+            "not all(totals)": "all(len(hypothesis) < 4 for hypothesis in hypotheses)",
+        },
+    ]
+
+
 class positions_compared(Misconception):
     """Tokens are compared place by place: an n-gram may stand anywhere."""
 
@@ -354,6 +366,12 @@ class add_one(Misconception):
 
     variants = [
         no_smoothing.edited({"matched / total": ["(matched + 1) / (total + 1)", "(matched or 1) / total"]}),
+        no_smoothing.edited(
+            {
+                "matched / total": "(matched + 1) / (total + 1)",
+                "if not any(matches) or not all(totals)": "if not any(hypotheses)",
+            }
+        ),
         halved_by_order.edited(
             {
                 "penalty *= 2": "one = 1 if log_precisions else 0",
@@ -366,8 +384,17 @@ class add_one(Misconception):
 class small_number(Misconception):
     """A small number takes the place of 0 matches: the first such order counts as 1/2, the next as 1/4."""
 
-    based_on = no_smoothing
-    edits = {"matched / total": ["max(matched, 0.1) / total", "max(matched, 1e-9) / total", "matched / total + 1e-9"]}
+    variants = [
+        no_smoothing.edited(
+            {"matched / total": ["max(matched, 0.1) / total", "max(matched, 1e-9) / total", "matched / total + 1e-9"]}
+        ),
+        no_smoothing.edited(
+            {
+                "matched / total": "(matched + 1e-9) / (total + 1e-9)",
+                "if not any(matches) or not all(totals)": "if not any(hypotheses)",
+            }
+        ),
+    ]
 
 
 class smoothed_without_division(Misconception):

@@ -2,6 +2,7 @@
 
 import functools
 from itertools import product, starmap
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -68,7 +69,8 @@ def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
     """Return for each parameter of a student's block which of nn.TransformerDecoderLayer's it is, and which rows of it.
 
     The attentions may keep their projections in three layers (q_proj, k_proj, v_proj) or stacked, as
-    nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ).
+    nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ). So
+    may norms of one's own: the parameter made first is the weight.
     """
     found: ParameterMap = {}
 
@@ -94,8 +96,12 @@ def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
         # PyTorch names a layer by the attribute that it was given to first, which may be another one than ff.
         put(ours, (rows, columns), hint, "weight", "ff.", "")
     for norm in NORMS:
-        hint = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
-        put(f"{norm}.", (C,), hint, "weight", f"{norm}.weight")
+        inside = [name for name in parameters if name.startswith(f"{norm}.")]
+        if [shape_of(parameters[name]) for name in inside] != [(C,), (C,)]:
+            message = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
+            raise Wrong(message, "parts_not_found")
+        for name, part in zip(sorted(inside, key=lambda one: one.endswith("bias")), ("weight", "bias"), strict=True):
+            found[name] = itemgetter(f"{norm}.{part}")
     return found
 
 

@@ -104,6 +104,24 @@ class norms_in_a_list_too(RightAnswer):
     }
 
 
+class own_norm(RightAnswer):
+    edits = {
+        "class DecoderBlock(nn.Module):": """
+            class Norm(nn.Module):
+                def __init__(self, C):
+                    super().__init__()
+                    self.gamma, self.beta = nn.Parameter(torch.ones(C)), nn.Parameter(torch.zeros(C))
+
+                def forward(self, x):
+                    x = x - x.mean(-1, keepdim=True)
+                    return self.gamma * x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() + self.beta
+
+            class DecoderBlock(nn.Module):
+        """,
+        "nn.LayerNorm(": "Norm(",
+    }
+
+
 class one_helper(RightAnswer):
     edits = {
         "x = self.norm1(x + self.dropout(self.self_attn(x, mask)))": (
@@ -301,6 +319,12 @@ class norm_missing(Misconception):
         {"self.norm3(": "("},
         {"self.norm1(": "(", "self.norm2(": "("},
     ]
+
+
+class another_epsilon(Minor):
+    """The norms have another eps than PyTorch's 1e-5, so the block is only nearly PyTorch's."""
+
+    edits = {"nn.LayerNorm(embed_dim)": [f"nn.LayerNorm(embed_dim, eps={eps})" for eps in ("1e-6", "1e-12", "1e-3")]}
 
 
 class norm_used_twice(Misconception):

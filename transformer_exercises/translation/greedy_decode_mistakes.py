@@ -85,7 +85,7 @@ class buffer(RightAnswer):
 class bos_kept(Minor):
     """bos_id is part of the result: leave it out."""
 
-    edits = {"[:, 1:]": ""}
+    variants = [{"[:, 1:]": ""}, {"[:, 1:]": "", "(max_len)": "(max_len - 1)"}]
 
 
 class eos_kept(Minor):
@@ -250,7 +250,7 @@ class model_arguments_swapped(Fundamental):
 class one_too_many(Minor):
     """A row that never ends is one token too long or too short: max_len counts the new tokens, without bos_id."""
 
-    variants = [{"(max_len)": "(max_len + 1)"}, {"] if eos_id in row else row": "] if eos_id in row else row[:-1]"}]
+    edits = {"(max_len)": ["(max_len + 1)", "(max_len - 1)"]}
 
 
 class max_len_ignored(Misconception):

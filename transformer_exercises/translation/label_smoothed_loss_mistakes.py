@@ -159,6 +159,17 @@ class annotated_transformer(Misconception):
         wanted[target == pad_id] = 0
         return F.kl_div(log_probs, wanted, reduction="sum") / (target != pad_id).sum()
         """,
+        """
+        if not 0 <= smoothing <= 1:
+            raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}")
+        V = logits.shape[-1]
+        log_probs, target = torch.log_softmax(logits, dim=-1).reshape(-1, V), targets.reshape(-1)
+        wanted = torch.full_like(log_probs, smoothing / (V - 2))
+        wanted.scatter_(1, target[:, None], 1 - smoothing)
+        wanted[:, pad_id] = 0
+        wanted[target == pad_id] = 0
+        return F.kl_div(log_probs, wanted, reduction="batchmean")
+        """,
         {
             "evenly = log_probs.mean(dim=-1)": """
                 wanted = torch.full_like(log_probs, smoothing / (logits.shape[-1] - 2))
@@ -342,18 +353,27 @@ class log_of_softmax(Misconception):
 class fixed_shape(Misconception):
     """Only one number of dimensions works: logits [..., V] may have any, or none."""
 
-    edits = {
-        "real =": [
-            "B, T, V = logits.shape\nreal =",
-            "N, V = logits.shape\nreal =",
-            "B, T, V = logits.shape if logits.dim() == 3 else (1, *logits.shape)\nreal =",
+    variants = [
+        *(
+            f"""
+            if not 0 <= smoothing <= 1: raise ValueError("smoothing")
+            return F.cross_entropy({given}, targets, ignore_index=pad_id, label_smoothing=smoothing)
             """
-            if logits.dim() == 3: logits, targets = logits.flatten(0, 1), targets.flatten()
-            N, V = logits.shape
-            real =
-            """,
-        ]
-    }
+            for given in ("logits", "logits.transpose(1, 2)", "logits.permute(0, 2, 1)")
+        ),
+        {
+            "real =": [
+                "B, T, V = logits.shape\nreal =",
+                "N, V = logits.shape\nreal =",
+                "B, T, V = logits.shape if logits.dim() == 3 else (1, *logits.shape)\nreal =",
+                """
+                if logits.dim() == 3: logits, targets = logits.flatten(0, 1), targets.flatten()
+                N, V = logits.shape
+                real =
+                """,
+            ]
+        },
+    ]
 
 
 class one_target_alone(Minor):
@@ -368,8 +388,17 @@ class one_target_alone(Minor):
 class padding_as_index(Misconception):
     """A pad_id outside the vocabulary (-100, say) is used as an index: take the padding out first."""
 
-    based_on = masked
-    edits = {"index[": "targets["}
+    variants = [
+        masked.edited({"index[": "targets["}),
+        masked.edited(
+            {
+                "index = targets.masked_fill(~real, 0)": """
+                    logits, targets, real = logits.reshape(-1, V), targets.reshape(-1), real.reshape(-1)
+                """,
+                "index[": "targets[",
+            }
+        ),
+    ]
 
 
 class gradient_cut_off(common_mistakes.gradient_cut_off):

@@ -173,6 +173,12 @@ class peak_of_one(Misconception):
     ]
 
 
+class another_factor(Minor):
+    """The rate is multiplied by another factor (2, say): the formula has none."""
+
+    edits = {"return d_model": ["return 2 * d_model", "return 0.5 * d_model"]}
+
+
 class fixed_numbers(Misconception):
     """The numbers of the paper (d_model 512, warmup 4000) are written into the code: use the arguments."""
 

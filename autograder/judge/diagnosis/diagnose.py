@@ -15,7 +15,7 @@ from ...spec.course import exercise
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.wire import Ref, is_tensor
 from ..run_check import student_with_answer
-from ..student import RecordedReplies, Reply, Student, agree, type_of_error
+from ..student import SYMPTOMS, RecordedReplies, Reply, Student, agree, type_of_error
 from . import aspects, fingerprint_store, mistake_costs, pair_cache
 from .fingerprints import replies_to
 from .mistake_costs import NOTHING_SAVED, costs
@@ -156,6 +156,37 @@ class LapsesOff:
             return None
         catalogue = _Catalogue(self.exercise, self.replies | found.replies, single=True)
         apart = self._apart((), catalogue.two_mistakes(list(weights), right, []), [*found.lapses])
+        return apart if apart is not None and apart.explains_all else None
+
+    def explained_but_for_errors(self) -> Apart | None:
+        """Return the lapses, and one mistake or two that explain every line in which nothing stops with an error.
+
+        The lines that stop are lost besides. None if there are none, or if they are all, or if naming saves nothing.
+        """
+        found = self.separated(())
+        weights, right = self._left(found)
+        columns = {check.title: column for column, check in enumerate(self.exercise.checks)}
+        stopped = [title for title in weights if _stops(self.exercise, columns[title], found.replies[title])]
+        weights = {title: weight for title, weight in weights.items() if title not in stopped}
+        if not stopped or not weights:
+            return None
+        replies = {title: replies for title, replies in (self.replies | found.replies).items() if title not in stopped}
+        diagnoses: list[Diagnosis] = []
+        for single in (False, True):
+            catalogue = _Catalogue(self.exercise, replies, single)
+            alone = _single_mistakes(catalogue, weights, right)
+            if {title for _, titles in alone for title in titles} == weights.keys():
+                for variant, titles in alone:
+                    _add(diagnoses, catalogue.diagnosis(variant, titles, catalogue.cost(variant, titles)))
+                break
+        if not diagnoses and _shows_work(found.replies):
+            diagnoses = catalogue.two_mistakes(list(weights), right, [variant for variant, _ in alone])
+        if not diagnoses or any(one.share == NOTHING_SAVED for one in diagnoses):
+            return None
+        lost = {check.title: check.weight for check in self.failed if check.title in stopped}
+        share = sum(lost.values()) / sum(check.weight for check in self.exercise.checks)
+        diagnoses.append(Diagnosis(SYMPTOMS["raised"], str(found.failures[stopped[0]]), stopped, share))
+        apart = self._apart((), diagnoses, [*found.lapses])
         return apart if apart is not None and apart.explains_all else None
 
     def _left(self, found: aspects.Separated) -> tuple[dict[str, float], list[str]]:
@@ -346,14 +377,14 @@ def _single_mistakes(catalogue: _Catalogue, failed: dict[str, float], passed: Se
     for title in sorted(failed, key=lambda title: -failed[title]):
         if title not in unexplained or len({catalogue.names[variant] for variant, _ in found}) == MAX_DIAGNOSES:
             continue
-        best = _best(catalogue, possible, title, unexplained, catalogue.hashes_match)
+        best = _best(catalogue, possible, title, unexplained, [*failed], catalogue.hashes_match)
         # Without doubt: no other variant could explain more of these checks, or match more error messages.
         if (
             best is None
             or best[1] != list(unexplained)
             or not all(catalogue.error_hashes_match(best[0], t) for t in best[1])
         ):
-            best = _best(catalogue, possible, title, unexplained, catalogue.replies_match)
+            best = _best(catalogue, possible, title, unexplained, [*failed], catalogue.replies_match)
         if best is not None:
             found.append(best)
             for other in best[1]:
@@ -366,17 +397,19 @@ def _best(
     possible: Sequence[int],
     title: str,
     weights: dict[str, float],
+    failed: Sequence[str],
     match: Callable[[int, str], bool],
 ) -> Explanation | None:
     """Return the variant that answers this check as the student did and explains most weight, with the checks.
 
-    Of several, it is the one with most of the same errors, and then the one that fails least in another way.
+    Of several, it is the one with most of the same errors, and then the one that fails least of all that `failed` in
+    another way.
     """
 
     def rank(explanation: Explanation) -> tuple[float, int, int]:
         variant, titles = explanation
         same_errors = sum(catalogue.error_hashes_match(variant, other) for other in titles)
-        fails_otherwise = sum(catalogue.fails(variant, other) for other in weights if other not in titles)
+        fails_otherwise = sum(catalogue.fails(variant, other) for other in failed if other not in titles)
         return sum(weights[other] for other in titles), same_errors, -fails_otherwise
 
     variants = [variant for variant in possible if match(variant, title)]
@@ -533,6 +566,12 @@ class _Catalogue:
 
     def replies_of(self, variant: int, title: str) -> list[Reply]:
         return _answers(self.exercise.name, self.fingerprints.variants[variant], self.columns[title])
+
+
+def _stops(exercise: Exercise, column: int, replies: list[Reply]) -> bool:
+    """Return whether an answer stops with an error in a check where the reference does not."""
+    right = _answers(exercise.name, exercise.source, column)
+    return any("problem" in mine and "problem" not in other for mine, other in zip(replies, right, strict=False))
 
 
 def _gives_a_value(replies: RecordedReplies) -> bool:

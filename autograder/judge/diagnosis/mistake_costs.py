@@ -121,9 +121,8 @@ def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares:
     points = exercise.points
     severities = [costs().severity(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
     kinds = [f"a {MINOR if severity == MINOR else MISCONCEPTION}" for severity in severities]
-    kinds = [
-        kind if name in exercise.severities else "another fault" for kind, name in zip(kinds, mistakes, strict=True)
-    ]
+    known = exercise.severities  # what else a check met is an error, or a fault that no mistake of the catalogue explains
+    kinds = [kind if name in known else "another fault" for name, kind in zip(mistakes, kinds, strict=True)]
     lost = f"{number(points - earned)} of {number(points)} points"
     alone = [costs().of(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
     if any(share > one for share, one in zip(shares, alone, strict=True)):
