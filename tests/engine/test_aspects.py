@@ -167,6 +167,36 @@ def test_other_names_of_layers_cost_a_quarter_whatever_they_are(name, names):
     assert verdict.earned == 0.75 * verdict.points
 
 
+IN_WRAPPERS = """
+class Sublayer(nn.Module):
+    def __init__(self, size, dropout):
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(size), nn.Dropout(dropout)
+
+    def forward(self, x, part):
+        return self.norm(x + self.dropout(part(x)))
+
+
+class DecoderBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+        super().__init__()
+        self.self_attn, self.src_attn = (Attention(embed_dim, num_heads) for _ in range(2))
+        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))
+        self.sublayers = nn.ModuleList(Sublayer(embed_dim, dropout) for _ in range(3))
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.sublayers[0](x, lambda y: self.self_attn(y, mask))
+        x = self.sublayers[1](x, lambda y: self.src_attn(y, memory_mask, memory))
+        return self.sublayers[2](x, self.feed_forward)
+"""
+
+
+def test_layers_inside_of_others_are_found_as_layers_under_other_names():
+    verdict = verdict_on(exercise("DecoderBlock"), IN_WRAPPERS)
+    assert named(verdict) == {"other_names"}
+    assert verdict.earned == 0.75 * verdict.points
+
+
 def test_the_judge_runs_no_source_that_holds_a_name_of_a_student(monkeypatch):
     name = "q = print(1) #"
     ran = []

@@ -59,14 +59,15 @@ MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) argument
 UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
 RENAME = """
 def rename(module, names):
-    for table in (module._modules, module._parameters):
-        items = [(names.get(name, name), value) for name, value in table.items()]
+    deeper = [(new, module.get_submodule(old)) for old, new in names.items() if "." in old]
+    for table, first in ((module._modules, deeper), (module._parameters, [])):
+        items = [*first, *((names.get(name, name), value) for name, value in table.items())]
         table.clear()
-        table.update(items)
+        table.update(items)  # PyTorch reports a layer under the first of its names
     def part(name):  # for the student's own code, which goes on by its names
         return property(lambda self: getattr(self, name), lambda self, value: setattr(self, name, value))
     own = type(module)
-    module.__class__ = type(own.__name__, (own,), {old: part(new) for old, new in names.items()})
+    module.__class__ = type(own.__name__, (own,), {old: part(new) for old, new in names.items() if "." not in old})
 """
 WITH_DEFAULTS = """
 def with_defaults(module, defaults):
@@ -551,8 +552,9 @@ def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingP
 
     `own` and `box` are states of modules. A layer is the one of the same kind and shapes, or else of the same shapes,
     or else of the same kind and shapes but for a bias; of several, names decide, and then the order in which they are
-    made. What is left is the last one, whatever it is. If one is not found, none is. `known` is what another module of
-    the class told, whose layers may have had other shapes.
+    made. What is left is the last one, whatever it is, or layers of these shapes inside of others, as in a list. If
+    one is not found, none is. `known` is what another module of the class told, whose layers may have had other
+    shapes.
     """
     wanted, present = _parts(box), _parts(own)
     missing = [name for name in wanted if name not in present]
@@ -573,7 +575,26 @@ def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingP
                 extra.remove(old)
     if len(missing) == len(extra) == 1:
         names[extra.pop()] = missing.pop()
+    missing = [name for name in missing if wanted[name][1]]  # one without parameters, such as a dropout, is not needed
+    for inside in (_inside(own, extra, -1), _inside(own, extra, 2)) if missing else ():
+        for name in list(missing):
+            group = [one for one in missing if wanted[one][1] == wanted[name][1]]
+            candidates = [one for one in inside if inside[one] == wanted[name][1] and one not in names]
+            if group[:1] == [name] and len(candidates) >= len(group):
+                for new, old in _paired(group, candidates).items():
+                    names[old] = new
+                    missing.remove(new)
     return {} if missing else names
+
+
+def _inside(state: Reply, parts: Collection[str], depth: int) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Return the shapes in each layer inside of these parts of a module: in the innermost ones, or at another depth."""
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for name, value in state["parameters"].items():
+        path = str(name).split(".")
+        if path[0] in parts and len(path) > 2:
+            shapes.setdefault(".".join(path[:depth]), []).append(tuple(value.shape) if is_tensor(value) else ())
+    return {name: tuple(sorted(sizes)) for name, sizes in shapes.items()}
 
 
 def _parts(state: Reply) -> dict[str, Part]:
