@@ -570,6 +570,8 @@ class _Catalogue:
 
 def _stops(exercise: Exercise, column: int, replies: list[Reply]) -> bool:
     """Return whether an answer stops with an error in a check where the reference does not."""
+    if not any("problem" in reply for reply in replies):
+        return False
     right = _answers(exercise.name, exercise.source, column)
     return any("problem" in mine and "problem" not in other for mine, other in zip(replies, right, strict=False))
 
