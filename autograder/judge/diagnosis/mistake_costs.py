@@ -121,7 +121,7 @@ def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares:
     points = exercise.points
     severities = [costs().severity(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
     kinds = [f"a {MINOR if severity == MINOR else MISCONCEPTION}" for severity in severities]
-    known = exercise.severities  # what else a check met is an error, or a fault that no mistake of the catalogue explains
+    known = exercise.severities  # what else a check met is an error, or a fault that no catalogued mistake explains
     kinds = [kind if name in known else "another fault" for name, kind in zip(mistakes, kinds, strict=True)]
     lost = f"{number(points - earned)} of {number(points)} points"
     alone = [costs().of(exercise.name, name, exercise.severities.get(name, "")) for name in mistakes]
