@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from autograder.spec import Student, Weights, Wrong, a_pair, a_tensor, normal, same_tensor
+from autograder.spec import Student, Weights, Wrong, a_pair, a_tensor, normal, same_tensor, shape_of
 
 Maybe = torch.Tensor | None
 
@@ -43,6 +43,7 @@ def weights_for(
 def built_by_name(student: Student, cls: str, sizes: dict[str, int], shape: tuple[int, int]) -> None:
     """Raise `Wrong` unless the sizes can be given by name; `shape` is that of q_proj's weight."""
     weight = student.state(student.build(cls, **sizes))["parameters"].get("q_proj.weight")
+    student.note(shape_of(weight))
     if not isinstance(weight, torch.Tensor) or weight.shape != shape:
         by_name = ", ".join(f"{name}={size}" for name, size in sizes.items())
         raise Wrong(f"{cls}({by_name}) should build the same as {cls}({', '.join(map(str, sizes.values()))}).")

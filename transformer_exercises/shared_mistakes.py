@@ -75,6 +75,14 @@ class no_bias(Misconception):
     """A layer has no bias: nn.Linear with its default bias is asked for."""
 
 
+class same_start(Misconception):
+    """The projections start alike: each needs random weights of its own, as nn.Linear makes them."""
+
+
+class own_initialisation(Misconception):
+    """The layers are initialised in another way: they start as nn.Linear starts by itself."""
+
+
 class mask_transposed(Misconception):
     """The mask is transposed: its rows are queries, its columns are keys."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .compare import same_gradients, same_tensor
+from .compare import same_gradients, same_tensor, shape_of
 from .exercise import Wrong
 from .inputs import gradients_of, is_real, outline, parameters_unchanged, sliced
 from .student import Reply, Student
@@ -80,6 +80,9 @@ class KnownModule:
         named = list(zip(self.arguments, passed, strict=False))[n:]
         by_name = {name: value for name, value in named if value is not None}
         answer = self.student.call(self.module, passed[:n], by_name, where, **options)
+        if answer["gradients"]:  # recorded whatever the names of the layers
+            found = answer["gradients"].get("parameters", {})
+            self.student.note_gradients(dict(enumerate(map(found.get, self.parameter_map))))
         self.same(answer["value"], self.formula(self.weights, *given), self.what, where)
         return answer
 
@@ -104,8 +107,6 @@ class KnownModule:
         inputs = [name for name, value in zip(self.arguments, given, strict=False) if is_real(value)]
         of_weights = self.placed(dict(zip(self.weights, expected[len(inputs) :], strict=True)))
         actual = [found.get("parameters", {}).get(name) for name in of_weights]
-        if self.find:
-            self.student.note_gradients(dict(enumerate(actual)))  # whatever their names
         where, names = self.describe(where), [f"`{name}`" for name in of_weights]
         same_gradients(found.get("inputs", []), expected[: len(inputs)], inputs, where, "inputs" in rough)
         same_gradients(actual, list(of_weights.values()), names, where, "weights" in rough)
@@ -124,13 +125,16 @@ def has_layers(
     built, state = f"{cls}({', '.join(map(str, sizes))})", student.state(student.build(cls, *sizes))
     parameters = state["parameters"]
     wanted = {f"{name}.{part}": size for name in names for part, size in (("weight", shape), ("bias", shape[:1]))}
+    # The names of other layers tell nothing, nor do the first numbers: these depend on the order of the layers
+    known = {name: str(name) if name in wanted else "" for name in parameters}
+    student.note(sorted([known[n], shape_of(value), n in state["trainable"]] for n, value in parameters.items()))
     for name, size in wanted.items():
-        found = parameters.get(name)
-        if not isinstance(found, torch.Tensor):
+        value = parameters.get(name)
+        if not isinstance(value, torch.Tensor):
             make = f"`self.{name.split('.')[0]} = {layer}`"
             raise Wrong(f"{built} has no parameter `{name}`: make {make} in `__init__` (with its bias).")
-        if found.shape != size:
-            raise Wrong(f"`{name}` of {built} should have shape {size}, yours has {tuple(found.shape)}: {layer}.")
+        if value.shape != size:
+            raise Wrong(f"`{name}` of {built} should have shape {size}, yours has {tuple(value.shape)}: {layer}.")
         if name not in state["trainable"]:
             raise Wrong(f"`{name}` is frozen (requires_grad=False), so it cannot be trained.")
     no_other_parameters(parameters, wanted)
@@ -143,19 +147,23 @@ def starts_as_linear(student: Student, cls: str, sizes: tuple[int, int], names: 
     """
     parameters = student.state(student.build(cls, *sizes))["parameters"]
     weights = [parameters.get(f"{name}.weight") for name in names]
-    if not all(isinstance(weight, torch.Tensor) for weight in weights):
+    there = [isinstance(weight, torch.Tensor) for weight in weights]
+    student.note(there)  # and no numbers: they depend on the order in which the layers are made
+    if not all(there):
         raise Wrong(f"The layers {', '.join(names[:-1])} and {names[-1]} are not all there.", "parts_not_found")
     if any(weight.device.type != "cpu" for weight in weights):
         raise Wrong("The weights of a layer hold no numbers: it is made on another device than `nn.Linear` takes.")
-    if any(not weight.isfinite().all() or weight.std() < 1e-4 for weight in weights):
-        raise Wrong("A layer starts with all its weights alike: every feature would learn the same.")
-    if any(torch.equal(weights[i], weights[j]) for i in range(len(names)) for j in range(i)):
-        raise Wrong(f"Two layers start with the same weights: use {len(names)} separate nn.Linear layers.")
     bound = sizes[0] ** -0.5
     spreads = [bool(abs(weight.double().std().item() * 3**0.5 / bound - 1) < 0.08) for weight in weights]
     biases = [bias for name in names if isinstance(bias := parameters.get(f"{name}.bias"), torch.Tensor)]
     numbers = [*weights, *biases]  # where a bias is missing, another check says so
     ranges = [bool(n.abs().max() <= 1.001 * bound and n.double().std() > bound / 10) for n in numbers]
-    student.note([*spreads, *ranges])
+    flat = [bool(not weight.isfinite().all() or weight.std() < 1e-4) for weight in weights]
+    copied = any(torch.equal(weights[i], weights[j]) for i in range(len(names)) for j in range(i))
+    student.note([*flat, copied, *spreads, *ranges])
+    if any(flat):
+        raise Wrong("A layer starts with all its weights alike: every feature would learn the same.")
+    if copied:
+        raise Wrong(f"Two layers start with the same weights: use {len(names)} separate nn.Linear layers.")
     if not all([*spreads, *ranges]):
         raise Wrong("A layer does not start as nn.Linear starts by itself: leave its initialisation alone.")

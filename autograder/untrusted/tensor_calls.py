@@ -76,7 +76,7 @@ def state(module: nn.Module) -> dict[str, Any]:
     return {
         "parameters": {name: value.detach() for name, value in parameters.items()},
         "buffers": {name: value.detach() for name, value in module.named_buffers()},
-        "trainable": [name for name, value in parameters.items() if value.requires_grad],
+        "trainable": sorted(name for name, value in parameters.items() if value.requires_grad),
         "children": {name: type(child).__name__ for name, child in module.named_children()},
     }
 

@@ -244,6 +244,73 @@ def ids_to_text(ids, byte_ids, merges, special):
             raise ValueError(f"invalid token id: {i}")
     return b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")
 """
+ONE_HEAD = """
+class Projection(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(outputs, inputs))
+        nn.init.trunc_normal_(self.weight, std=(2 / (inputs + outputs)) ** 0.5)
+
+    def forward(self, x):
+        return x @ self.weight.T
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, embed_dim, head_dim):
+        super().__init__()
+        {layers}
+
+    def forward(self, x, mask=None):
+        {projected}
+        scores = q @ k.mT * {scale} ** -0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask, -torch.inf)
+        return scores.softmax(-1) @ v, scores.softmax(-1)
+"""
+THREE = "q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)"
+KEYS_FIRST = "self.k_proj, self.q_proj, self.v_proj = (nn.Linear(embed_dim, head_dim, bias=False) for _ in range(3))"
+OWN_LINEAR = "self.q_proj, self.k_proj, self.v_proj = (Projection(embed_dim, head_dim) for _ in range(3))"
+ONE_LAYER = "self.c_attn = nn.Linear(embed_dim, 3 * head_dim)"
+HEADS = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError("embed_dim")
+        self.num_heads = num_heads
+        {layers}
+
+    def forward(self, x, mask=None, context=None):
+        source = x if context is None else context
+        q, k, v = {projected}
+        q, k, v = (split_heads(each, self.num_heads) for each in (q, k, v))
+        scores = q @ k.mT / k.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask, -torch.inf)
+        return self.{last}(merge_heads(scores.softmax(-1) @ v))
+"""
+FOUR = "self.q_proj(x), self.k_proj(source), self.v_proj(source)"
+VALUES_FIRST = """
+        for name in ("out_proj", "v_proj", "k_proj", "q_proj"):
+            setattr(self, name, nn.Linear(embed_dim, embed_dim, bias=False))""".strip()
+OWN_START = """
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            setattr(self, name, nn.Linear(embed_dim, embed_dim, bias=False))
+            nn.init.normal_(getattr(self, name).weight, std=0.02)""".strip()
+AS_GPT2 = "self.c_attn, self.c_proj = nn.Linear(embed_dim, 3 * embed_dim), nn.Linear(embed_dim, embed_dim)"
+CHUNKS = "(self.c_attn(y).chunk(3, -1)[i] for i, y in enumerate((x, source, source)))"
+CLONES = """
+        import copy
+        layer = nn.Linear(embed_dim, embed_dim)
+        self.linears = nn.ModuleList(copy.deepcopy(layer) for _ in range(4))""".strip()
+CLONED = "(layer(y) for layer, y in zip(self.linears, (x, source, source)))"
+OF_NUMPY = """
+import numpy as np
+
+def softmax(scores, dim=-1):
+    exps = np.exp(scores - np.max(scores, axis=dim, keepdims=True))
+    return exps / np.sum(exps, axis=dim, keepdims=True)
+"""
 WRITTEN = [  # an answer, its mistakes, and its marks
     ("skipgram_pairs", YIELDED, {"generator"}, 3.5),
     ("count_pairs", ONCE_AND_NO_TEXT, {"once_per_word", "stops_with_an_error"}, 0.8),
@@ -272,6 +339,35 @@ WRITTEN = [  # an answer, its mistakes, and its marks
     ("bleu", SHORT_COUNT, {"none_counts_as_one"}, 4.5),
     ("parameter_groups", GENERATORS, {"iterators_returned"}, 2.25),
     ("make_checkpoint", OTHER_KEYS, {"other_keys", "step_plus_one"}, 1.75),
+    ("SelfAttention", ONE_HEAD.format(layers=KEYS_FIRST, projected=THREE, scale="k.shape[-1]"), {"no_bias"}, 6.0),
+    (
+        "SelfAttention",
+        ONE_HEAD.format(layers=KEYS_FIRST, projected=THREE, scale="x.shape[-1]"),
+        {"no_bias", "scale_embed_dim"},
+        2.0,
+    ),
+    (
+        "SelfAttention",
+        ONE_HEAD.format(layers=OWN_LINEAR, projected=THREE, scale="k.shape[-1]"),
+        {"no_bias", "own_initialisation"},
+        5.75,
+    ),
+    (
+        "SelfAttention",
+        ONE_HEAD.format(layers=ONE_LAYER, projected="q, k, v = self.c_attn(x).chunk(3, -1)", scale="k.shape[-1]"),
+        {"fused"},
+        4.0,
+    ),
+    ("MultiHeadAttention", HEADS.format(layers=VALUES_FIRST, projected=FOUR, last="out_proj"), {"no_bias"}, 6.0),
+    (
+        "MultiHeadAttention",
+        HEADS.format(layers=OWN_START, projected=FOUR, last="out_proj"),
+        {"no_bias", "own_initialisation"},
+        5.8,
+    ),
+    ("MultiHeadAttention", HEADS.format(layers=CLONES, projected=CLONED, last="linears[3]"), {"other_names"}, 6.0),
+    ("softmax", OF_NUMPY, {"stops_with_an_error"}, 0.0),
+    ("MultiHeadAttention", HEADS.format(layers=AS_GPT2, projected=CHUNKS, last="c_proj"), {"fused"}, 4.0),
 ]
 
 

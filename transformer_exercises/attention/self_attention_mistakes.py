@@ -103,7 +103,11 @@ class bare_parameters(Misconception):
     """The projections are bare matrices: nn.Linear(embed_dim, head_dim) holds a weight and a bias."""
 
     edits = {
-        "Linear(embed_dim, head_dim)": "Parameter(torch.randn(embed_dim, head_dim) / math.sqrt(embed_dim))",
+        "Linear(embed_dim, head_dim)": [
+            "Parameter(torch.randn(embed_dim, head_dim) / math.sqrt(embed_dim))",
+            "Parameter(torch.randn(embed_dim, head_dim))",
+            "Parameter(torch.rand(embed_dim, head_dim))",
+        ],
         "self.q_proj(x)": "x @ self.q_proj",
         "self.k_proj(x)": "x @ self.k_proj",
         "self.v_proj(x)": "x @ self.v_proj",
@@ -189,18 +193,12 @@ class batch_second(Misconception):
     ]
 
 
-class same_start(Misconception):
-    """The projections start alike: each needs random weights of its own, as nn.Linear makes them."""
-
+class same_start(shared_mistakes.same_start):
     edits = {
         V_PROJ: [
             """
             v_proj = nn.Linear(embed_dim, head_dim)
             for layer in self.children(): nn.init.zeros_(layer.weight)
-            """,
-            """
-            v_proj = nn.Linear(embed_dim, head_dim)
-            for layer in self.children(): nn.init.ones_(layer.weight)
             """,
             """
             v_proj = nn.Linear(embed_dim, head_dim)
@@ -222,7 +220,6 @@ class other_names(Minor):
 
     variants = [
         {"q_proj": "query", "k_proj": "key", "v_proj": "value"},
-        {"q_proj": "W_q", "k_proj": "W_k", "v_proj": "W_v"},
     ]
 
 
@@ -242,15 +239,15 @@ class fused(Misconception):
         several_heads.edited(
             {
                 "attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True)": (
-                    f"{name} = nn.Linear(embed_dim, 3 * head_dim)"
+                    f"qkv_proj = nn.Linear(embed_dim, 3 * head_dim{bias})"
                 ),
-                "return self.attention(x, x, x, attn_mask=mask)": f"""
-                    Q, K, V = self.{name}(x).chunk(3, dim=-1)
+                "return self.attention(x, x, x, attn_mask=mask)": """
+                    Q, K, V = self.qkv_proj(x).chunk(3, dim=-1)
                     return scaled_dot_product_attention(Q, K, V, mask)
                 """,
             }
         )
-        for name in ("qkv_proj", "qkv")
+        for bias in ("", ", bias=False")
     ]
 
 
@@ -261,21 +258,17 @@ class output_projection(Misconception):
         {  # in lines of its own, so that it can be joined to a mistake in the attention
             V_PROJ: f"""
                 v_proj = nn.Linear(embed_dim, head_dim)
-                self.{name} = nn.Linear(head_dim, {width})
+                self.out_proj = nn.Linear(head_dim, {width})
             """,
-            "def forward": f"""
+            "def forward": """
                 def __call__(self, x, mask=None):
                     output, weights = super().__call__(x, mask)
-                    return self.{name}(output), weights
+                    return self.out_proj(output), weights
 
                 def forward
             """,
         }
-        for names, width in (
-            (("out_proj", "o_proj", "proj", "fc", "fc_out", "out", "output", "W_o", "linear"), "head_dim"),
-            (("out_proj", "o_proj", "proj"), "embed_dim"),
-        )
-        for name in names
+        for width in ("head_dim", "embed_dim")
     ]
 
 
@@ -551,13 +544,10 @@ class activation(Misconception):
         {"self.v_proj(x)": "torch.relu(self.v_proj(x))"},
         residual.edited({"output + x[..., :1]": ["torch.relu(output)", "torch.tanh(output)"]}),
         {"Q =": "x = F.layer_norm(x, x.shape[-1:])\nQ ="},
-        *(
-            {
-                "super().__init__()": f"super().__init__()\nself.{name} = nn.LayerNorm(embed_dim)",
-                "Q =": f"x = self.{name}(x)\nQ =",
-            }
-            for name in ("norm", "ln", "layer_norm")
-        ),
+        {
+            "super().__init__()": "super().__init__()\nself.norm = nn.LayerNorm(embed_dim)",
+            "Q =": "x = self.norm(x)\nQ =",
+        },
     ]
 
 
@@ -586,9 +576,7 @@ class input_changed(common_mistakes.input_changed):
     edits = {"Q =": ["x -= x.mean(-1, keepdim=True)\nQ =", "x *= x.shape[-1] ** 0.5\nQ ="]}
 
 
-class own_initialisation(Misconception):
-    """The layers are initialised in another way: they start as nn.Linear starts by itself."""
-
+class own_initialisation(shared_mistakes.own_initialisation):
     based_on = same_start
     edits = {
         "zeros_(layer.weight)": [

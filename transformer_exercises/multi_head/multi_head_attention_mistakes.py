@@ -505,6 +505,7 @@ class fused(Misconception):
             "self.q_proj(x)": "self.qkv_proj(x).chunk(3, dim=-1)[0]",
             "self.k_proj(source)": "self.qkv_proj(source).chunk(3, dim=-1)[1]",
             "self.v_proj(source)": "self.qkv_proj(source).chunk(3, dim=-1)[2]",
+            "out_proj": ["out_proj", "c_proj"],
         },
         {
             "self.q_proj = nn.Linear(embed_dim, embed_dim)": """
@@ -525,6 +526,33 @@ class fused(Misconception):
             "merge_heads(heads)": "torch.cat(heads, dim=-1)",
         },
     ]
+
+
+class same_start(shared_mistakes.same_start):
+    edits = {
+        "out_proj = nn.Linear(embed_dim, embed_dim)": [
+            """
+            out_proj = nn.Linear(embed_dim, embed_dim)
+            for layer in self.children(): nn.init.zeros_(layer.weight)
+            """,
+            """
+            out_proj = nn.Linear(embed_dim, embed_dim)
+            self.k_proj.load_state_dict(self.q_proj.state_dict())
+            """,
+        ]
+    }
+
+
+class own_initialisation(shared_mistakes.own_initialisation):
+    based_on = same_start
+    edits = {
+        "zeros_(layer.weight)": [
+            "xavier_uniform_(layer.weight)",
+            "normal_(layer.weight, std=0.02)",
+            "zeros_(layer.bias)",
+            "xavier_uniform_(layer.weight); nn.init.zeros_(layer.bias)",
+        ]
+    }
 
 
 class torchs_module(Fundamental):
@@ -551,7 +579,21 @@ class other_names(Minor):
 
     variants = [
         {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "out"},
-        {"out_proj": ["o_proj", "proj"]},
+        {"out_proj": "o_proj"},
+        {
+            "self.q_proj = nn.Linear(embed_dim, embed_dim)": """
+                import copy
+                layer = nn.Linear(embed_dim, embed_dim)
+                self.linears = nn.ModuleList(copy.deepcopy(layer) for _ in range(4))
+            """,
+            "self.k_proj = nn.Linear(embed_dim, embed_dim)": "",
+            "self.v_proj = nn.Linear(embed_dim, embed_dim)": "",
+            "self.out_proj = nn.Linear(embed_dim, embed_dim)": "",
+            "self.q_proj(": "self.linears[0](",
+            "self.k_proj(": "self.linears[1](",
+            "self.v_proj(": "self.linears[2](",
+            "self.out_proj(": "self.linears[3](",
+        },
     ]
 
 

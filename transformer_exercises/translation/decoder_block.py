@@ -14,7 +14,6 @@ from autograder.spec import (
     Exercise,
     KnownModule,
     ParameterMap,
-    Reply,
     Student,
     Weights,
     Wrong,
@@ -49,20 +48,6 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     *((1, 7, 20, 4, 2, 16), (5, 6, 2, 12, 4, 1)),
     *((1, 300, 520, 4, 2, 16), (16, 2, 3, 264, 12, 40)),  # as in real use
 )
-
-
-class _Block(KnownModule):
-    """A module whose gradients are noted in one order, whatever its parts inside are called and whatever it returns."""
-
-    def gives(self, *given: Any, **options: Any) -> Reply:
-        try:
-            return super().gives(*given, **options)
-        except Wrong:
-            gradients = self.student.last.get("gradients")
-            if options.get("upstream") is not None and isinstance(gradients, dict):
-                named = gradients.get("parameters", {})
-                self.student.note_gradients(dict(enumerate(map(named.get, self.parameter_map))))
-            raise
 
 
 def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
@@ -125,7 +110,7 @@ def _block(student: Student, C: int, H: int, F_: int, *args: float, dtype: torch
 
     find, arguments = functools.partial(_found, C=C, F_=F_), ("x", "memory", "mask", "memory_mask")
     how: dict[str, Any] = {"dtype": dtype, "arguments": arguments, "positional": 4, "same": same_output, "depth": 1}
-    return _Block(student, ("DecoderBlock", [C, H, F_, *args], {}), weights, formula, find, **how)
+    return KnownModule(student, ("DecoderBlock", [C, H, F_, *args], {}), weights, formula, find, **how)
 
 
 def _parts(student: Student) -> None:
