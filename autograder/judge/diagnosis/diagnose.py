@@ -389,7 +389,7 @@ def _single_mistakes(catalogue: _Catalogue, failed: dict[str, float], passed: Se
             found.append(best)
             for other in best[1]:
                 del unexplained[other]
-    return found
+    return [one for one in found if catalogue.is_evident(*one)]
 
 
 def _best(
@@ -495,6 +495,12 @@ class _Catalogue:
             if not self._errors_match(title, list(errors(answers)), self._needless(title, answers)):
                 return NOTHING_SAVED
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
+
+    def is_evident(self, variant: int, titles: Sequence[str]) -> bool:
+        """Return whether more speaks for a variant than the type of the error with which every call ends."""
+        problems = [reply.get("problem", {}).get("kind") for title in titles for reply in self.replies[title]]
+        stopped = all(kind == "raised" for kind in problems)
+        return not stopped or any(self.error_hashes_match(variant, title) for title in titles)
 
     def _needless(self, title: str, answers: list[Reply]) -> list[bool]:
         """Return for each error among these answers whether their author raises it, and for valid input."""
