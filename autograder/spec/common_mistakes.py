@@ -223,7 +223,9 @@ class double_precision(CommonMistake):
 
 
 class single_precision_inside(CommonMistake):
-    """The computation goes through float32, so float64 inputs lose precision even though the dtype is restored."""
+    """In float64, digits are lost, although the dtype is right: something goes through float32, or a small number, such
+    as 1e-9, is added.
+    """
 
     giving = {"tensor": (result("RESULT.float().to(RESULT.dtype)"),)}
 
