@@ -394,6 +394,7 @@ class one_batch_dimension_only(Misconception):
         {"-2, -1": "1, 2"},
         {"=-1": "=2"},
         {"Q @ K.transpose(-2, -1)": "torch.bmm(Q, K.transpose(-2, -1))", "weights @ V": "torch.bmm(weights, V)"},
+        {"Q @ K.transpose(-2, -1)": "torch.bmm(Q, K.transpose(1, 2))", "weights @ V": "torch.bmm(weights, V)"},
         {"-2, -1": "2, 3"},
         {"=-1": "=3"},
         {

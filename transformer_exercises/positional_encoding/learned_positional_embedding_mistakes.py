@@ -318,7 +318,7 @@ class scaled(Minor):
 
     variants = [
         {"+": "* x.shape[-1] ** 0.5 +"},
-        {"[:T]": "[:T] * x.shape[-1] ** 0.5"},
+        {"[:T]": ["[:T] * x.shape[-1] ** 0.5", "[:T] * x.shape[-1] ** -0.5"]},
         {"x + self.table[:T]": "(x + self.table[:T]) / 2"},
         embedding_layer.edited({"(max_len, embed_dim)": "(max_len, embed_dim, max_norm=1.0)"}),
     ]
