@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.nbgraderformat import SCHEMA_VERSION
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import find_all_files, is_grade, is_solution
 from traitlets import Bool, Float, Integer, List, TraitError
@@ -135,8 +136,8 @@ class SubmissionExporter(NotebookExporter):
                     self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
                     try:
                         register_assignment(settings, converter, assignment)
-                    except NbGraderException:
-                        self.log.exception("%s could not be generated", assignment)
+                    except NbGraderException as error:
+                        self.log.error("%s could not be generated: %s", assignment, error)
 
     def _find_secret(self) -> None:
         """Give the judge the class's secret, unless the converter was given one or none on purpose."""
@@ -257,13 +258,8 @@ class SubmissionExporter(NotebookExporter):
         settings = self.parent.coursedir
         paths = sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
         for path in paths:
-            about = _read_release(path, path.stat().st_mtime_ns).metadata
-            language = about.get("kernelspec", {}).get("language") or about.get("language_info", {}).get("name", "")
-            if language.lower() not in ("", "python"):
-                problem = (
-                    f"{assignment}/{path.name} is written in {language}, and autograder marks Python notebooks only"
-                )
-                raise NbGraderException(f"{problem}. Nobody was marked; nbgrader's own preprocessors can mark it")
+            if problem := _why_unmarkable(_read_release(path, path.stat().st_mtime_ns)):
+                raise NbGraderException(f"{assignment}/{path.name} {problem}")
         return paths
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -326,6 +322,20 @@ def _half_finished(path: Path) -> bool:
         return repair.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
     except Exception:
         return path.exists()
+def _why_unmarkable(release: NotebookNode) -> str:
+    """Return why nobody can be marked with this release, as the end of a sentence; "" if they can."""
+    about = release.metadata
+    language = about.get("kernelspec", {}).get("language") or about.get("language_info", {}).get("name", "")
+    if language.lower() not in ("", "python"):
+        what = f"is written in {language}, and autograder marks Python notebooks only"
+        return f"{what}. Nobody was marked; nbgrader's own preprocessors can mark it"
+    graded = (cell.metadata.nbgrader for cell in release.cells if "nbgrader" in cell.metadata)
+    if any(one.get("schema_version", 0) < SCHEMA_VERSION for one in graded):
+        what = "comes from an older nbgrader, whose metadata differ. Nobody was marked"
+        return f"{what}: back up the folder, give `nbgrader update .`, and generate the assignment again"
+    return ""
+
+
 
 
 class RestoreCells(OverwriteCells):

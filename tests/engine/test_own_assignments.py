@@ -219,6 +219,12 @@ def test_a_second_course_names_a_mistake_and_plain_nbgrader_marks_it_too(tmp_pat
     assert "2 marked" in run(folder, "autograder", "grade", "--workers=1", "--all")
     marks = {(student, cell): row[0] for (student, _, cell), row in rows(folder, MARKS, 3).items()}
     expected = {"ada": (2, 1, None), "ben": (1, 0, 0)}
+    old = ours / "release" / "ps1" / "problem2.ipynb"
+    old.write_text((released := old.read_text()).replace('"schema_version": 3', '"schema_version": 1'))
+    output = run(ours, "autograder", "grade", "ps1", fails=True)
+    assert "ps1/problem2.ipynb comes from an older nbgrader" in output
+    assert "Traceback" not in output
+    old.write_text(released)
     cells = ("test_word_count", "test_commonest", "why")
     assert marks == {(who, cell): mark for who in expected for cell, mark in zip(cells, expected[who], strict=True)}
     assert "“The” and “the” are counted apart" in page(folder, "ben", "ps1")
