@@ -94,6 +94,7 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self._ready: set[str] = set()  # assignments whose notebooks can be marked
+        self._tests: dict[str, dict[str, list[NotebookNode]]] = {}  # by assignment and notebook
         self.secret = ClassSecret(b"")
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
@@ -262,6 +263,13 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(f"{assignment}/{path.name} {problem}")
         return paths
 
+    def _own_tests(self, about: dict[str, Any]) -> dict[str, str]:
+        """Return the sources of a notebook's tests that are an instructor's own, with hidden parts, by grade_id."""
+        if (assignment := about["assignment"]) not in self._tests:
+            self._tests[assignment] = tests_of(about["db_url"], assignment)
+        tests = self._tests[assignment].get(about["notebook"], [])
+        return {cell.metadata.nbgrader.grade_id: cell.source for cell in tests if exercise_of(cell) is None}
+
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources, **kwargs)
@@ -276,7 +284,8 @@ class SubmissionExporter(NotebookExporter):
             troubles, names = found.troubles if found else (), frozenset(released)
             try:
                 limit = Judge(parent=self.parent).work_timeout
-                read = within(limit, lambda: repair.load(path, release, troubles, names))
+                tests = self._own_tests(resources["nbgrader"])
+                read = within(limit, lambda: repair.load(path, release, troubles, names, tests))
                 read.metadata.update(digest)
                 return self.from_notebook_node(read, resources)
             except sqlalchemy.exc.OperationalError:
@@ -313,15 +322,6 @@ def _read_release(path: Path, changed: int) -> NotebookNode:
     return release
 
 
-def _half_finished(path: Path) -> bool:
-    """Return True if a notebook is sanitised but not marked: `repair`'s notes are still in its metadata."""
-    try:
-        raw = path.read_bytes()
-        if raw.rstrip().endswith(b"\n}") and f'"{repair.KEY}"'.encode() not in raw:  # complete, and without the key
-            return False
-        return repair.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
-    except Exception:
-        return path.exists()
 def _why_unmarkable(release: NotebookNode) -> str:
     """Return why nobody can be marked with this release, as the end of a sentence; "" if they can."""
     about = release.metadata
@@ -336,6 +336,15 @@ def _why_unmarkable(release: NotebookNode) -> str:
     return ""
 
 
+def _half_finished(path: Path) -> bool:
+    """Return True if a notebook is sanitised but not marked: `repair`'s notes are still in its metadata."""
+    try:
+        raw = path.read_bytes()
+        if raw.rstrip().endswith(b"\n}") and f'"{repair.KEY}"'.encode() not in raw:  # complete, and without the key
+            return False
+        return repair.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
+    except Exception:
+        return path.exists()
 
 
 class RestoreCells(OverwriteCells):

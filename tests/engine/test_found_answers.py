@@ -5,7 +5,8 @@ import json
 
 import pytest
 from conftest import cell_of, graded_only
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.utils import compute_checksum, determine_grade
 from own_assignments import graded
 from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, insert_before, verdicts_on
 
@@ -20,10 +21,10 @@ SOFTMAX = ANSWERS["softmax"]
 
 @pytest.fixture
 def repaired(tmp_path):
-    def read(submitted, release=SHORT):
+    def read(submitted, release=SHORT, tests=None):
         path = tmp_path / f"{NAME}.ipynb"
         path.write_text(json.dumps(submitted), encoding="utf-8")
-        return load(path, release)
+        return load(path, release, tests=tests or {})
 
     return read
 
@@ -211,6 +212,50 @@ def test_in_own_assignments_answers_are_recognised_by_their_names(template, repa
     found = repaired(new_notebook(cells=list(map(new_code_cell, sources))), SUMS)
     assert failed_tests(found, template) == []
     assert sorted(filter(None, map(grade_id, found.cells))) == sorted(map(grade_id, SUMS.cells))
+
+
+HIDDEN = {"cell-2c": "assert double(2) == 4", "cell-4d": "assert triple(2) == 6\nassert half == 0.5"}
+ALL_HIDDEN = copy.deepcopy(SUMS)
+for hidden in HIDDEN:
+    cell_of(ALL_HIDDEN, hidden).source = ""
+WITH_HIDDEN = {
+    "an answer below its test": ["import math", "", "", DOUBLE, TRIPLE + "\nhalf = 0.5"],
+    "empty cells of one's own": ["", "import math", DOUBLE, "", TRIPLE + "\nhalf = 0.5", "", ""],
+    "tests deleted": ["import math", DOUBLE, TRIPLE, "half = 0.5"],
+}
+
+
+@pytest.mark.parametrize("sources", WITH_HIDDEN.values(), ids=WITH_HIDDEN)
+def test_wholly_hidden_tests_run_after_the_answers_that_they_need(template, repaired, sources):
+    found = repaired(new_notebook(cells=list(map(new_code_cell, sources))), ALL_HIDDEN, HIDDEN)
+    assert [cell_of(found, name).source for name in HIDDEN] == ["", ""]
+    for name, source in HIDDEN.items():
+        cell_of(found, name).source = source
+    assert failed_tests(found, template) == []
+    assert sorted(filter(None, map(grade_id, found.cells))) == sorted(map(grade_id, SUMS.cells))
+
+
+PLOT = new_notebook(
+    metadata=SUMS.metadata,
+    cells=[
+        new_markdown_cell("Draw it."),
+        graded("plot", "# YOUR CODE HERE\nraise NotImplementedError()", 2, answer=True, by_hand=True),
+        new_markdown_cell("Thank you."),
+        graded("double", "def double(n):\n    raise NotImplementedError()", answer=True),
+    ],
+)
+PLOT.cells[1].metadata.nbgrader.checksum = compute_checksum(PLOT.cells[1])
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_drawing_without_metadata_waits_for_a_person(repaired, place):
+    cells = [new_markdown_cell("Draw it."), new_markdown_cell("Thank you."), new_code_cell(DOUBLE)]
+    assert determine_grade(cell_of(repaired(new_notebook(cells=cells), PLOT), "plot")) == (0, 2)
+    cells.insert(place, new_code_cell("print('a drawing')"))
+    found = repaired(new_notebook(cells=cells), PLOT)
+    assert determine_grade(cell_of(found, "plot")) == (None, 2)
+    assert "print('a drawing')" in [cell.source for cell in found.cells]
+    assert "look for your answer in your other cells of code" in "".join(notes(found)) or place == 1
 
 
 @pytest.mark.parametrize("with_ids", [True, False])

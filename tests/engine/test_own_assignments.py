@@ -188,6 +188,26 @@ def test_nothing_is_left_in_the_course_and_a_changed_test_is_marked_anew(ours):
     assert "AssertionError: the half of 1" in page(ours, "too_much", "kinds")
 
 
+def test_an_answer_below_its_wholly_hidden_test_earns_its_points(tmp_path):
+    """Its released text is empty: what it needs is read from the gradebook."""
+    hidden = "### BEGIN HIDDEN TESTS\nassert squares(2) == [1, 4]\n### END HIDDEN TESTS"
+    stub = "def squares(n):\n    ### BEGIN SOLUTION\n    return []\n    ### END SOLUTION"
+    (folder := tmp_path / "ours" / "source" / "ps1").mkdir(parents=True)
+    cells = [graded("squares", stub, answer=True), graded("correct_squares", hidden, 2)]
+    nbformat.write(new_notebook(metadata=ALL_KINDS.metadata, cells=cells), folder / "problem1.ipynb")
+    ours = folder.parents[1]
+    (ours / "nbgrader_config.py").write_text("c = get_config()")
+    run(ours, "nbgrader", "generate_assignment", "ps1")
+    hand_in(ours, "ada", RIGHT)
+    path = ours / "submitted" / "ada" / "ps1" / "problem1.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.reverse()
+    nbformat.write(notebook, path)
+    run(ours, "autograder", "grade", "--workers=1", "ps1")
+    assert rows(ours, MARKS, 3)["ada", "problem1", "correct_squares"][0] == 2
+    assert "[1, 4]" not in page(ours, "ada")
+
+
 def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(ours):
     output = run(ours, "autograder", "grade", "ps2", fails=True)
     assert output == "there is no assignment 'ps2'. Did you mean ps1?\n"
@@ -199,6 +219,12 @@ def test_what_is_not_python_or_not_there_is_refused_in_a_sentence(ours):
     output = run(ours, "autograder", "grade", "r", fails=True)
     assert "r/sheet.ipynb is written in R, and autograder marks Python notebooks only" in output
     assert "Traceback" not in output
+    old = ours / "release" / "ps1" / "problem2.ipynb"
+    old.write_text((released := old.read_text()).replace('"schema_version": 3', '"schema_version": 1'))
+    output = run(ours, "autograder", "grade", "ps1", fails=True)
+    assert "ps1/problem2.ipynb comes from an older nbgrader" in output
+    assert "Traceback" not in output
+    old.write_text(released)
     (ours / "nbgrader_config.py").write_text(f"{CONFIGURATION}\nc.ClearHiddenTests.begin_test_delimeter = 'SECRET'")
     assert "nbgrader's own marks of hidden tests only" in run(ours, "autograder", "grade", "ps1", fails=True)
 
@@ -219,12 +245,6 @@ def test_a_second_course_names_a_mistake_and_plain_nbgrader_marks_it_too(tmp_pat
     assert "2 marked" in run(folder, "autograder", "grade", "--workers=1", "--all")
     marks = {(student, cell): row[0] for (student, _, cell), row in rows(folder, MARKS, 3).items()}
     expected = {"ada": (2, 1, None), "ben": (1, 0, 0)}
-    old = ours / "release" / "ps1" / "problem2.ipynb"
-    old.write_text((released := old.read_text()).replace('"schema_version": 3', '"schema_version": 1'))
-    output = run(ours, "autograder", "grade", "ps1", fails=True)
-    assert "ps1/problem2.ipynb comes from an older nbgrader" in output
-    assert "Traceback" not in output
-    old.write_text(released)
     cells = ("test_word_count", "test_commonest", "why")
     assert marks == {(who, cell): mark for who in expected for cell, mark in zip(cells, expected[who], strict=True)}
     assert "“The” and “the” are counted apart" in page(folder, "ben", "ps1")

@@ -10,10 +10,11 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import nbformat
@@ -58,12 +59,19 @@ class Unreadable(Exception):
 
 
 def load(
-    path: Path, release: NotebookNode, left_out: Iterable[str] = (), notebooks: Set[str] = frozenset()
+    path: Path,
+    release: NotebookNode,
+    left_out: Iterable[str] = (),
+    notebooks: Set[str] = frozenset(),
+    tests: Mapping[str, str] = MappingProxyType({}),
 ) -> NotebookNode:
-    """Return the repaired submission, or a blank one. `left_out` holds sentences on files that were not read."""
+    """Return the repaired submission, or a blank one. `left_out` holds sentences on files that were not read.
+
+    `tests` holds the sources of an instructor's own tests with their hidden parts, by grade_id.
+    """
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
-        repaired = repair(_read(_locate(path, notes, notebooks)), release, notes)
+        repaired = repair(_read(_locate(path, notes, notebooks)), release, notes, tests)
     except Unreadable as reason:
         return blank(release, str(reason))
     repaired.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
@@ -205,14 +213,19 @@ def is_solution(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
-def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
+def repair(
+    submitted: NotebookNode,
+    release: NotebookNode,
+    notes: list[Note],
+    tests: Mapping[str, str] = MappingProxyType({}),
+) -> NotebookNode:
     """Return the submitted cells, with each graded one exactly once. Raise Unreadable if no graded cell is there.
 
     An answer counts where a kernel would find it: in a cell without metadata, merged into another cell, or in a cell
-    of the student's own.
+    of the student's own. What a test needs is read from `tests`, as its released text may lack all that is hidden.
     """
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
-    names = _names_of_answers(release)
+    names = _names_of_answers(release, tests)
     cells = submitted.cells
     _cut(cells, wanted, notes)
     claimed = {cell.grade_id for cell in cells}  # texts alone prove nothing: “YOUR ANSWER HERE” stands in all notebooks
@@ -233,7 +246,7 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     provided = {without_space(cell.source) for cell in unnamed}
     result = [_restored_cell(cell, wanted, provided) for cell in cells]
     put_back = _add_missing(result, release, names, notes)
-    _move_tests(result, put_back, provided)
+    _move_tests(result, put_back, provided, tests)
     notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
@@ -254,7 +267,7 @@ def _note_moved(cells: list[NotebookNode], wanted: dict[str, NotebookNode], note
                 notes.append(Note(Kind.MOVED, text))
 
 
-def _names_of_answers(release: NotebookNode) -> dict[str, set[str]]:
+def _names_of_answers(release: NotebookNode, tests: Mapping[str, str]) -> dict[str, set[str]]:
     """Return, by grade_id, the names by which an answer is recognised: those that no other released cell defines.
 
     They are the names that the released cell of the answer defines or, without any, those that the tests after it need.
@@ -268,7 +281,7 @@ def _names_of_answers(release: NotebookNode) -> dict[str, set[str]]:
         if name and is_solution(cell):
             found[name] = {name} | {one for one in defined_in(cell.source) - imported if defined[one] == 1}
         elif found and _is_test(cell) and len(last := next(reversed(found.values()))) == 1:
-            last |= needed_by(cell.source) - set(defined) - set(dir(builtins))
+            last |= needed_by(_whole(cell, tests)) - set(defined) - set(dir(builtins))
     return found
 
 
@@ -350,12 +363,11 @@ def _restore_grade_ids(
         if cell.grade_id not in wanted:
             cell.grade_id = None
     missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
-    by_text = {without_space(cell.source): name for name, cell in missing.items() if not is_solution(cell)}
-    for cell in cells:
-        if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
-            cell.grade_id = by_text.pop(text)
-            missing.pop(cell.grade_id)
-    for name, cell in _between_neighbours(cells, release, missing):
+    for alike, found in _by_text(cells, missing):
+        for name, cell in zip(alike, found, strict=False):
+            cell.grade_id = name
+            missing.pop(name)
+    for name, cell in _between_neighbours(cells, release, missing, "markdown"):
         cell.grade_id = name
         missing.pop(name)
     for name, released in missing.items():
@@ -368,17 +380,39 @@ def _restore_grade_ids(
             # a written answer still holds the first line of the release's text
             for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
                 cell.grade_id = name
+    nameless = {name for name in missing if len(names.get(name, ())) == 1} - {cell.grade_id for cell in cells}
+    for name, cell in _between_neighbours(cells, release, nameless, "code"):
+        cell.grade_id = name
+
+
+def _by_text(
+    cells: list[NotebookNode], missing: Mapping[str, NotebookNode]
+) -> list[tuple[list[str], list[NotebookNode]]]:
+    """Return the missing locked cells and the cells with their text, by text, each in the notebook's order.
+
+    Of cells that are alike, as tests are that are all hidden, none is recognised unless all are there.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, cell in missing.items():
+        if not is_solution(cell):
+            alike.setdefault(without_space(cell.source), []).append(name)
+    found: dict[str, list[NotebookNode]] = {text: [] for text in alike}
+    for cell in cells:
+        if cell.grade_id is None and (text := without_space(cell.source)) in found:
+            found[text].append(cell)
+    clear = (text for text, names in alike.items() if len(names) == len(found[text]) or (text and len(names) == 1))
+    return [(alike[text], found[text]) for text in clear]
 
 
 def _between_neighbours(
-    cells: list[NotebookNode], release: NotebookNode, missing: Container[str]
+    cells: list[NotebookNode], release: NotebookNode, missing: Container[str], kind: str
 ) -> Iterator[tuple[str, NotebookNode]]:
-    """Yield missing written answers, each the first changed text between its two neighbours in the release."""
+    """Yield missing answers of this kind, each the first changed cell between its two neighbours in the release."""
     order = [grade_id(cell) or without_space(cell.source) for cell in release.cells]
     blank = {without_space(cell.source) for cell in release.cells}
-    gaps = {}  # grade_ids by the two cells around a written answer
+    gaps = {}  # grade_ids by the two cells around an answer
     for before, cell, after in zip(order, release.cells[1:], order[2:], strict=False):
-        if cell.cell_type == "markdown" and is_solution(cell) and grade_id(cell) in missing:
+        if cell.cell_type == kind and is_solution(cell) and grade_id(cell) in missing:
             gaps[before, after] = cell.metadata.nbgrader.grade_id
     before, between = "", list[NotebookNode]()
     for cell in cells:
@@ -387,7 +421,7 @@ def _between_neighbours(
             if between and (name := gaps.pop((before, here), None)):
                 yield name, min(between, key=lambda one: without_space(one.source) in blank)
             before, between = here, []
-        elif cell.cell_type == "markdown" and here:
+        elif cell.cell_type == kind and here:
             between.append(cell)
 
 
@@ -521,8 +555,8 @@ def _add_missing(
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
     released_texts = {"", *(without_space(cell.source) for cell in release.cells)}
-    texts = [cell for cell in cells if cell.cell_type == "markdown" and not grade_id(cell)]
-    own = any(without_space(cell.source) not in released_texts for cell in texts)  # a written answer may be among them
+    others = (cell for cell in cells if not grade_id(cell) and without_space(cell.source) not in released_texts)
+    own = {cell.cell_type for cell in others}  # an answer that a person marks may be among them
     written = filter(_is_written, cells)
     defined = set[str]().union(*(defined_in(cell.source) for cell in written))
     put_back, elsewhere = list[str](), list[str]()
@@ -533,14 +567,15 @@ def _add_missing(
         elif name is not None:
             position += 1
             source = released.source
-            if own and released.cell_type == "markdown" and is_solution(released):
-                text = f"{_listed([name])} missing and has been put back."
-                text += " Your instructor will look for your answer in your other cells of text."
-                source = f"*{text}*"  # nbgrader gives zero for the release's text, and leaves any other to a person
-                notes.append(Note(Kind.MISSING, text))
-            elif names.get(name, set()) & defined:
+            if names.get(name, set()) & defined:
                 source = ""
                 elsewhere.append(name)
+            elif released.cell_type in own and _is_marked_by_hand(released):
+                what, form = ("code", "# {}") if released.cell_type == "code" else ("text", "*{}*")
+                text = f"{_listed([name])} missing and has been put back."
+                text += f" Your instructor will look for your answer in your other cells of {what}."
+                source = form.format(text)  # nbgrader gives zero for the release's text, leaves any other to a person
+                notes.append(Note(Kind.MISSING, text))
             else:
                 put_back.append(name)
             blank_cell = _cell(released.cell_type, source, name)
@@ -559,7 +594,9 @@ def _listed(names: list[str]) -> str:
     return f"{len(names)} cells ({listed([f'“{name}”' for name in names], 6)}) were"
 
 
-def _move_tests(cells: list[NotebookNode], put_back: Container[str | None], provided: Container[str]) -> None:
+def _move_tests(
+    cells: list[NotebookNode], put_back: Container[str | None], provided: Container[str], tests: Mapping[str, str]
+) -> None:
     """Move each test that stands above the student's definition of a name that it uses behind it.
 
     So it is with helpers of an answer, in cells that the student added: in the student's kernel they were there.
@@ -570,25 +607,30 @@ def _move_tests(cells: list[NotebookNode], put_back: Container[str | None], prov
     helpers = set[str]().union(*(defined_in(cell.source) for cell in added))
     above = set(dir(builtins))
     for place, cell in enumerate(code):
-        used = needed_by(cell.source) if _is_test(cell) else set()
+        used = needed_by(_whole(cell, tests)) if _is_test(cell) else set()
         late = helpers - above
         if used and (late or grade_id(cell) in put_back):  # few submissions have either
-            reached = _needed(cell, code[:place], code[place:])
+            reached = _needed(used, code[:place], code[place:])
             used = reached if grade_id(cell) in put_back else used | (reached & late)
         if missing := used - above:
             index = next(index for index, other in enumerate(cells) if other is cell)
             below = [(at, other) for at, other in enumerate(cells) if at > index and _is_written(other)]
             if defining := [at for at, other in below if missing & defined_in(other.source)]:
                 cells.insert(defining[-1], cells.pop(index))
-        above |= defined_in(cell.source)
+        above |= defined_in(_whole(cell, tests))
 
 
-def _needed(test: NotebookNode, above: list[NotebookNode], below: list[NotebookNode]) -> set[str]:
+def _whole(cell: NotebookNode, tests: Mapping[str, str]) -> str:
+    """Return a cell's source, of an instructor's own test with its hidden part."""
+    return tests.get(grade_id(cell) or "", cell.source) if _is_test(cell) else cell.source
+
+
+def _needed(used: Iterable[str], above: list[NotebookNode], below: list[NotebookNode]) -> set[str]:
     """Return the names that a test uses, directly or through cells that the student wrote.
 
     What a cell above the test defines is that, even if one below it gives the name to something else.
     """
-    needed, todo = set[str](), set(needed_by(test.source))
+    needed, todo = set[str](), set(used)
     while todo:
         needed |= todo
         used = set[str]()
@@ -603,6 +645,10 @@ def _needed(test: NotebookNode, above: list[NotebookNode], below: list[NotebookN
 def _is_written(cell: NotebookNode) -> bool:
     """Return True for a cell of code in which the student may write, once the release's metadata are restored."""
     return cell.cell_type == "code" and (is_solution(cell) or not grade_id(cell))
+
+
+def _is_marked_by_hand(cell: NotebookNode) -> bool:
+    return is_solution(cell) and (cell.cell_type == "markdown" or bool(cell.metadata.nbgrader.get("grade")))
 
 
 def _is_test(cell: NotebookNode) -> bool:
