@@ -258,6 +258,18 @@ def test_a_drawing_without_metadata_waits_for_a_person(repaired, place):
     assert "look for your answer in your other cells of code" in "".join(notes(found)) or place == 1
 
 
+def test_the_first_and_the_last_answer_are_found_without_metadata(repaired):
+    release = copy.deepcopy(PLOT)
+    release.cells.insert(0, graded("why", "YOUR ANSWER HERE", 2, answer=True, by_hand=True, text=True))
+    release.cells.append(graded("last", "# YOUR CODE HERE", 2, answer=True, by_hand=True))
+    texts = ["So it is.", "Draw it.", "print('a drawing')", "Thank you.", DOUBLE, "print('the end')"]
+    kinds = [new_markdown_cell if text.endswith(".") else new_code_cell for text in texts]
+    found = repaired(new_notebook(cells=[kind(text) for kind, text in zip(kinds, texts, strict=True)]), release)
+    assert [cell.source for cell in found.cells] == texts
+    assert [grade_id(cell) for cell in found.cells] == ["why", None, "plot", None, "double", "last"]
+    assert notes(found) == []
+
+
 @pytest.mark.parametrize("with_ids", [True, False])
 def test_a_test_copied_above_its_answer_counts_below_it(template, repaired, with_ids):
     notebook = filled_in(SUMS, {"cell-1f": DOUBLE, "cell-3e": TRIPLE + "\nhalf = 0.5"})

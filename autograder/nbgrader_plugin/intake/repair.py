@@ -407,17 +407,20 @@ def _by_text(
 def _between_neighbours(
     cells: list[NotebookNode], release: NotebookNode, missing: Container[str], kind: str
 ) -> Iterator[tuple[str, NotebookNode]]:
-    """Yield missing answers of this kind, each the first changed cell between its two neighbours in the release."""
-    order = [grade_id(cell) or without_space(cell.source) for cell in release.cells]
+    """Yield missing answers of this kind, each the first changed cell between its two neighbours in the release.
+
+    None is the neighbour of the first cell and of the last.
+    """
+    order = [None, *(grade_id(cell) or without_space(cell.source) for cell in release.cells), None]
     blank = {without_space(cell.source) for cell in release.cells}
     gaps = {}  # grade_ids by the two cells around an answer
-    for before, cell, after in zip(order, release.cells[1:], order[2:], strict=False):
+    for before, cell, after in zip(order, release.cells, order[2:], strict=False):
         if cell.cell_type == kind and is_solution(cell) and grade_id(cell) in missing:
             gaps[before, after] = cell.metadata.nbgrader.grade_id
-    before, between = "", list[NotebookNode]()
-    for cell in cells:
-        here = cell.grade_id or without_space(cell.source)
-        if here in order:
+    before, between = None, list[NotebookNode]()
+    for cell in [*cells, None]:
+        here = None if cell is None else cell.grade_id or without_space(cell.source)
+        if cell is None or here in order:
             if between and (name := gaps.pop((before, here), None)):
                 yield name, min(between, key=lambda one: without_space(one.source) in blank)
             before, between = here, []
