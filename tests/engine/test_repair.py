@@ -124,6 +124,17 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
             assert cell.metadata.nbgrader.points < 10
 
 
+def test_a_released_cells_own_tags_are_no_claim(submitted, answered, monkeypatch):
+    release = copy.deepcopy(RELEASE)
+    raising = nbformat.v4.new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]})
+    release.cells.append(raising)
+    monkeypatch.setitem(globals(), "RELEASE", release)
+    answered.cells.append(copy.deepcopy(raising))
+    assert submitted(answered).metadata[KEY]["notes"] == []
+    answered.cells[-1].source = "2 / 0"
+    assert "The tags" in submitted(answered).metadata[KEY]["notes"][0]["text"]
+
+
 def test_an_exercise_of_an_earlier_release_is_told_its_new_notebook(submitted, answered):
     elsewhere = [
         cell for cell in read("course", "06-masking").cells if grade_id(cell) in ("causal_mask", "test_causal_mask")

@@ -239,7 +239,7 @@ def repair(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
         )
-    _note_claims(cells, wanted, notes)
+    _note_claims(cells, wanted, release, notes)
     _drop_copies(cells, wanted, names, notes)
     _free_additions(cells, wanted, names)
     unnamed = [cell for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)]
@@ -428,13 +428,16 @@ def _between_neighbours(
             between.append(cell)
 
 
-def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+def _note_claims(
+    cells: list[NotebookNode], wanted: dict[str, NotebookNode], release: NotebookNode, notes: list[Note]
+) -> None:
     """Add notes on cells that came back with other settings or tags than in the release; these have no effect."""
     changed, tagged = [], []
+    unnamed = {without_space(cell.source): cell.metadata for cell in release.cells if not grade_id(cell)}
     for cell in cells:
         claims, tags = cell.pop("claims", {}), cell.pop("tags", [])
         name = cell.grade_id or "a cell of its own"
-        released = wanted[cell.grade_id].metadata if cell.grade_id else {}
+        released = wanted[cell.grade_id].metadata if cell.grade_id else unnamed.get(without_space(cell.source), {})
         own, handed_out = released.get("nbgrader", {}), released.get("tags", [])
         if any(value != own.get(key) for key, value in claims.items() if own or (key in ("grade", "points") and value)):
             changed.append(name)
