@@ -27,6 +27,7 @@ from feedback_pages import (
 )
 from markupsafe import escape
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from own_assignments import graded
 from pygments import lex
 from pygments.lexers import get_lexer_by_name
 
@@ -43,6 +44,8 @@ from autograder.nbgrader_plugin.intake.repair import KEY, MAX_TEXT, MAX_TEXTS, P
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned
 from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPED
 from autograder.nbgrader_plugin.release import released_notebook
+
+BY_HAND = {"answer": True, "by_hand": True, "text": True}
 
 
 def text_of(markup):
@@ -94,6 +97,22 @@ def test_a_written_answers_row_waits_for_a_person(mistaken):
     assert row["class"] == ["waits"]
     assert "Read by a person" in row.get_text()
     assert mistaken.find(id="answer-written_scaling").find("math") is not None
+
+
+def test_of_what_gives_no_points_only_what_passed_is_called_right():
+    cells = [graded("passed", "assert 1"), graded("failed", "assert 0, 'none'"), graded("written", "So.", **BY_HAND)]
+    for cell in cells:
+        cell.metadata.nbgrader.update(grade=True, score=0.0, points=0.0, waits=cell.cell_type == "markdown")
+    error = {"ename": "AssertionError", "evalue": "none", "traceback": ["AssertionError: none"]}
+    cells[1].outputs = [new_output("error", **error)]
+    soup = BeautifulSoup(page(whole(cells)), "html.parser")
+    assert {name: row["class"] for name, row in rows(soup).items()} == {
+        "passed": ["right"],
+        "failed": ["wrong"],
+        "written": ["waits"],
+    }
+    assert "AssertionError: none" in rows(soup)["failed"].get_text()
+    assert "points are open" not in soup.select_one("[aria-labelledby=next]").get_text()
 
 
 def test_the_next_steps_list_mistakes_before_unanswered_exercises(mistaken):

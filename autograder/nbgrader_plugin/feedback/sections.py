@@ -105,7 +105,8 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
     earned, points = graded.get("score") or 0.0, graded.get("points") or 0.0
     verdict = verdict_in(cell) or {}
     row = Row(in_line(spot.title), f"answer-{name}", earned, points, "wrong", section=in_line(spot.section))
-    if earned >= points:
+    undecided = not points and (graded.get("waits") or untouched or own_tests.reasons(cell))
+    if earned >= points and not undecided:
         row.state = "right"
     elif graded.get("waits") and not untouched:
         row.state, row.says = "waits", [Markup("Read by a person; the points come later.")]

@@ -295,10 +295,11 @@ def _answers(sheet: Sheet, cells: list[NotebookNode], blank: dict[str | None, st
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
         else:
             kind = "written" if cell is None or is_solution(cell) or is_task(cell) else "exercise"
-            undecided = kind == "written" or mark.waits or mark.points == 0
+            undecided = kind == "written" or mark.waits
             message = " ".join(" ".join(reasons(cell) if cell is not None and kind == "exercise" else []).split())
             title = BY_HAND if kind == "written" else OWN_TEST
-            line = CheckLine(title, 1.0, None if undecided else mark.earned >= mark.points, plain(message))
+            passed = mark.earned >= mark.points and bool(mark.points or not message)  # a test may give no points
+            line = CheckLine(title, 1.0, None if undecided else passed, plain(message))
             answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
             if kind == "written" and cell is not None and cell.source.strip() == blank.get(mark.cell):
                 answer.remark = UNANSWERED
