@@ -4,7 +4,7 @@ import ast
 import copy
 import functools
 import symtable
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .parsing import cached_by_source, parse_cell
 
@@ -72,14 +72,36 @@ def _without_bodies(source: str) -> list[ast.stmt]:
 def _taken_by(statements: Iterable[ast.stmt]) -> frozenset[str]:
     needed: set[str] = set()
     own: set[str] = set()
-    for statement in statements:
-        nodes = list(ast.walk(statement))
-        targets = [node.target for node in nodes if isinstance(node, ast.For)]
-        targets += [node.optional_vars for node in nodes if isinstance(node, ast.withitem) and node.optional_vars]
-        bound = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-        needed |= global_names(statement) - own - bound
+    for statement in _in_turn(statements):
+        needed |= global_names(statement) - own
         own |= set(defined_by(statement))
     return frozenset(needed)
+
+
+def _in_turn(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield simple statements and definitions as Python meets them, of the others the expressions and the names too."""
+    for node in statements:
+        match node:
+            case ast.If() | ast.While():
+                yield ast.Expr(node.test)
+                yield from _in_turn([*node.body, *node.orelse])
+            case ast.For() | ast.AsyncFor():
+                yield ast.Assign([node.target], node.iter, lineno=node.lineno)
+                yield from _in_turn([*node.body, *node.orelse])
+            case ast.With() | ast.AsyncWith():
+                for item in node.items:
+                    targets = [item.optional_vars] if item.optional_vars else []
+                    yield ast.Assign(targets, item.context_expr, lineno=node.lineno)
+                yield from _in_turn(node.body)
+            case ast.Try() | ast.TryStar():
+                yield from _in_turn(node.body)
+                for handler in node.handlers:
+                    targets = [ast.Name(handler.name, ast.Store())] if handler.name else []
+                    yield ast.Assign(targets, handler.type or ast.Constant(None), lineno=node.lineno)
+                    yield from _in_turn(handler.body)
+                yield from _in_turn([*node.orelse, *node.finalbody])
+            case _:
+                yield node
 
 
 def defined_by(statement: ast.stmt) -> Iterable[str]:

@@ -270,6 +270,41 @@ def test_the_first_and_the_last_answer_are_found_without_metadata(repaired):
     assert notes(found) == []
 
 
+STEPS = new_notebook(
+    metadata=SUMS.metadata,
+    cells=[
+        new_markdown_cell("Print it."),
+        graded("cell-9a", "raise NotImplementedError()", answer=True),
+        graded("cell-9b", "assert 'print' in In[-2]\ntry:\n    x = 1\nexcept OSError as e:\n    raise e", 1),
+        new_markdown_cell("Any number."),
+        graded("f", "def f(n):\n    raise NotImplementedError()", answer=True),
+        graded("cell-9d", "assert f(1) == 1", 1),
+        new_markdown_cell("Negative ones, too."),
+        graded("cell-9e", "def f(n):\n    raise NotImplementedError()", answer=True),
+        graded("cell-9f", "assert f(-1) == 1", 1),
+        new_code_cell(""),
+    ],
+)
+STEP_ANSWERS = {
+    "cell-9a": "print(1)",
+    "f": "def f(n):\n    return n",
+    "cell-9e": "def f(n):\n    return abs(n)",
+}
+
+
+@pytest.mark.parametrize("tests_kept", [True, False])
+def test_answers_that_no_name_tells_apart_are_found_by_their_place(repaired, tests_kept):
+    notebook = filled_in(STEPS, STEP_ANSWERS)
+    kept = [cell for cell in notebook.cells if tests_kept or not cell.metadata.get("nbgrader", {}).get("grade")]
+    for cell in kept:
+        cell.metadata.clear()
+    notebook.cells = [one for cell in kept for one in (new_code_cell(""), cell)]
+    found = repaired(notebook, STEPS)
+    found_cells = [cell for cell in found.cells if cell.source]
+    assert [grade_id(cell) for cell in found_cells] == [grade_id(cell) for cell in STEPS.cells if cell.source]
+    assert {name: cell_of(found, name).source for name in STEP_ANSWERS} == STEP_ANSWERS
+
+
 @pytest.mark.parametrize("with_ids", [True, False])
 def test_a_test_copied_above_its_answer_counts_below_it(template, repaired, with_ids):
     notebook = filled_in(SUMS, {"cell-1f": DOUBLE, "cell-3e": TRIPLE + "\nhalf = 0.5"})

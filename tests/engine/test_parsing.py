@@ -163,3 +163,18 @@ def test_nothing_is_trained_where_a_deleted_test_is_put_back(name):
 def test_a_cell_too_long_to_be_cached_is_read_all_the_same():
     cell = "def double(x):\n    return 2 * x\n" + "# a comment\n" * 4_500
     assert Effects([cell]).changed_by(cell) == {"double"}
+
+
+@pytest.mark.parametrize(
+    ("source", "needed"),
+    [
+        ("try:\n    r = f(3)\n    assert r\nexcept OSError as e:\n    raise e", {"f", "OSError"}),
+        ("for i in xs:\n    t = t + i", {"xs", "t"}),
+        ("with f(a) as b:\n    c = b\n    c.read()", {"f", "a"}),
+        ("if q:\n    z = 1\nz", {"q"}),
+        ("while k:\n    k -= 1", {"k"}),
+        ("with lock:\n    pass", {"lock"}),
+    ],
+)
+def test_what_a_statement_binds_before_it_uses_it_is_not_needed(source, needed):
+    assert needed_by(source) == needed

@@ -41,6 +41,7 @@ KEY = "autograder"  # key in the notebook's metadata for the notes on the repair
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # nbformat's rule for a cell's id
 PROVIDED = "given"  # tag of the course's own cells that came back unchanged
 UNFINISHED = re.compile(r"raise NotImplementedError|= *(None|\.\.\.)(?!\w)")  # in an answer as it is handed out
+GIVEN = {*dir(builtins), "In", "Out", "display", "exit", "get_ipython", "quit"}  # names that each kernel has
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 # Subjects of notes. CLAIMED: settings or tags that the release does not have. CUT: the submission exceeded a limit.
@@ -279,9 +280,10 @@ def _names_of_answers(release: NotebookNode, tests: Mapping[str, str]) -> dict[s
     found: dict[str, set[str]] = {}
     for cell, name in ((cell, grade_id(cell)) for cell in code):
         if name and is_solution(cell):
-            found[name] = {name} | {one for one in defined_in(cell.source) - imported if defined[one] == 1}
-        elif found and _is_test(cell) and len(last := next(reversed(found.values()))) == 1:
-            last |= needed_by(_whole(cell, tests)) - set(defined) - set(dir(builtins))
+            own = {one for one in defined_in(cell.source) - imported if defined[one] == 1}
+            found[name] = own | ({name} - defined.keys())
+        elif found and _is_test(cell) and len(last := next(reversed(found.values()))) < 2:
+            last |= needed_by(_whole(cell, tests)) - set(defined) - GIVEN - set[str]().union(*found.values())
     return found
 
 
@@ -380,7 +382,8 @@ def _restore_grade_ids(
             # a written answer still holds the first line of the release's text
             for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
                 cell.grade_id = name
-    nameless = {name for name in missing if len(names.get(name, ())) == 1} - {cell.grade_id for cell in cells}
+    nameless = {name for name in missing if names.get(name, set()) <= {name} - defined_in(wanted[name].source)}
+    nameless -= {cell.grade_id for cell in cells}
     for name, cell in _between_neighbours(cells, release, nameless, "code"):
         cell.grade_id = name
 
@@ -407,16 +410,18 @@ def _by_text(
 def _between_neighbours(
     cells: list[NotebookNode], release: NotebookNode, missing: Container[str], kind: str
 ) -> Iterator[tuple[str, NotebookNode]]:
-    """Yield missing answers of this kind, each the first changed cell between its two neighbours in the release.
+    """Yield missing answers of this kind, each the first changed cell between the released cells around it.
 
-    None is the neighbour of the first cell and of the last.
+    Of these only such count as are there; None stands for the notebook's beginning and for its end.
     """
-    order = [None, *(grade_id(cell) or without_space(cell.source) for cell in release.cells), None]
+    there = {cell.grade_id or without_space(cell.source) for cell in cells} - {""}
+    sought = [c for c in release.cells if c.cell_type == kind and is_solution(c) and grade_id(c) in missing]
+    names = {cell.metadata.nbgrader.grade_id for cell in sought}
+    keys = (grade_id(cell) or without_space(cell.source) for cell in release.cells)
+    order = [None, *(key for key in keys if key in there or key in names), None]
     blank = {without_space(cell.source) for cell in release.cells}
-    gaps = {}  # grade_ids by the two cells around an answer
-    for before, cell, after in zip(order, release.cells, order[2:], strict=False):
-        if cell.cell_type == kind and is_solution(cell) and grade_id(cell) in missing:
-            gaps[before, after] = cell.metadata.nbgrader.grade_id
+    middle = zip(order, order[1:], order[2:], strict=False)
+    gaps = {(before, after): name for before, name, after in middle if name in names}  # by the two cells around it
     before, between = None, list[NotebookNode]()
     for cell in [*cells, None]:
         here = None if cell is None else cell.grade_id or without_space(cell.source)
@@ -611,7 +616,7 @@ def _move_tests(
     code = [cell for cell in cells if cell.cell_type == "code"]
     added = [cell for cell in code if not grade_id(cell) and without_space(cell.source) not in provided]
     helpers = set[str]().union(*(defined_in(cell.source) for cell in added))
-    above = set(dir(builtins))
+    above = set(GIVEN)
     for place, cell in enumerate(code):
         used = needed_by(_whole(cell, tests)) if _is_test(cell) else set()
         late = helpers - above
