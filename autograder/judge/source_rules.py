@@ -4,7 +4,7 @@ import ast
 import copy
 import functools
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from .parsing import cached_by_source, parse_cell
 
@@ -69,39 +69,42 @@ def _without_bodies(source: str) -> list[ast.stmt]:
     return heads
 
 
-def _taken_by(statements: Iterable[ast.stmt]) -> frozenset[str]:
+def _taken_by(statements: Iterable[ast.stmt], known: Iterable[str] = ()) -> frozenset[str]:
     needed: set[str] = set()
-    own: set[str] = set()
-    for statement in _in_turn(statements):
-        needed |= global_names(statement) - own
+    own = set(known)
+    for statement in statements:
+        first, branches = _parts(statement)
+        for part in first:
+            needed |= global_names(part) - own
+            own |= set(defined_by(part))
+        for branch in branches:
+            needed |= _taken_by(branch, own)
         own |= set(defined_by(statement))
     return frozenset(needed)
 
 
-def _in_turn(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield simple statements and definitions as Python meets them, of the others the expressions and the names too."""
-    for node in statements:
-        match node:
-            case ast.If() | ast.While():
-                yield ast.Expr(node.test)
-                yield from _in_turn([*node.body, *node.orelse])
-            case ast.For() | ast.AsyncFor():
-                yield ast.Assign([node.target], node.iter, lineno=node.lineno)
-                yield from _in_turn([*node.body, *node.orelse])
-            case ast.With() | ast.AsyncWith():
-                for item in node.items:
-                    targets = [item.optional_vars] if item.optional_vars else []
-                    yield ast.Assign(targets, item.context_expr, lineno=node.lineno)
-                yield from _in_turn(node.body)
-            case ast.Try() | ast.TryStar():
-                yield from _in_turn(node.body)
-                for handler in node.handlers:
-                    targets = [ast.Name(handler.name, ast.Store())] if handler.name else []
-                    yield ast.Assign(targets, handler.type or ast.Constant(None), lineno=node.lineno)
-                    yield from _in_turn(handler.body)
-                yield from _in_turn([*node.orelse, *node.finalbody])
-            case _:
-                yield node
+def _parts(node: ast.stmt) -> tuple[list[ast.stmt], list[list[ast.stmt]]]:
+    """Return what a statement runs first, and its branches: a name that one of them binds is not bound in another."""
+    match node:
+        case ast.If() | ast.While():
+            return [ast.Expr(node.test)], [node.body, node.orelse]
+        case ast.For() | ast.AsyncFor():
+            return [ast.Assign([node.target], node.iter, lineno=node.lineno)], [node.body, node.orelse]
+        case ast.With() | ast.AsyncWith():
+            return [_bound(item.optional_vars, item.context_expr) for item in node.items], [node.body]
+        case ast.Try() | ast.TryStar():
+            handlers = [
+                [_bound(handler.name and ast.Name(handler.name, ast.Store()), handler.type), *handler.body]
+                for handler in node.handlers
+            ]
+            return [], [[*node.body, *node.orelse, *node.finalbody], *handlers]
+    return [node], []
+
+
+def _bound(target: ast.expr | str | None, value: ast.expr | None) -> ast.stmt:
+    """Return the assignment that `with value as target` or `except value as target` makes."""
+    targets = [target] if isinstance(target, ast.expr) else []
+    return ast.Assign(targets, value or ast.Constant(None), lineno=1)
 
 
 def defined_by(statement: ast.stmt) -> Iterable[str]:

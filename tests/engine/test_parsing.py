@@ -172,6 +172,8 @@ def test_a_cell_too_long_to_be_cached_is_read_all_the_same():
         ("for i in xs:\n    t = t + i", {"xs", "t"}),
         ("with f(a) as b:\n    c = b\n    c.read()", {"f", "a"}),
         ("if q:\n    z = 1\nz", {"q"}),
+        ("if q:\n    z = 1\nelse:\n    z = z + 1", {"q", "z"}),
+        ("try:\n    r = f()\nexcept OSError:\n    s = r\nfinally:\n    r.close()", {"f", "OSError", "r"}),
         ("while k:\n    k -= 1", {"k"}),
         ("with lock:\n    pass", {"lock"}),
     ],
