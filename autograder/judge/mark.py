@@ -194,15 +194,21 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
     lapses_off = LapsesOff(exercise, verdict.lines, student.replies, student)
     apart = lapses_off.explained()
     pair: list[Diagnosis] = []
+    sure = [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
+    # Checks that find no layers ask for no values: only once the layers are renamed is there something to explain
+    renamed = not sure and apart is not None and bool(apart.names) and any(apart.failures.values())
     if apart is None or not apart.explains_all:
-        pair = diagnose_pair(exercise, verdict.lines, student.replies)
+        pair = [] if renamed else diagnose_pair(exercise, verdict.lines, student.replies)
         apart = apart if pair else lapses_off.explained_by_two() or lapses_off.explained_but_for_errors() or apart
     if apart is None or not apart.explains_all:
-        sure = pair or [one for one in verdict.diagnoses if not _may_hide_lapses(exercise, one)]
         verdict.diagnoses = pair or verdict.diagnoses
-        if sure or apart is None or not apart.are_facts:
+        if pair or sure or apart is None or not (apart.are_facts or renamed):
             return student.replies
     lines = _lines_apart(exercise, verdict.lines, apart)
+    if renamed and not apart.explains_all:
+        verdict.diagnoses, verdict.lines = [_without_failures(one, apart) for one in apart.diagnoses], lines
+        if not apart.are_facts:
+            return student.replies
     if not apart.explains_all:
         right = sum(line.weight for line in lines if line.passed or line.title in apart.right)
         lost = sum(lapse.share for lapse in apart.diagnoses)
@@ -215,6 +221,11 @@ def _take_lapses_off(exercise: Exercise, verdict: Verdict, student: Student) -> 
         verdict.score_explanation = mistake_costs.lapses_sentence(exercise, lost)
     verdict.diagnoses, verdict.lines = apart.diagnoses, lines
     return student.replies | apart.replies
+
+
+def _without_failures(lapse: Diagnosis, apart: Apart) -> Diagnosis:
+    """Return a lapse that does not explain the lines that fail without it, too."""
+    return replace(lapse, checks=[title for title in lapse.checks if apart.failures.get(title) is None])
 
 
 def _lines_apart(exercise: Exercise, lines: Sequence[Line], apart: Apart) -> list[Line]:

@@ -197,6 +197,24 @@ def test_layers_inside_of_others_are_found_as_layers_under_other_names():
     assert verdict.earned == 0.75 * verdict.points
 
 
+@pytest.mark.parametrize(
+    ("name", "names", "value"),
+    [
+        ("SwiGLU", {"self.gate": "self.w1", "self.up": "self.w3", "self.down": "self.w2"}, {"F.silu": "torch.square"}),
+        ("RMSNorm", {"self.weight": "self.scale"}, {"torch.sqrt": "torch.exp"}),
+    ],
+)
+def test_other_names_of_layers_hide_no_wrong_value(name, names, value):
+    [(old, new)] = value.items()
+    verdict = verdict_on(exercise(name), replaced(renamed(name, names), old, new))
+    assert named(verdict) == {"other_names"}
+    assert "values differ" in next(
+        line.message for line in verdict.lines if "equals" in line.title or "values" in line.title
+    )
+    assert verdict.earned == 0
+    assert not verdict.score_explanation
+
+
 def test_the_judge_runs_no_source_that_holds_a_name_of_a_student(monkeypatch):
     name = "q = print(1) #"
     ran = []

@@ -137,7 +137,8 @@ class LapsesOff:
         for each in left:
             found = self.separated(each)
             if not each and len(found.lapses) > 1:
-                left += [(name,) for name in found.lapses]
+                hidden = bool(found.names) and any(found.failures.values())  # names left in would hide these failures
+                left += [(name,) for name in found.lapses if not (hidden and name == aspects.OTHER_NAMES)]
                 doubtful = tuple(name for name in found.lapses if name not in found.facts)
                 left += [doubtful] if 1 < len(doubtful) < len(found.lapses) else []
             if (apart := self._behind(each)) is not None:
