@@ -111,7 +111,7 @@ FORWARDS = {"sign": "-", "other": "+"}
 BACKWARDS = {"sign": "+", "other": "-"}
 WRONG = [  # an exercise, edits of its reference or a whole answer, the mistakes, and the points
     ("LayerNorm", NORM.format(start="zeros", moments=ONE_STEP), {"unbiased_variance"}, 3.75),
-    ("LayerNorm", NORM.format(start="ones", moments=ONE_STEP), {"unbiased_variance", "other_start"}, 2.5),
+    ("LayerNorm", NORM.format(start="ones", moments=ONE_STEP), {"unbiased_variance", "other_start"}, 3.0),
     ("LayerNorm", NORM.format(start="zeros", moments=OVER_ALL), {"over_everything"}, 2.5),
     ("FeedForward", INSIDE | AT_THE_END | OTHER_NAMES, {"activation_last", "dropout_inside"}, 1.56),
     (

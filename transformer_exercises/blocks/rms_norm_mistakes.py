@@ -185,10 +185,13 @@ class other_start(Minor):
 class a_bias(Minor):
     """There is a bias: RMSNorm has `weight` alone."""
 
-    edits = {
-        "(torch.ones(dim))": "(torch.ones(dim))\nself.bias = nn.Parameter(torch.zeros(dim))",
-        "* normalised": "* normalised + self.bias",
-    }
+    variants = [
+        {
+            "(torch.ones(dim))": f"(torch.ones(dim))\nself.{name} = nn.Parameter(torch.zeros(dim))",
+            "* normalised": f"* normalised + self.{name}",
+        }
+        for name in ("bias", "beta", "shift")
+    ]
 
 
 class other_shape(Misconception):
