@@ -51,10 +51,13 @@ class ff_biases(Minor):
 
 
 class no_biases(Misconception):
-    """The biases are missing: each linear layer has one for each output."""
+    """The biases are missing: each linear layer has one for each output, and each norm has C."""
 
     based_on = ff_biases
-    edits = {"(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim"}
+    variants = [
+        {"(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim"},
+        {"(embed_dim * embed_dim + embed_dim)": "embed_dim * embed_dim", "(embed_dim + embed_dim)": "embed_dim"},
+    ]
 
 
 class embed_dim_missing(Minor):

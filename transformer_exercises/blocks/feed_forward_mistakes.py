@@ -73,9 +73,11 @@ class activation_ignored(Misconception):
 
 
 class other_default(Minor):
-    """The default activation is not ReLU: activation=F.relu."""
+    """Where no activation is given, another function than ReLU stands between the layers: keep the argument, whose
+    default is F.relu, and call it.
+    """
 
-    variants = [{"F.relu": ["F.gelu", "F.silu"]}, {"= activation": "= F.gelu"}]
+    variants = [{"F.relu": ["F.gelu", "F.silu"]}, {"= activation": ["= F.gelu", "= nn.GELU('tanh')", "= F.silu"]}]
 
 
 class activation_last(Misconception):

@@ -193,7 +193,12 @@ class residual(Minor):
 
     variants = [
         {"return self": "return x + self"},
-        {"self.down(gate * self.up(x))": "F.dropout(self.down(gate * self.up(x)), 0.1, self.training)"},
+        {
+            "self.down(gate * self.up(x))": [
+                "F.dropout(self.down(gate * self.up(x)), 0.1, self.training)",
+                "self.down(F.dropout(gate * self.up(x), 0.1, self.training))",
+            ]
+        },
     ]
 
 
