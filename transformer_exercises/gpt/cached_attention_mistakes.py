@@ -69,7 +69,15 @@ class pytorchs_own_mask(RightAnswer):
 class no_mask(Fundamental):
     """There is no mask, so a new token sees those after it: it sees kept ones, and new ones up to itself."""
 
-    variants = [{", attn_mask=allowed": ""}, {"=allowed": "=allowed if cache is None else None"}]
+    edits = {", attn_mask=allowed": ""}
+
+
+class mask_without_a_cache_only(Misconception):
+    """Only the first piece gets a mask (`is_causal=cache is None`): behind a cache, too, a new token must not see the
+    new ones after it.
+    """
+
+    edits = {"=allowed": "=allowed if cache is None else None"}
 
 
 class mask_from_the_top_left(Misconception):

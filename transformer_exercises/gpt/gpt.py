@@ -45,8 +45,14 @@ def _finite(got: torch.Tensor, where: str) -> torch.Tensor:
     return got
 
 
+def _has_its_parts(gpt: TheirGPT) -> None:
+    missing = gpt.seen["missing"]
+    refuse(missing, "parts_not_found", f"The model has no part of the name `{', '.join(missing)}`.")
+
+
 def _blocks_of_their_own(gpt: TheirGPT) -> None:
-    """Return blocks that the model knows of, each with parameters of its own."""
+    """Ask for blocks that the model knows of, each with parameters of its own."""
+    _has_its_parts(gpt)
     refuse(not any(name.startswith("blocks.") for name in gpt.seen["parameters"]), "python_list")
     refuse(gpt.seen["shared"], "one_block_shared")
 
@@ -56,15 +62,15 @@ def _parts(student: Student, known: Config) -> None:
     config = other_config(known)
     where, V, C = f"with {sizes_of(config)}", config.vocab_size, config.n_embd
     gpt = TheirGPT(student, config)
-    seen, shapes = gpt.seen, gpt.seen["parameters"]
-    refuse(seen["missing"], "", f"The model has no part of the name `{', '.join(seen['missing'])}`.")
+    seen, shapes = gpt.seen, gpt.shapes
+    _has_its_parts(gpt)
     refuse(not seen["config"], "config_not_kept")
     asked = {"token_embedding": [V, C], "position_embedding": [config.block_size, C], "final_norm": [C]}
     for part, shape in (asked | {"lm_head": [V, C]}).items():
         name = f"{part}.weight"
         refuse(name not in shapes, "", f"There is no parameter `{name}` {where}.")
         message = f"`{name}` should have shape {tuple(shape)} {where}; yours has {tuple(shapes[name])}."
-        refuse(shapes[name] != shape, "", message)
+        refuse(shapes[name] not in (shape, [1, *shape]), "", message)
     frozen = "".join(seen["frozen"][:1])
     refuse(frozen, "", f"`{frozen}` is frozen (requires_grad=False), so it cannot be trained.")
     refuse("lm_head.bias" in shapes, "head_bias")
@@ -99,10 +105,10 @@ def _own_blocks(gpt: TheirGPT, ids: torch.Tensor, got: torch.Tensor, where: str)
     if not config.tie_weights:  # with a huge residual stream what pre-norm blocks add no longer shows
         small = {name: state[name] for name in ("token_embedding.weight", "position_embedding.weight")}
         large = {name: 1e6 * value for name, value in small.items()}
-        student.load(gpt.model, large)
+        gpt.load(large)
         stream = gpt.logits(ids, where)
         refuse(not torch.allclose(stream, gpt.without_blocks(ids, large), rtol=1e-2, atol=1e-2), "post_norm")
-        student.load(gpt.model, small)
+        gpt.load(small)
     gpt.probe("bypass")
     bare, nowhere = gpt.logits(ids, where), {"position_embedding.weight": torch.zeros(ids.shape[1], 1)}
     refuse(close(bare, gpt.without_blocks(ids, norm=False)), "no_final_norm")
@@ -252,13 +258,17 @@ def _gradients(student: Student, config: Config) -> None:
     a_pair(answer["value"], "(logits, loss)")
     grads = answer["gradients"].get("parameters", {})
     actual: dict[str, Any] = {canonical(name): value for name, value in grads.items()}
+    for name, value in actual.items():
+        if isinstance(value, torch.Tensor) and name in gpt.state and value.shape == (1, *gpt.state[name].shape):
+            actual[name] = value[0]
     if config.tie_weights:  # one parameter, which PyTorch lists under the name that was given first
         actual.setdefault("token_embedding.weight", actual.get("lm_head.weight"))
     gpt.same_gradients(actual, ids, targets, where)
-    for name in gpt.seen["parameters"]:
+    _has_its_parts(gpt)
+    for name in gpt.shapes:
         if config.tie_weights and name == "lm_head.weight":
             continue
-        grad = actual.get(canonical(name))
+        grad = actual.get(name)
         size = grad.abs().max() if isinstance(grad, torch.Tensor) else 0
         refuse(not math.isfinite(size), "not_finite", f"The gradient of `{name}` is not finite {where}.")
         message = f"No gradient reaches `{name}` {where}, so it would never be trained."
@@ -278,11 +288,13 @@ def _start(student: Student, config: Config) -> None:
     message = f"With fresh weights the loss is {'above' if found['loss'] > 0 else 'below'} ln V by more than 0.1: "
     message += "every token should be about equally likely. Do embeddings and output layer start as N(0, 0.02)?"
     refuse(not abs(found["loss"]) < 0.15, "first_loss", message)
+    _has_its_parts(gpt)
+    spread, middle = ({canonical(name): size for name, size in found[of].items()} for of in ("spread", "middle"))
     for name in ("token_embedding.weight", "position_embedding.weight", "lm_head.weight"):
-        right = 0.85 < found["spread"].get(name, 0) < 1.15 and abs(found["middle"].get(name, 1)) <= 0.1
+        right = 0.85 < spread.get(name, 0) < 1.15 and abs(middle.get(name, 1)) <= 0.1
         message = f"`{name}` should start as normal numbers with mean 0 and standard deviation 0.02."
         refuse(not right, "embeddings_start", message)
-    blocks = {canonical(name): size for name, size in found["spread"].items() if name.startswith("blocks.")}
+    blocks = {name: size for name, size in spread.items() if name.startswith("blocks.")}
     scaled = [name for name, size in blocks.items() if size == 0.3]  # 1 / √12 = 0.29
     odd = "".join([name for name, size in blocks.items() if size != 0.3 and not 0.75 < size < 1.25][:1])
     message = f"`{odd}` should start with a standard deviation of 0.02, or, if it is the last before a residual "
@@ -306,9 +318,10 @@ def _dropout(student: Student) -> None:
     for silent in ("", "token_embedding.weight", "position_embedding.weight"):
         with student.case():
             gpt = TheirGPT(student, GPTConfig(13, 9, 2, 2, 16, dropout=0.5, tie_weights=False), 61)
+            _has_its_parts(gpt)
             gpt.probe("bypass")
-            if silent in gpt.seen["parameters"]:
-                student.load(gpt.model, {silent: torch.zeros(gpt.seen["parameters"][silent])})
+            if silent in gpt.shapes:
+                gpt.load({silent: torch.zeros(gpt.shapes[silent])})
             found = gpt.probe("chance", gpt.some_ids(2, 7), False)
             refuse(not found["training"], "no_dropout_of_embeddings")
 
@@ -334,7 +347,7 @@ def _device(student: Student) -> None:
         same = strict.device == plain.device and torch.allclose(strict, plain, atol=1e-4)
         # weight[positions] takes positions from the CPU on a GPU too
         left = left or (not same and "index" not in answer["operations"])
-        student.load(gpt.model, {"position_embedding.weight": normal(config.block_size, config.n_embd)})
+        gpt.load({"position_embedding.weight": normal(config.block_size, config.n_embd)})
     if left:
         for reply in found:
             student.note("not on the device", reply)  # and not what happened to be in memory

@@ -121,6 +121,16 @@ class contract_blocks(RightAnswer):
     }
 
 
+class position_parameter(RightAnswer):
+    edits = {
+        "nn.Embedding(config.block_size, C)": [
+            "nn.Parameter(torch.zeros(config.block_size, C))",
+            "nn.Parameter(0.02 * torch.randn(1, config.block_size, C))",
+        ],
+        "self.position_embedding(positions)": "self.position_embedding[..., :T, :]",
+    }
+
+
 class exact_gelu(RightAnswer):
     based_on = pytorch_layers
     edits = {
@@ -263,10 +273,15 @@ class no_positions(Misconception):
 
 
 class embedding_scaled(Minor):
-    """The embeddings are multiplied by √C, as in the transformer of 2017: here they are added as they are."""
+    """The embeddings are scaled by √C, as in the transformer of 2017: here they are added as they are."""
 
     variants = [
-        {"self.token_embedding(ids)": "self.token_embedding(ids) * math.sqrt(self.config.n_embd)"},
+        {
+            "self.token_embedding(ids)": [
+                "self.token_embedding(ids) * math.sqrt(self.config.n_embd)",
+                "self.token_embedding(ids) / math.sqrt(self.config.n_embd)",
+            ]
+        },
         {"self.dropout(x)": "self.dropout(x * math.sqrt(self.config.n_embd))"},
     ]
 

@@ -36,7 +36,7 @@ def look(model, config, parts):
     named = dict(model.named_parameters(remove_duplicate=False))
     own = getattr(model, "config", None)
     first = {id(p): name for name, p in reversed(named.items())}
-    head, tokens = named.get("lm_head.weight"), named.get("token_embedding.weight")
+    head, tokens = named.get("lm_head.weight"), named.get("token_embedding.weight", named.get("token_embedding"))
     return {
         "parameters": {name: list(p.shape) for name, p in named.items()},
         "frozen": [name for name, p in named.items() if not p.requires_grad],
@@ -104,8 +104,12 @@ _PARTS = ("token_embedding", "position_embedding", "blocks", "final_norm", "lm_h
 
 
 def canonical(name: str) -> str:
-    """nn.TransformerEncoder keeps its layers under `layers`; the rest of the names are those of a list of layers."""
-    return name.replace("blocks.layers.", "blocks.")
+    """Return the reference's name of a parameter.
+
+    nn.TransformerEncoder keeps its layers under `layers`, and a table may be an nn.Parameter itself.
+    """
+    table = name in ("token_embedding", "position_embedding")
+    return f"{name}.weight" if table else name.replace("blocks.layers.", "blocks.")
 
 
 def _sized(name: str, numbers: torch.Tensor) -> torch.Tensor:
@@ -147,13 +151,22 @@ class TheirGPT:
             raise Wrong("The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?")
         if double:
             student.move(self.model, "float64")
+        self.shapes = {canonical(name): shape for name, shape in self.seen["parameters"].items()}
         own = {}
-        for name, shape in self.seen["parameters"].items() if seed >= 0 else ():
-            known = self.state.get(canonical(name))
+        for name, shape in self.shapes.items() if seed >= 0 else ():
+            known = self.state.get(name)
             own[name] = _sized(name, normal(*shape, dtype=self.key[-1])) if known is None else known
             if name.startswith("blocks.") and len(shape) > 1:
                 own[name] = loud * own[name]
-        student.load(self.model, own)
+        self.load(own)
+
+    def load(self, weights: Weights) -> None:
+        """Load weights by the reference's names. A table may have a dimension more, of size 1."""
+        names = {canonical(name): name for name in self.seen["parameters"]}
+        fits = {name: [1, *value.shape] == self.shapes.get(name) for name, value in weights.items()}
+        self.student.load(
+            self.model, {names.get(name, name): w[None] if fits[name] else w for name, w in weights.items()}
+        )
 
     def probe(self, name: str, *args: Any) -> Any:
         return call_probe(self.student, _PROBES, name, self.model, *args)

@@ -176,6 +176,8 @@ class other_keys(Minor):
 
     variants = [
         {'"model"': '"model_state_dict"', '"optimizer"': '"optimizer_state_dict"'},
+        {f'"{part}"': f'"{part}_state_dict"' for part in ("model", "optimizer", "scheduler")}
+        | {'"step"': '"iteration"'},
         {'"scheduler"': '"schedule"'},
         {'"generator"': '"rng"'},
     ]
