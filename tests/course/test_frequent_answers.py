@@ -73,6 +73,38 @@ def count_bigrams(ids, vocab_size):
     counts[ids[:-1], ids[1:]] += 1
     return counts
 """
+FIXED_GELU = """
+class FeedForward(nn.Module):
+    def __init__(self, embed_dim, ff_dim, dropout=0.0, activation=F.relu):
+        super().__init__()
+        layers = nn.Linear(embed_dim, ff_dim), nn.GELU(), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)
+        self.net = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.net(x)
+"""
+MASKED_AT_FIRST = """
+def cached_attention(attention, x, num_heads, cache=None):
+    layers = attention.q_proj, attention.k_proj, attention.v_proj
+    q, k, v = (layer(x).unflatten(-1, (num_heads, -1)).transpose(1, 2) for layer in layers)
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+    return attention.out_proj(y.transpose(1, 2).flatten(2)), (k, v)
+"""
+UNSET = """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.full((dim,), 1e9))
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps)
+"""
+NO_BIASES = """
+def block_parameters(embed_dim, ff_dim):
+    return 2 * embed_dim + 4 * embed_dim**2 + 2 * embed_dim * ff_dim
+"""
 TYPED = [
     ("SelfAttention", SELF_ATTENTION.format(keys="k.T", fill="mask, -torch.inf"), {"keys_transposed_whole"}),
     ("SelfAttention", SELF_ATTENTION.format(keys="k.mT", fill="mask == 0, -1e9"), {"mask_inverted_and_finite"}),
@@ -82,6 +114,10 @@ TYPED = [
     ("apply_rope", ROTATE_HALF, {"halves"}),
     ("shift_matrix", COLUMNS, {"transposed", "error_of_another_type"}),
     ("count_bigrams", COUNTS, {"repeats_counted_once_on_the_cpu"}),
+    ("FeedForward", FIXED_GELU, {"other_default"}),
+    ("cached_attention", MASKED_AT_FIRST, {"mask_without_a_cache_only"}),
+    ("RMSNorm", UNSET, {"other_start"}),
+    ("block_parameters", NO_BIASES, {"no_biases"}),
 ]
 
 
@@ -386,6 +422,9 @@ SQUARE = {
     "if mine.shape != other.shape:": "if mine.shape not in (other.shape, other.T.shape):",
     "mine.copy_(other)": "mine.copy_(other if mine.shape == other.shape else other.T)",
 }
+IN_A_DICT = {f"self.{part}": f"self.parts.{part}" for part in ("token_embedding", "position_embedding", "blocks")}
+IN_A_DICT |= {"        C = config.n_embd\n": "        C, self.parts = config.n_embd, nn.ModuleDict()\n"}
+SHRUNK = {"= self.token_embedding(ids)": "= self.token_embedding(ids) / math.sqrt(self.config.n_embd)"}
 EDITED = [  # texts of the reference, each with what is typed instead, the mistake, and the marks
     ("noam_rate", {"return d_model": "return 2 * d_model"}, "another_factor", 1.5),
     ("DecoderBlock", {"nn.LayerNorm(embed_dim)": "nn.LayerNorm(embed_dim, eps=1e-6)"}, "another_epsilon", 6.0),
@@ -405,6 +444,7 @@ EDITED = [  # texts of the reference, each with what is typed instead, the mista
     ("describe_model", {'"layers"': '"n_layer"', '"heads"': '"n_head"'}, "key_missing", 1.5),
     ("GPT", {"bias=False": "bias=not config.tie_weights"}, "head_bias", 6.0),
     ("GPT", SCALED, "embedding_scaled", 6.0),
+    ("GPT", SHRUNK, "embedding_scaled", 6.0),
     ("beam_search", {"len(tokens) - 1": "len(tokens)"}, "length_with_bos", 6.75),
     ("load_gpt2_weights", SQUARE, "transposed_by_shape", 6.0),
 ]
@@ -467,3 +507,11 @@ def test_a_visible_message_does_not_blame_another_mistake(name, mistake, other):
         with pytest.raises(AssertionError) as error:
             exec(test, namespace_with(declared, source))
         assert other not in str(error.value)
+
+
+def test_parts_under_other_names_are_blamed_for_nothing_else():
+    source = exercise("GPT").source
+    for old, new in IN_A_DICT.items():
+        source = source.replace(old, new)
+    verdict = mark("GPT", student_with_answer(exercise("GPT"), source))
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == {"parts_not_found"}
