@@ -8,6 +8,10 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy==2.4.6 || exit 77
+python3 -m venv "$folder/next"
+"$folder/next/bin/pip" install --quiet --disable-pip-version-check torch==2.14.1 numpy==2.4.6 || exit 77
 export PYTHONHASHSEED=0 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 JUPYTER_CONFIG_DIR=$folder
 cat > "$folder/probe.py" <<'PY'
 import torch
@@ -38,9 +42,7 @@ for name, front in (("three", (1,)), ("four", (1, 1))):
         both = "an error"
     print(f"torch {release}, {name} dimensions: keeps T x T numbers {weights}, mask and is_causal {both}")
 PY
-for release in 2.13.0 2.14.1; do
-    python3 -m venv "$folder/$release"
-    "$folder/$release/bin/pip" install --quiet --disable-pip-version-check torch==$release numpy==2.4.6 || exit 77
+for release in env next; do
     "$folder/$release/bin/python" "$folder/probe.py" | tee -a "$folder/said"
 done
 grep -qxF 'torch 2.13.0, three dimensions: keeps T x T numbers True, mask and is_causal an error' "$folder/said"
