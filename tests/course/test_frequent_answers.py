@@ -401,7 +401,12 @@ WRITTEN = [  # an answer, its mistakes, and its marks
         {"no_bias", "own_initialisation"},
         5.8,
     ),
-    ("MultiHeadAttention", HEADS.format(layers=CLONES, projected=CLONED, last="linears[3]"), {"other_names"}, 6.0),
+    (
+        "MultiHeadAttention",
+        HEADS.format(layers=CLONES, projected=CLONED, last="linears[3]"),
+        {"other_names", "same_start"},
+        5.8,
+    ),
     ("softmax", OF_NUMPY, {"stops_with_an_error"}, 0.0),
     ("MultiHeadAttention", HEADS.format(layers=AS_GPT2, projected=CHUNKS, last="c_proj"), {"fused"}, 4.0),
 ]
@@ -514,4 +519,4 @@ def test_parts_under_other_names_are_blamed_for_nothing_else():
     for old, new in IN_A_DICT.items():
         source = source.replace(old, new)
     verdict = mark("GPT", student_with_answer(exercise("GPT"), source))
-    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == {"parts_not_found"}
+    assert {diagnosis.mistake for diagnosis in verdict.diagnoses} == {"other_names", "parts_not_found"}

@@ -157,7 +157,7 @@ def test_inputs_and_modules_are_left_as_they_were():
     answer = student.call(module, [x], device="elsewhere")
     after = student.state(module)
     assert torch.equal(answer["inputs"][0], torch.zeros(2, 4))
-    assert before["trainable"] == after["trainable"] == ["layer.weight", "layer.bias"]
+    assert before["trainable"] == after["trainable"] == ["layer.bias", "layer.weight"]
     for kind in ("parameters", "buffers"):
         for name, value in before[kind].items():
             assert torch.equal(value, after[kind][name])
