@@ -374,6 +374,8 @@ WRITTEN = [  # an answer, its mistakes, and its marks
     ),
     ("bleu", SHORT_COUNT, {"none_counts_as_one"}, 4.5),
     ("parameter_groups", GENERATORS, {"iterators_returned"}, 2.25),
+    ("parameter_groups", "def parameter_groups(model, weight_decay):\n    return model, model", {"form"}, 0.0),
+    ("make_checkpoint", "def make_checkpoint(model, *others):\n    return model, model", {"form"}, 0.0),
     ("make_checkpoint", OTHER_KEYS, {"other_keys", "step_plus_one"}, 1.75),
     ("SelfAttention", ONE_HEAD.format(layers=KEYS_FIRST, projected=THREE, scale="k.shape[-1]"), {"no_bias"}, 6.0),
     (

@@ -53,7 +53,8 @@ def train(run, steps):
 def resume(run, kept):
     import copy, io
     if not isinstance(kept, dict):
-        return {"kind": type(kept).__name__}
+        parts = kept if isinstance(kept, (list, tuple)) else ()
+        return {"kind": type(kept).__name__, "dictionaries": sum(isinstance(part, dict) for part in parts)}
     missing = [key for key in ("model", "optimizer", "scheduler", "generator", "step") if key not in kept]
     step = kept["step"] if isinstance(kept.get("step"), int) else None
     found = {"missing": missing, "there": sorted(map(str, kept)), "step": step} if missing else {"step": step}

@@ -91,9 +91,13 @@ _PLAIN, _SHARED = (list(define_in_judge(_MODELS, name)) for name in ("PLAIN", "S
 _LOOK = """
 def look(model, groups):
     kind = type(groups).__name__
-    if not isinstance(groups, (list, tuple)) or not all(isinstance(g, dict) for g in groups):
-        return {"groups": None, "kind": kind}
     names = {id(p): name for name, p in model.named_parameters()}
+    if not isinstance(groups, (list, tuple)) or not all(isinstance(g, dict) for g in groups):
+        parts = getattr(groups, "param_groups", groups)
+        parts = parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (list, tuple)) else []
+        parts = [part.get("params") if isinstance(part, dict) else part for part in parts]
+        lists = [part for part in parts if isinstance(part, (list, tuple))]
+        return {"groups": None, "kind": kind, "lists": [sorted(names.get(id(p), "?") for p in part) for part in lists]}
     found = []
     for group in groups:
         held, decay = group.get("params"), group.get("weight_decay")
