@@ -562,6 +562,7 @@ RIGHT = [
     ("count_pairs", FROM_THE_SECOND),
     ("split_words", PARTED.format(ends="c.isspace() or kind[0] == 'P'")),
     ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "if not len(ids)")),
+    ("count_bigrams", EARLY_RETURN.replace("if len(ids) < 2", "print(ids)\nif not len(ids)")),
     ("fertility", RATE.format(tokens="len(tokenizer.encode_batch([text])[0].tokens)")),
     ("split_words", CURLY.replace(' and c != "’"', "")),
     ("cosine_similarity", "return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-12)"),

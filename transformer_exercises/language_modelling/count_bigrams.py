@@ -25,6 +25,7 @@ from .random_inputs import some_ids
 refuse = refusing("count_bigrams")
 
 # Whether more lines of Python run for a longer text; a loop runs at least one for each token. No clock is involved.
+# Lines of packages do not count: those of torch run for each number of a tensor that an answer prints.
 _GROWS = """
 import sys
 
@@ -32,6 +33,8 @@ def grows(count, short, long, vocab_size):
     def lines(ids):
         seen, before = [], sys.gettrace()
         def trace(frame, event, arg):
+            if "site-packages" in frame.f_code.co_filename:
+                return None
             seen.append(event)
             return trace
         sys.settrace(trace)
