@@ -1,11 +1,12 @@
-"""What the checks of attention layers share: those of notebook 05, and of 07, with several heads."""
+"""What the checks of attention layers share: those of notebook 05, of 07, with several heads, and of blocks of them."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
 
-from autograder.spec import Student, Weights, Wrong, a_pair, a_tensor, normal, same_tensor, shape_of
+from autograder.spec import ParameterMap, Student, Weights, Wrong, a_pair, a_tensor, normal, same_tensor, shape_of
 
 Maybe = torch.Tensor | None
 
@@ -47,3 +48,16 @@ def built_by_name(student: Student, cls: str, sizes: dict[str, int], shape: tupl
     if not isinstance(weight, torch.Tensor) or weight.shape != shape:
         by_name = ", ".join(f"{name}={size}" for name, size in sizes.items())
         raise Wrong(f"{cls}({by_name}) should build the same as {cls}({', '.join(map(str, sizes.values()))}).")
+
+
+def norms(parameters: dict[str, Any], names: Sequence[str], C: int) -> ParameterMap:
+    """Find the weight and the bias of each norm, whatever its class calls them: the one made first is the weight."""
+    parameter_map: ParameterMap = {}
+    for norm in names:
+        inside = [name for name in parameters if str(name).rpartition(".")[0] == norm]
+        if [shape_of(parameters[name]) for name in inside] != [(C,), (C,)]:
+            message = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
+            raise Wrong(message, "parts_not_found")
+        for name, part in zip(sorted(inside, key=lambda one: one.endswith("bias")), ("weight", "bias"), strict=True):
+            parameter_map[name] = itemgetter(f"{norm}.{part}")
+    return parameter_map

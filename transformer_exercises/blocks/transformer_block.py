@@ -25,6 +25,7 @@ from autograder.spec import (
     some_mask,
 )
 
+from ..attention_layers import norms
 from ..widths import other_block
 from .module_checks import Cases, Layer, found, gives, linear_layers, side_effects
 
@@ -50,7 +51,8 @@ def _weights(C: int, H: int, F_: int, dtype: torch.dtype) -> Weights:
 def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
     """Say how each parameter of a student's block is made of ours.
 
-    attn has layers q_proj, k_proj, v_proj, or they are stacked as in nn.MultiheadAttention; ff has any names inside.
+    attn has layers q_proj, k_proj, v_proj, or they are stacked as in nn.MultiheadAttention; ff has any names inside,
+    and so have norms of one's own.
     """
     for part in ("attn", "ff", "norm1", "norm2"):
         if not any(str(name).startswith(part + ".") for name in parameters):
@@ -75,12 +77,7 @@ def _found(parameters: dict, C: int, F_: int) -> ParameterMap:
                     "parts_not_found",
                 )
             parameter_map[fit[0]] = maker
-        for norm in (f"norm1.{part}", f"norm2.{part}"):
-            if shape_of(parameters.get(norm)) != (C,):
-                message = f"The block has no `{norm}` of shape ({C},): each norm is a LayerNorm of its own."
-                raise Wrong(message, "parts_not_found")
-            parameter_map[norm] = itemgetter(norm)
-    return parameter_map | linear_layers(parameters, C, F_, "ff.")
+    return parameter_map | norms(parameters, ("norm1", "norm2"), C) | linear_layers(parameters, C, F_, "ff.")
 
 
 def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: Any = torch.float32, **kwargs: Any) -> Layer:

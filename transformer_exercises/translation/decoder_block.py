@@ -2,7 +2,6 @@
 
 import functools
 from itertools import product, starmap
-from operator import itemgetter
 from typing import Any
 
 import torch
@@ -35,6 +34,7 @@ from autograder.spec import (
     unchanged,
 )
 
+from ..attention_layers import norms
 from ..widths import other_block
 
 for_torch = provided("for_torch", __name__)
@@ -80,14 +80,7 @@ def _found(parameters: dict[str, Any], C: int, F_: int) -> ParameterMap:
         hint = f"With embed_dim = {C}, ff_dim = {F_}, ff should have a layer nn.Linear({columns}, {rows}) with a bias."
         # PyTorch names a layer by the attribute that it was given to first, which may be another one than ff.
         put(ours, (rows, columns), hint, "weight", "ff.", "")
-    for norm in NORMS:
-        inside = [name for name in parameters if name.startswith(f"{norm}.")]
-        if [shape_of(parameters[name]) for name in inside] != [(C,), (C,)]:
-            message = f"The block has no `{norm}` with weight and bias ({C},): self.{norm} = nn.LayerNorm(embed_dim)."
-            raise Wrong(message, "parts_not_found")
-        for name, part in zip(sorted(inside, key=lambda one: one.endswith("bias")), ("weight", "bias"), strict=True):
-            found[name] = itemgetter(f"{norm}.{part}")
-    return found
+    return found | norms(parameters, NORMS, C)
 
 
 def _block(student: Student, C: int, H: int, F_: int, *args: float, dtype: torch.dtype = torch.float32) -> KnownModule:
