@@ -34,6 +34,9 @@ def look(model, config, parts):
     if not isinstance(model, nn.Module):
         return None
     named = dict(model.named_parameters(remove_duplicate=False))
+    asked = {id(p) for name, p in named.items() if name.split(".")[0] in parts}
+    # A part may have a second name, as in a ModuleDict; lm_head and token_embedding, tied, are listed both
+    named = {name: p for name, p in named.items() if name.split(".")[0] in parts or id(p) not in asked}
     own = getattr(model, "config", None)
     first = {id(p): name for name, p in reversed(named.items())}
     head, tokens = named.get("lm_head.weight"), named.get("token_embedding.weight", named.get("token_embedding"))
