@@ -1,8 +1,10 @@
 """Run one check on a student's work, and build the namespace in which a source is the answer to an exercise."""
 
 import contextlib
+import functools
 import logging
 import math
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +31,7 @@ def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str
     With `drawn_for`, a secret text of a submission, the inputs are drawn for it. The check ends after so many `cases`.
     """
     student.begin(check.title, cases)
+    student.names_asked = _names_of_parts(exercise)
     restart_seeds(f"{exercise.name}: {check.title}", drawn_for)
     try:
         with contextlib.suppress(Enough):
@@ -44,6 +47,12 @@ def run_check(exercise: Exercise, check: Check, student: Student, drawn_for: str
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
     finally:
         student.sort_replies()
+
+
+@functools.cache
+def _names_of_parts(exercise: Exercise) -> list[str]:
+    """Return the names that the box gives to layers and parameters: those that the reference sets."""
+    return sorted(set(re.findall(r"\bself\.(\w+) = ", exercise.source)))
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:

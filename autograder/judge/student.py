@@ -201,6 +201,8 @@ def _sentence(facts: dict[str, Any], where: str) -> str:
             return UNDEFINED.format(name=facts.get("name"))
         case "not a module":
             return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
+        case "lazy":
+            return "A layer has no parameters before its first call (`nn.LazyLinear`): give `nn.Linear` both widths."
         case "device":
             return f"On a GPU, your code would stop{suffix}: {facts.get('text')}"
         case "time":

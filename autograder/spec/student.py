@@ -26,6 +26,7 @@ class Student(ABC):
     def __init__(self) -> None:
         self.replies: RecordedReplies = {}
         self._topic = ""  # the title of the check that is running
+        self.names_asked: list[str] = []  # of layers and parameters in the box, where the exercise is a module
         self._probes: dict[tuple[str, str], Kept] = {}  # of that check, by name and source
 
     @abstractmethod
@@ -58,11 +59,11 @@ class Student(ABC):
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
         `keep` (the value stays there; a number: it is a tuple of so many, and each stays), `then` (requests about what
-        is kept: ("load", state) or ("move", to)), `upstream` (a tensor for each output: "gradients" of sum(output *
-        upstream)),
-        `after` ("after": all arguments as they are afterwards, lists and dictionaries too), `training` (the mode that a
-        module is put into), `no_grad` (record no gradients), `trace` ("operations" that ran), `strict_device` (new
-        tensors that name no device are put on another one).
+        is kept: ("load", state) or ("move", to)), `names` (of the box: a second name of a layer comes after it),
+        `upstream` (a tensor for each output: "gradients" of sum(output * upstream)), `after` ("after": all arguments as
+        they are afterwards, lists and dictionaries too), `training` (the mode that a module is put into), `no_grad`
+        (record no gradients), `trace` ("operations" that ran), `strict_device` (new tensors that name no device are put
+        on another one).
         """
         request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
         return self._request(where, record, **request, **options)
@@ -79,7 +80,8 @@ class Student(ABC):
         self, target: str, args: Sequence[Any], kwargs: dict[str, Any], then: Sequence[tuple[str, Any]] = ()
     ) -> Kept:
         """Build an object as `build` does, and `then` load or move it, in the same request."""
-        options: dict[str, Any] = {"keep": True, **({"then": list(then)} if then else {})}
+        more = {"then": list(then), "names": self.names_asked}
+        options: dict[str, Any] = {"keep": True} | {name: given for name, given in more.items() if given}
         return self.call(target, list(args), kwargs, "while building it", **options)["value"]
 
     def build_parts(self, number: int, probe: Kept, *args: Any, **kwargs: Any) -> list[Kept]:

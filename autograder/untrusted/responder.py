@@ -65,9 +65,10 @@ class Responder:
         """Call a function, a kept object, or a method of one.
 
         Options: keep (True, or the number of parts that are kept each by itself), then (requests about what is kept),
-        upstream, no_grad, strict_device, trace, watch ("used": names of torch's functions and operations that ran),
-        training, after, and device="elsewhere". The last puts the arguments on a second device; the value
-        is brought back, and "kept" says whether all its tensors were there.
+        names (that come before a second name of the same layer in what is kept), upstream, no_grad, strict_device,
+        trace, watch ("used": names of torch's functions and operations that ran), training, after, and
+        device="elsewhere". The last puts the arguments on a second device; the value is brought back, and "kept" says
+        whether all its tensors were there.
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:
@@ -80,10 +81,19 @@ class Responder:
             reply["after"] = args
         if keep := options.get("keep"):
             value = reply["value"]
+            if self.tensors is not None and isinstance(value, self.tensors.nn.Module):
+                self._prepare(value, options.get("names", ()))
             reply["value"] = self._keep(value) if keep is True else [self._keep(part) for part in value]
             for do, argument in options.get("then", ()):
                 getattr(self, "do_" + do)(reply["value"], argument)
         return reply
+
+    def _prepare(self, module: Any, names: list[str]) -> None:
+        """Put the box's names first in a module that is kept. Raise _Stop if a layer of it waits for its first call."""
+        assert self.tensors is not None
+        if any(map(self.tensors.is_lazy, module.parameters())):
+            raise _Stop({"kind": "lazy"})
+        self.tensors.put_first(module, names)
 
     def do_read(self, name: str) -> dict[str, Any]:
         return {"value": self._find(name)}

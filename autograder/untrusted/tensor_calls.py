@@ -6,17 +6,19 @@ It runs next to the student's code, imported for courses whose notebooks use PyT
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
 from .second_device import DeviceError, SimulationLimit, back_on_cpu, exact_types, on_second_device
 from .torch_internals import TorchDispatchMode, compiler_is_loaded, device_constructors
 
-__all__ = ["PROBES", "DeviceError", "SimulationLimit", "call", "exact_types", "load", "move", "nn", "state", "torch"]
+__all__ = ["PROBES", "DeviceError", "SimulationLimit"]  # for the responder, which imports nothing of torch's itself
+__all__ += ["call", "exact_types", "is_lazy", "load", "move", "nn", "put_first", "state", "torch"]
 
 # Bound before the student's code runs, which may replace torch's own
 _equal, _get_rng_state, _grad = torch.equal, torch.get_rng_state, torch.autograd.grad
@@ -82,18 +84,36 @@ def state(module: nn.Module) -> dict[str, Any]:
 
 
 def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
-    """Return each parameter once: under the name with the fewest parts, since a list may hold the same layers, too."""
+    """Return each parameter once, since a list may hold the same layers, too, or the same parameters.
+
+    It has the name that ends as a layer's does, of several the one with the fewest parts, and of these the first.
+    """
+
+    def rank(name: str) -> tuple[bool, int]:
+        return not name.endswith(("weight", "bias")), name.count(".")
+
     found: dict[int, tuple[str, nn.Parameter]] = {}
     for name, value in module.named_parameters(remove_duplicate=False):
         known = found.get(id(value))
-        if known is None or name.count(".") < known[0].count("."):
+        if known is None or rank(name) < rank(known[0]):
             found[id(value)] = (name, value)
     return dict(found.values())
 
 
+def put_first(module: nn.Module, names: Collection[str]) -> None:
+    """Add second names of layers and parameters anew, after these names: PyTorch reports each under the first."""
+    parts = [part for part in module.named_modules(remove_duplicate=False) if part[0] and "." not in part[0]]
+    parts += module.named_parameters(recurse=False, remove_duplicate=False)
+    named = {id(value) for name, value in parts if name in names}
+    for name, value in parts:
+        if name not in names and id(value) in named and not name.isdigit():  # a number is a place in a list
+            delattr(module, name)
+            setattr(module, name, value)
+
+
 def load(module: nn.Module, values: dict[str, Any]) -> list[str]:
     """Copy values into the parameters of these names. Return the names that there are."""
-    own = _parameters(module)
+    own = dict(module.named_parameters(remove_duplicate=False))
     with torch.no_grad():
         for name, value in values.items():
             if name in own and own[name].shape == value.shape:
