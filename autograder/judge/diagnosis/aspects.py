@@ -23,7 +23,7 @@ from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.responder import Responder
 from ...untrusted.wire import Opaque, Ref, is_tensor
 from ..run_check import namespace_with, run_check, student_with_answer
-from ..student import RecordedReplies, Reply, Student, agree, handles, request_reply, type_of_error
+from ..student import RecordedReplies, Reply, Send, Student, agree, handles, request_reply, type_of_error
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +50,7 @@ FACTS = frozenset(
         "python_number",
     }
 )
+Outline = dict[str, dict[str, Any]]  # the shapes of a module's parameters and the kinds of its parts, by name
 Part = tuple[str, tuple[tuple[int, ...], ...]]  # the kind of a part of a module, and the shapes in it
 SINGLE = 3e-6  # relative error of a few operations in single precision
 DOUBLE = 1e-9
@@ -57,6 +58,14 @@ ELSEWHERE = ("device", "strict_device")  # options of a call that puts something
 IN_PLACE = re.compile("leaf Variable that requires grad|modified by an inplace operation")  # of PyTorch's errors
 MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: ")
 UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
+# What tells the layers of a module apart; a parameter that two of them share counts in both.
+OUTLINE = """
+def outline(module):
+    return {
+        "shapes": {name: tuple(value.shape) for name, value in module.named_parameters(remove_duplicate=False)},
+        "kinds": {name: type(part).__name__ for name, part in module.named_children()},
+    }
+"""
 RENAME = """
 def rename(module, names):
     deeper = [(new, module.get_submodule(old)) for old, new in names.items() if "." in old]
@@ -260,22 +269,18 @@ class _Combining(Student):
                 forward = getattr(self.reference.kept[self.handles[module.key].key], "forward", None)
                 parameters = inspect.signature(forward).parameters.values() if forward else ()
                 defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
-                self._run_probe("with_defaults", WITH_DEFAULTS, module, defaults)
-
-    def _run_probe(self, name: str, source: str, *args: Any) -> None:
-        probe = request_reply(self.send, {"do": "define", "name": name, "source": source})["value"]
-        request_reply(self.send, {"do": "call", "target": probe, "args": list(args), "kwargs": {}})
+                _run_probe(self.send, "with_defaults", WITH_DEFAULTS, module, defaults)
 
     def _rename(self, module: Ref, reference: Ref) -> None:
         """Give the layers of a student's module the names of the reference's, where kind and shapes tell which."""
-        box = self.reference.kept[reference.key]
-        if self.reference.tensors is None or not isinstance(box, self.reference.tensors.nn.Module):
+        kept = self.reference.kept[reference.key]
+        if self.reference.tensors is None or not isinstance(kept, self.reference.tensors.nn.Module):
             return
-        own = request_reply(self.send, {"do": "state", "target": module})
-        state = self.reference.tensors.state(box)
-        names = names_of_the_box(own, state, self.names) if "parameters" in own else {}
+        own = _run_probe(self.send, "outline", OUTLINE, module)
+        box = _run_probe(self.reference.respond, "outline", OUTLINE, reference)
+        names = names_of_the_box(own, box, self.names) if _is_outline(own) else {}
         if names and self._adapts(OTHER_NAMES):
-            self._run_probe("rename", RENAME, module, names)
+            _run_probe(self.send, "rename", RENAME, module, names)
             self.names |= names
 
     def _combined(self, actual: Reply, expected: Reply) -> Reply:
@@ -547,10 +552,26 @@ def _marked(tensor: torch.Tensor, differentiable: bool) -> torch.Tensor:
     return result
 
 
-def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+def _run_probe(send: Send, name: str, source: str, *args: Any) -> Any:
+    """Define one of the judge's functions where requests are sent to, call it, and return its result."""
+    probe = request_reply(send, {"do": "define", "name": name, "source": source})["value"]
+    return request_reply(send, {"do": "call", "target": probe, "args": list(args), "kwargs": {}}).get("value")
+
+
+def _is_outline(value: Any) -> bool:
+    """Return whether a value that a student's process sent has the form of an outline."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(part), dict) for part in ("shapes", "kinds")):
+        return False
+    sizes = [size for shape in value["shapes"].values() for size in (shape if isinstance(shape, tuple) else [None])]
+    return all(isinstance(one, int) for one in sizes) and all(
+        isinstance(name, str) for part in ("shapes", "kinds") for name in value[part]
+    )
+
+
+def names_of_the_box(own: Outline, box: Outline, known: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return the box's name for each layer or parameter of a module whose name is not the box's.
 
-    `own` and `box` are states of modules. A layer is the one of the same kind and shapes, or else of the same shapes,
+    `own` and `box` are outlines of modules. A layer is the one of the same kind and shapes, or else of the same shapes,
     or else of the same kind and shapes but for a bias; of several, names decide, and then the order in which they are
     made. What is left is the last one, whatever it is, or layers of these shapes inside of others, as in a list. If
     one is not found, none is. `known` is what another module of the class told, whose layers may have had other
@@ -587,22 +608,23 @@ def names_of_the_box(own: Reply, box: Reply, known: Mapping[str, str] = MappingP
     return {} if missing else names
 
 
-def _inside(state: Reply, parts: Collection[str], depth: int) -> dict[str, tuple[tuple[int, ...], ...]]:
+def _inside(outline: Outline, parts: Collection[str], depth: int) -> dict[str, tuple[tuple[int, ...], ...]]:
     """Return the shapes in each layer inside of these parts of a module: in the innermost ones, or at another depth."""
     shapes: dict[str, list[tuple[int, ...]]] = {}
-    for name, value in state["parameters"].items():
-        path = str(name).split(".")
+    for name, shape in outline["shapes"].items():
+        path = name.split(".")
         if path[0] in parts and len(path) > 2:
-            shapes.setdefault(".".join(path[:depth]), []).append(tuple(value.shape) if is_tensor(value) else ())
-    return {name: tuple(sorted(sizes)) for name, sizes in shapes.items()}
+            shapes.setdefault(".".join(path[:depth]), []).append(tuple(shape))
+    nearest = sorted(shapes, key=lambda name: name.count("."))  # a norm beside a list, before the norms in its blocks
+    return {name: tuple(sorted(shapes[name])) for name in nearest}
 
 
-def _parts(state: Reply) -> dict[str, Part]:
+def _parts(outline: Outline) -> dict[str, Part]:
     """Return the kind and the shapes of each part of a module, by its name."""
-    shapes: dict[str, list[tuple[int, ...]]] = {name: [] for name in state["children"]}
-    for name, value in state["parameters"].items():
-        shapes.setdefault(str(name).partition(".")[0], []).append(tuple(value.shape) if is_tensor(value) else ())
-    return {name: (str(state["children"].get(name)), tuple(sorted(sizes))) for name, sizes in shapes.items()}
+    shapes: dict[str, list[tuple[int, ...]]] = {name: [] for name in outline["kinds"]}
+    for name, shape in outline["shapes"].items():
+        shapes.setdefault(name.partition(".")[0], []).append(tuple(shape))
+    return {name: (str(outline["kinds"].get(name)), tuple(sorted(sizes))) for name, sizes in shapes.items()}
 
 
 def _without_bias(part: Part) -> Part:
