@@ -1,6 +1,7 @@
 """Tests that each aspect of an answer is judged by itself: two faults get two sentences, and cost what each costs."""
 
 import contextlib
+import re
 
 import pytest
 from patience import patience
@@ -197,6 +198,107 @@ def test_layers_inside_of_others_are_found_as_layers_under_other_names():
     assert verdict.earned == 0.75 * verdict.points
 
 
+IN_A_DICTIONARY = """
+class GPT(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, C = config, config.n_embd
+        parts = {
+            "wte": nn.Embedding(config.vocab_size, C),
+            "wpe": nn.Embedding(config.block_size, C),
+            "drop": nn.Dropout(config.dropout),
+            "h": nn.ModuleList(Block(config) for _ in range(config.n_layer)),
+            "ln_f": nn.LayerNorm(C, bias=config.bias),
+        }
+        self.transformer, self.lm_head = nn.ModuleDict(parts), nn.Linear(C, config.vocab_size, bias=False)
+        if config.tie_weights:
+            self.transformer.wte.weight = self.lm_head.weight
+        for name, weight in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(weight)
+            elif weight.dim() > 1:
+                last = name.endswith(("out_proj.weight", "linear2.weight"))
+                nn.init.normal_(weight, std=0.02 / (2 * config.n_layer) ** 0.5 if last else 0.02)
+
+    def forward(self, ids, targets=None):
+        T, parts = ids.shape[1], self.transformer
+        if T > self.config.block_size:
+            raise ValueError("too long")
+        places = torch.arange(T, device=ids.device)
+        x = parts.drop(parts.wte(ids) + parts.wpe(places))
+        for block in parts.h:
+            x = block(x, places > places[:, None])
+        logits = self.lm_head(parts.ln_f(x))
+        return logits, None if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+"""
+
+
+def test_parts_in_a_dictionary_are_found_though_two_share_a_table():
+    """Published models are written so. A norm beside the blocks is not taken for one of the norms inside of them."""
+    verdict = verdict_on(exercise("GPT"), IN_A_DICTIONARY)
+    assert named(verdict) == {"other_names"}
+    assert "`transformer.ln_f` should be `final_norm`" in verdict.lines[0].message
+    assert verdict.earned == 0.75 * verdict.points
+
+
+# Run at the end of __init__. Some write their own names, and those of the box as second ones; lists hold layers again.
+SECOND_NAMES = {
+    "made before": """
+    for table in (self._modules, self._parameters):
+        made = [*table.items()]
+        table.clear()
+        table.update((f"own_{name}", part) for name, part in made)
+        table.update(made)""",
+    "in a dictionary": "self.parts = nn.ModuleDict(self.named_children())",
+    "in a list": "self.weights_to_print = nn.ParameterList(self.parameters())",
+}
+MODULES = [declared.name for declared in ALL if "(nn.Module)" in declared.source]
+
+
+@pytest.mark.parametrize("how", SECOND_NAMES)
+@pytest.mark.parametrize("name", MODULES)
+def test_a_right_module_may_have_a_second_name_for_its_layers(name, how):
+    more = f"""
+_make = {name}.__init__
+
+
+def _make_with_second_names(self, *args, **kwargs):
+    _make(self, *args, **kwargs)
+    {SECOND_NAMES[how].strip()}
+
+
+{name}.__init__ = _make_with_second_names
+"""
+    assert verdict_on(exercise(name), exercise(name).source + more).full
+
+
+OWN_NORM = """
+class Norm(nn.Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.a_2, self.b_2, self.eps = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width)), eps
+
+    def forward(self, x):
+        var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return self.a_2 * (x - mean) / torch.sqrt(var + self.eps) + self.b_2
+
+"""
+
+
+@pytest.mark.parametrize("name", ["TransformerBlock", "DecoderBlock"])
+def test_a_norm_of_ones_own_may_call_its_parameters_as_it_likes(name):
+    source = exercise(name).source
+    assert "LayerNorm(embed_dim)" in source
+    assert verdict_on(exercise(name), OWN_NORM + re.sub(r"(nn\.)?LayerNorm\(", "Norm(", source)).full
+
+
+def test_a_layer_that_waits_for_its_first_call_is_told_apart_from_an_error():
+    lazy = ATTENTION.source.replace("nn.Linear(embed_dim, head_dim)", "nn.LazyLinear(head_dim)")
+    verdict = verdict_on(ATTENTION, lazy)
+    assert "no parameters before its first call" in verdict.lines[0].message
+    assert not verdict.diagnoses
+
+
 @pytest.mark.parametrize(
     ("name", "names", "value"),
     [
@@ -236,9 +338,10 @@ def test_the_judge_runs_no_source_that_holds_a_name_of_a_student(monkeypatch):
 
 
 def test_layers_made_in_another_order_are_told_by_their_names():
-    parts = {"weight": None}
-    box = {"children": dict.fromkeys(("q_proj", "k_proj", "v_proj"), "Linear"), "parameters": parts}
-    own = {"children": dict.fromkeys(("key", "query", "value"), "Linear"), "parameters": parts}
+    box, own = (
+        {"kinds": dict.fromkeys(names, "Linear"), "shapes": {"weight": (2, 3)}}
+        for names in (("q_proj", "k_proj", "v_proj"), ("key", "query", "value"))
+    )
     assert names_of_the_box(own, box) == {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
 
 
