@@ -110,9 +110,9 @@ class CheckCache:
             node = roots[student.order(check.title) if student.shuffled else None] = ReplyNode(exchanges[0][0])
             self._roots[exercise.name, check.title] = (check, roots)
         for (_, reply), (request, _) in itertools.pairwise(exchanges):
-            following = node.replies.get(digest(reply))
+            following = node.replies.get(key := digest(reply))
             if not isinstance(following, ReplyNode):
-                following = node.replies[digest(reply)] = ReplyNode(request)
+                following = node.replies[key] = ReplyNode(request)
                 self.size += size_of(request)
             node = following
         node.replies[digest(exchanges[-1][1])] = conclusion

@@ -104,10 +104,10 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return {"seed": value.seed}
     if depth > MAX_DEPTH:
         return {"opaque": "a deeply nested " + type(value).__name__}
-    if isinstance(value, np.generic):  # encoded as a Python number
-        return _encode(value.item(), packet, depth + 1)
     if isinstance(value, dict):
         return {"dict": [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]}
+    if isinstance(value, np.generic):  # encoded as a Python number
+        return _encode(value.item(), packet, depth + 1)
     for container, kind in _CONTAINERS.items():
         if issubclass(type(value), container):  # a named tuple, too
             return {kind: [_encode(v, packet, depth + 1) for v in value]}
@@ -133,11 +133,15 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     if plain.numel() * plain.element_size() > MAX_FRAME // 2:
         return {"opaque": f"a tensor of {plain.numel():,} numbers"}
     # A non-contiguous tensor is sent contiguous, with the order of its dimensions, so that layout can be tested too.
-    order = sorted(range(plain.dim()), key=lambda d: -plain.stride()[d])
+    strides = plain.stride()
+    order = sorted(range(plain.dim()), key=lambda d: -strides[d])
     header["order"] = order
-    data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
+    if order != sorted(order):
+        plain = plain.permute(order)
+    data = plain.clone(memory_format=torch.contiguous_format)  # NumPy refuses a view with its sign turned
+    data = data.view(torch.int16) if data.dtype is torch.bfloat16 else data  # which NumPy does not know
     header["blob"] = len(packet.blobs)
-    packet.blobs.append(bytes(data.view(torch.uint8).numpy().tobytes()))  # a student's own type computes no later
+    packet.blobs.append(bytes(data.numpy().tobytes()))  # a student's own type computes no later
     return header
 
 
@@ -196,7 +200,7 @@ class _Decoder:
         self.keys += len(values)
         if self.keys > MAX_KEYS:
             raise WireError(f"more than {MAX_KEYS:,} keys of dictionaries and members of sets")
-        return _tell_apart(map(self._hashable, values))
+        return _tell_apart(value if type(value) is str else self._hashable(value) for value in values)
 
     def _hashable(self, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -246,28 +250,30 @@ def _decode_tensor(tree: dict[str, Any], blobs: list[bytes]) -> torch.Tensor:
             raise WireError("not an encoded tensor")
         if type(index) is not int or not 0 <= index < len(blobs):
             raise WireError("a tensor without its numbers")
-        if len(blobs[index]) != math.prod(shape) * torch.empty((), dtype=dtype).element_size():
+        if len(blobs[index]) != math.prod(shape) * dtype.itemsize:
             raise WireError("a tensor whose numbers do not fit its shape")
-        if blobs[index]:
-            raw = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8)  # a copy, aligned and ours
-            flat = raw != 0 if dtype is torch.bool else raw.view(dtype)  # a byte of 2 is no valid bool
-        else:
+        if not blobs[index]:
             flat = torch.empty(0, dtype=dtype)
-        back = [order.index(d) for d in range(len(shape))]
-        result = flat.reshape([shape[d] for d in order]).permute(back)
+        elif dtype is torch.bool:
+            flat = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8) != 0  # a byte of 2 is no valid bool
+        else:
+            flat = torch.frombuffer(bytearray(blobs[index]), dtype=dtype)  # a copy, aligned and ours
+        result = flat.reshape([shape[d] for d in order])
+        if order != sorted(order):
+            result = result.permute([order.index(d) for d in range(len(shape))])
     result.was_differentiable = tree.get("differentiable") is True  # type: ignore[attr-defined]  # ours
     return result
 
 
 def _is_shape(value: Any) -> TypeGuard[list[int]]:
     """Return whether this is a list of sizes that torch can count, even if one of them is zero."""
-    if not _all_whole(value) or len(value) > MAX_DIMS or any(n < 0 for n in value):
+    if not _all_whole(value) or len(value) > MAX_DIMS or min(value, default=0) < 0:
         return False
     return math.prod(max(n, 1) for n in value) <= 2**40
 
 
 def _all_whole(value: Any) -> TypeGuard[list[int]]:
-    return isinstance(value, list) and all(type(n) is int for n in value)
+    return isinstance(value, list) and {*map(type, value)} <= {int}
 
 
 class Channel:

@@ -164,6 +164,13 @@ def test_what_is_no_plain_data_crosses_as_a_word(value, word):
     assert crossed(value) == Opaque(word)
 
 
+def test_a_view_with_its_sign_turned_arrives_with_its_values():
+    """Complex numbers in a rotary encoding end so; NumPy refuses such a view."""
+    turned = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    assert turned.is_neg()
+    assert crossed(turned).tolist() == [-2.0, 4.0]
+
+
 def test_a_tensor_arrives_with_its_own_values_whatever_it_says_of_itself():
     class Liar(torch.Tensor):
         @classmethod
