@@ -198,49 +198,6 @@ def test_layers_inside_of_others_are_found_as_layers_under_other_names():
     assert verdict.earned == 0.75 * verdict.points
 
 
-IN_A_DICTIONARY = """
-class GPT(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.config, C = config, config.n_embd
-        parts = {
-            "wte": nn.Embedding(config.vocab_size, C),
-            "wpe": nn.Embedding(config.block_size, C),
-            "drop": nn.Dropout(config.dropout),
-            "h": nn.ModuleList(Block(config) for _ in range(config.n_layer)),
-            "ln_f": nn.LayerNorm(C, bias=config.bias),
-        }
-        self.transformer, self.lm_head = nn.ModuleDict(parts), nn.Linear(C, config.vocab_size, bias=False)
-        if config.tie_weights:
-            self.transformer.wte.weight = self.lm_head.weight
-        for name, weight in self.named_parameters():
-            if name.endswith("bias"):
-                nn.init.zeros_(weight)
-            elif weight.dim() > 1:
-                last = name.endswith(("out_proj.weight", "linear2.weight"))
-                nn.init.normal_(weight, std=0.02 / (2 * config.n_layer) ** 0.5 if last else 0.02)
-
-    def forward(self, ids, targets=None):
-        T, parts = ids.shape[1], self.transformer
-        if T > self.config.block_size:
-            raise ValueError("too long")
-        places = torch.arange(T, device=ids.device)
-        x = parts.drop(parts.wte(ids) + parts.wpe(places))
-        for block in parts.h:
-            x = block(x, places > places[:, None])
-        logits = self.lm_head(parts.ln_f(x))
-        return logits, None if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-"""
-
-
-def test_parts_in_a_dictionary_are_found_though_two_share_a_table():
-    """Published models are written so. A norm beside the blocks is not taken for one of the norms inside of them."""
-    verdict = verdict_on(exercise("GPT"), IN_A_DICTIONARY)
-    assert named(verdict) == {"other_names"}
-    assert "`transformer.ln_f` should be `final_norm`" in verdict.lines[0].message
-    assert verdict.earned == 0.75 * verdict.points
-
-
 # Run at the end of __init__. Some write their own names, and those of the box as second ones; lists hold layers again.
 SECOND_NAMES = {
     "made before": """
