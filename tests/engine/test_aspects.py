@@ -13,6 +13,7 @@ from autograder.judge.mark import SAME_FAULT
 from autograder.judge.run_check import student_with_answer
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, notebooks
+from autograder.untrusted.wire import decode, encode
 
 FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
 ALL = [declared for notebook in notebooks() for declared in exercises(notebook)]
@@ -300,6 +301,16 @@ def test_layers_made_in_another_order_are_told_by_their_names():
         for names in (("q_proj", "k_proj", "v_proj"), ("key", "query", "value"))
     )
     assert names_of_the_box(own, box) == {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+
+
+def test_a_process_that_ends_while_layers_are_compared_stops_no_check(caplog):
+    student = student_with_answer(ATTENTION, ATTENTION.source)
+    send = student.send
+    ended = encode({"problem": {"kind": "died"}})
+    student.send = lambda request: ended if decode(request)["do"] == "define" else send(request)
+    first = ATTENTION.checks[0]
+    assert aspects.separated(ATTENTION, [first], student).failures == {first.title: None}
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("name", ["softmax", "scaled_dot_product_attention", "masked_softmax"])

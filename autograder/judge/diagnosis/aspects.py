@@ -553,8 +553,8 @@ def _marked(tensor: torch.Tensor, differentiable: bool) -> torch.Tensor:
 
 
 def _run_probe(send: Send, name: str, source: str, *args: Any) -> Any:
-    """Define one of the judge's functions where requests are sent to, call it, and return its result."""
-    probe = request_reply(send, {"do": "define", "name": name, "source": source})["value"]
+    """Define one of the judge's functions where requests are sent to, call it, and return its result; None without."""
+    probe = request_reply(send, {"do": "define", "name": name, "source": source}).get("value")
     return request_reply(send, {"do": "call", "target": probe, "args": list(args), "kwargs": {}}).get("value")
 
 
@@ -614,7 +614,7 @@ def _inside(outline: Outline, parts: Collection[str], depth: int) -> dict[str, t
     for name, shape in outline["shapes"].items():
         path = name.split(".")
         if path[0] in parts and len(path) > 2:
-            shapes.setdefault(".".join(path[:depth]), []).append(tuple(shape))
+            shapes.setdefault(".".join(path[:depth]), []).append(shape)
     nearest = sorted(shapes, key=lambda name: name.count("."))  # a norm beside a list, before the norms in its blocks
     return {name: tuple(sorted(shapes[name])) for name in nearest}
 
@@ -623,7 +623,7 @@ def _parts(outline: Outline) -> dict[str, Part]:
     """Return the kind and the shapes of each part of a module, by its name."""
     shapes: dict[str, list[tuple[int, ...]]] = {name: [] for name in outline["kinds"]}
     for name, shape in outline["shapes"].items():
-        shapes.setdefault(name.partition(".")[0], []).append(tuple(shape))
+        shapes.setdefault(name.partition(".")[0], []).append(shape)
     return {name: (str(outline["kinds"].get(name)), tuple(sorted(sizes))) for name, sizes in shapes.items()}
 
 
