@@ -243,6 +243,23 @@ def test_neither_draws_nor_order_nor_names_that_are_free_hide_a_mistake(name, mi
     assert named(verdict_on(source_of(name, mistake).replace(old, new), exercise(name))) == {mistake}
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        (
+            "count_bigrams",
+            "first * vocab_size",
+            "first / vocab_size",
+        ),  # bincount refuses floats, as round does integers
+        ("generate", "num_samples=1, ", ""),  # a TypeError, as where the pair of logits and loss is indexed
+        ("top_next_tokens", "logits[0, -1], dim=-1", "logits[0, -1]"),
+    ],
+)
+def test_no_mistake_is_named_by_the_types_of_errors_alone(name, old, new):
+    source = replaced(exercise(name).source, old, new)
+    assert named(verdict_on(source, exercise(name))) == {"stops_with_an_error"}
+
+
 def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     own, seen, before = os.getpid(), 0, (sys.gettrace(), sys.getprofile())

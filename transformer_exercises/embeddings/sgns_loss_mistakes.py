@@ -297,7 +297,10 @@ class not_summed_over_features(Misconception):
             ") - F.logsigmoid(-negative).sum(dim=-1": ").sum(-1) - F.logsigmoid(-negative).sum(dim=(-1, -2)",
         },
         {"context).sum(": "context).mean(", "[:, None, :]).sum(": "[:, None, :]).mean("},
+        {"context).sum(": "context).mean("},
+        {"[:, None, :]).sum(": "[:, None, :]).mean("},
         {"context).sum(dim=-1": ["context).sum(dim=0", "context).sum("]},
+        {"[:, None, :]).sum(dim=-1": ["[:, None, :]).sum(dim=1", "[:, None, :]).sum("]},
     ]
 
 

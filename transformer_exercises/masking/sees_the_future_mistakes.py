@@ -98,11 +98,14 @@ class changed_position_included(Minor):
 class shape_of_the_input(Fundamental):
     """attend gets another shape than (1, T, C): call it once for each variant, with all T tokens."""
 
-    code = """
-    g = torch.Generator().manual_seed(0); x = torch.randn(1, T, C, generator=g).repeat(T, 1, 1); y = x.clone()
-    for t in range(T): y[t, t] = torch.randn(C, generator=g)
-    moved = (attend(x) - attend(y)).abs().amax(-1) > 1e-6; return bool(moved.tril(-1).any())
-    """
+    variants = [
+        """
+        g = torch.Generator().manual_seed(0); x = torch.randn(1, T, C, generator=g).repeat(T, 1, 1); y = x.clone()
+        for t in range(T): y[t, t] = torch.randn(C, generator=g)
+        moved = (attend(x) - attend(y)).abs().amax(-1) > 1e-6; return bool(moved.tril(-1).any())
+        """,
+        {"torch.randn(1, T": "torch.randn(2, T"},
+    ]
 
 
 class all_entries_must_move(Misconception):
@@ -246,7 +249,7 @@ class always_true(Fundamental):
 class always_false(Fundamental):
     """No leak is ever found. Does the change drown in the tolerance? Is a result compared with itself?"""
 
-    code = "return False"
+    variants = ["return False", {"return True": "return False"}]
 
 
 class in_place_view(Misconception):

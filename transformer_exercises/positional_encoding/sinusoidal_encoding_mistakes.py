@@ -101,6 +101,7 @@ class multiplied(Misconception):
 
     variants = [
         {"(-": "("},
+        {"* rates": "/ rates"},  # other digits: float32 rounds large angles
         {
             "10000.0 ** (-torch.arange(0, d_model, 2) / d_model)": [
                 "torch.exp(torch.arange(0, d_model, 2) * (math.log(10000.0) / d_model))",

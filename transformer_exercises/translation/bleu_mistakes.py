@@ -134,16 +134,19 @@ class arguments_swapped(Minor):
 class unigrams_only(Fundamental):
     """Not all n-grams of 1 to 4 tokens are used."""
 
-    variants = [
-        {
-            "if not any": [
-                "matches, totals = [counts[:1] for counts in (matches, totals)]\nif not any",
-                "matches, totals = [counts[:2] for counts in (matches, totals)]\nif not any",
-            ],
-            "/ 4)": "/ len(matches))",
-        },
-        {", 5": ", 4"},
-    ]
+    edits = {
+        "if not any": [
+            "matches, totals = [counts[:1] for counts in (matches, totals)]\nif not any",
+            "matches, totals = [counts[:2] for counts in (matches, totals)]\nif not any",
+        ],
+        "/ 4)": "/ len(matches))",
+    }
+
+
+class always_zero(Fundamental):
+    """The result is always 0: some order's n-grams are never counted, or the test for 0 is the wrong way round."""
+
+    variants = [{", 5": ", 4"}, {"if not any(matches)": "if any(matches)"}]
 
 
 class four_grams_left_out(Misconception):

@@ -489,19 +489,39 @@ class _Catalogue:
 
     def cost(self, variant: int, titles: Sequence[str]) -> float:
         """Return the share that a variant costs; everything if its error messages differ: it may be another mistake."""
-        for title in titles:
-            if self.error_hashes_match(variant, title):
-                continue
-            answers = self.replies_of(variant, title)
-            if not self._errors_match(title, list(errors(answers)), self._needless(title, answers)):
-                return NOTHING_SAVED
+        if not all(self._messages_agree(variant, title) for title in titles):
+            return NOTHING_SAVED
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
 
     def is_evident(self, variant: int, titles: Sequence[str]) -> bool:
-        """Return whether more speaks for a variant than the type of the error with which every call ends."""
-        problems = [reply.get("problem", {}).get("kind") for title in titles for reply in self.replies[title]]
-        stopped = all(kind == "raised" for kind in problems)
-        return not stopped or any(self.error_hashes_match(variant, title) for title in titles)
+        """Return whether more speaks for a variant than the types of errors: a message, or a value that is wrong.
+
+        Where wording is free, it speaks for a variant only beside calls that give a value.
+        """
+        if any(self.error_hashes_match(variant, title) or self._gives_wrong_value(title) for title in titles):
+            return True
+        some = _gives_a_value({title: self.replies[title] for title in titles})
+        return some and any(self._messages_agree(variant, title) for title in titles)
+
+    def _messages_agree(self, variant: int, title: str) -> bool:
+        """Return whether the errors of both have the same messages, where these are not free."""
+        if self.error_hashes_match(variant, title):
+            return True
+        answers = self.replies_of(variant, title)
+        return self._errors_match(title, list(errors(answers)), self._needless(title, answers))
+
+    def _gives_wrong_value(self, title: str) -> bool:
+        """Return whether a reply is neither right nor an error, or an error of another type than is asked for."""
+        right = self._right_answers(title)
+        for number, reply in enumerate(self.replies[title]):
+            expected = right  # in any order: after an error, a check may ask less
+            if reply.get("problem", {}).get("kind") == "raised":
+                expected = right[number : number + 1]
+                if not any("problem" in one for one in expected):
+                    continue
+            if not any(agree([reply], [one], single=self.single) for one in expected):
+                return True
+        return False
 
     def _needless(self, title: str, answers: list[Reply]) -> list[bool]:
         """Return for each error among these answers whether their author raises it, and for valid input."""
