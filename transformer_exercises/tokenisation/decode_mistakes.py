@@ -43,6 +43,12 @@ class one_character_at_a_time(RightAnswer):
 # Mistakes
 
 
+class known_refused(Fundamental):
+    """The test is the wrong way round: known ids are refused, and unknown ones let through."""
+
+    edits = {"i not in itos": "i in itos"}
+
+
 class bad_input_accepted(Minor):
     """An unknown id gives no ValueError (but a KeyError, or some text): test for it, and raise one that names it."""
 

@@ -46,6 +46,12 @@ class by_code_point(RightAnswer):
 # Mistakes
 
 
+class known_refused(Fundamental):
+    """The test is the wrong way round: known characters are refused, and unknown ones let through."""
+
+    edits = {"symbol not in stoi": "symbol in stoi"}
+
+
 class bad_input_accepted(Minor):
     """An unknown character gives no ValueError (but a KeyError, or some id): test for it, and raise one naming it."""
 

@@ -164,6 +164,12 @@ class special_zero(Misconception):
     edits = {'("utf-8")': '("utf-8") if i else b""'}
 
 
+class known_refused(Fundamental):
+    """The test is the wrong way round: known ids are refused, and unknown ones let through."""
+
+    edits = {"i not in stands_for": "i in stands_for"}
+
+
 class bad_input_accepted(Minor):
     """An unknown id gives no ValueError (but a KeyError, or some text): test for it, and raise one that names it."""
 

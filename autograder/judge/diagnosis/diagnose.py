@@ -467,12 +467,11 @@ class _Catalogue:
         actual = StudentReplies({t: self.replies[t] for t in failed}, {t: self.hash_of(t) for t in failed}, (*passed,))
         first = list(itertools.combinations(alone, 2))
         found = pair_cache.explaining_pairs(self.exercise, self.fingerprints, actual, first)
-        if not found:
+        agreeing = [[list(errors(self.replies[t])) == pair.errors.get(t, []) for t in failed] for pair in found]
+        # Types of errors alone show no mistake
+        if not any(map(any, agreeing)) and not (found and any(self._gives_wrong_value(title) for title in failed)):
             return []
-        same_errors = [
-            pair for pair in found if all(list(errors(self.replies[t])) == pair.errors.get(t, []) for t in failed)
-        ]
-        likely = same_errors or found
+        likely = [pair for pair, messages in zip(found, agreeing, strict=True) if all(messages)] or found
         common = set.intersection(*({self.names[one] for one in each.variants} for each in likely))
         certain = all(self._errors_match(title, each.errors.get(title, [])) for each in likely for title in failed)
         either = [variant for each in likely for variant in each.variants if self.names[variant] not in common]
