@@ -106,7 +106,7 @@ def test_a_task_that_ends_a_clusters_workers_costs_nobody_else_a_result(tmp_path
         with tries.open("a") as file:
             file.write("x")
         if tries.stat().st_size <= deaths:
-            time.sleep(0.5)  # what starts a worker anew gives up where one dies while it starts
+            time.sleep(2)  # what starts a worker anew gives up where one dies while it starts
             os._exit(1)
         return number * number
 
