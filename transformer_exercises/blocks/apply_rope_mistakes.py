@@ -236,6 +236,7 @@ class exponent(Misconception):
             ]
         },
         {") / d_k": ") / max(d_k - 2, 1)"},
+        {"* rates": "/ rates"},
         rotated_neighbours.edited({"* 2 *": "*"}),
         {
             "base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)": (

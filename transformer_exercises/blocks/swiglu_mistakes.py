@@ -120,7 +120,13 @@ class in_series(Misconception):
 class biases(Minor):
     """The layers have biases: SwiGLU has none (`bias=False`)."""
 
-    variants = [{"False": "True"}, {"embed_dim, bias=False": "embed_dim"}]
+    variants = [
+        {"False": "True"},
+        {"embed_dim, bias=False": "embed_dim"},
+        {"gate = nn.Linear(embed_dim, ff_dim, bias=False)": "gate = nn.Linear(embed_dim, ff_dim)"},
+        {"up = nn.Linear(embed_dim, ff_dim, bias=False)": "up = nn.Linear(embed_dim, ff_dim)"},
+        {"ff_dim, embed_dim, bias=False": "ff_dim, embed_dim"},
+    ]
 
 
 class two_thirds(Minor):

@@ -59,9 +59,12 @@ class one_pair_at_a_time(RightAnswer):
 
 
 class uphill(Misconception):
-    """The step goes uphill: the gradient is subtracted."""
+    """The step goes uphill, in all vectors or in some: each gradient is subtracted."""
 
-    edits = {"-learning_rate": "learning_rate"}
+    variants = [
+        {"-learning_rate": "learning_rate"},
+        *({f"-learning_rate * at_{name}": f"learning_rate * at_{name}"} for name in ("centre", "context", "negatives")),
+    ]
 
 
 class sum_over_batch(Misconception):
@@ -76,6 +79,7 @@ class mean_over_negatives(Misconception):
     variants = [
         {"len(centre)  # (B, K)": "negatives.numel()"},
         {"(centre)": "(centre) / (1 + negatives.shape[1])"},
+        {"* n).sum(dim=1": "* n).mean(dim=1"},
     ]
 
 

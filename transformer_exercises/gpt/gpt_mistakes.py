@@ -586,7 +586,7 @@ class residuals_not_scaled(Misconception):
     """
 
     variants = [
-        {"02 / scale": "02"},
+        {"02 / scale": ["02", "02 * scale"]},
         {"2 * config": "config"},
         {"math.sqrt": ""},
         {"math.sqrt(2 * config.n_layer)": "config.n_layer"},

@@ -129,6 +129,12 @@ class two_dimensions_only(Minor):
     edits = {">=": "=="}
 
 
+class matrices_spared(Misconception):
+    """Matrices do not decay (`> 2`): what has two or more dimensions does."""
+
+    edits = {">= 2": "> 2"}
+
+
 class size_one_spared(Minor):
     """A matrix of a single row or column is taken for a vector: it has two dimensions, and decays."""
 

@@ -298,6 +298,7 @@ class all_rows_uniform(Misconception):
 
     variants = [
         {", 1": ".any(), 1"},
+        {".all(": ".any("},
         {"unseen,": "smoothed == 0,"},
         {
             "smoothed = counts": """

@@ -137,6 +137,7 @@ class second_dimension(Minor):
         {"=-": "="},
         {"dim=-1)": "dim=min(1, logits.dim() - 1))"},
         {"=-": "=", "-1, targets.unsqueeze(-1)": "1, targets.unsqueeze(1)"},
+        {"unsqueeze(-1)": "unsqueeze(1)"},
     ]
 
 

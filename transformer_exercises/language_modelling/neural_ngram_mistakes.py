@@ -122,7 +122,7 @@ class n_tokens(Minor):
     """The hidden layer has room for another number of vectors: an n-gram model reads the n − 1 tokens before."""
 
     variants = [
-        {"(n - 1)": "n"},
+        {"(n - 1)": ["n", "(n + 1)"]},
         {"- 1": "- 2", "(context)": "(context[..., 1:])"},
     ]
 
@@ -139,6 +139,7 @@ class sizes_swapped(Minor):
         },
         {"vocab_size, embed_dim": "embed_dim, vocab_size"},
         {"hidden_dim, vocab_size": "vocab_size, hidden_dim"},
+        {"(n - 1) * embed_dim, hidden_dim": "hidden_dim, (n - 1) * embed_dim"},
     ]
 
 

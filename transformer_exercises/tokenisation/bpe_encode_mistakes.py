@@ -132,6 +132,7 @@ class alphabetical(Misconception):
             }
         ),
         {"rank.get(pair, math.inf": "(pair not in rank, pair"},
+        {", key=lambda pair: rank.get(pair, math.inf)": ""},
     ]
 
 
@@ -165,6 +166,12 @@ class one_merge_only(Misconception):
         {"while len(symbols) > 1": "for _ in range(len(symbols) > 1)"},
         merges_in_turn.edited({"(symbols, pair)": "(symbols, pair)\nreturn list(symbols)"}),
     ]
+
+
+class last_two_left(Minor):
+    """The loop ends when two symbols are left: they may be one more pair."""
+
+    edits = {"> 1": "> 2"}
 
 
 class stops_at_gap(Misconception):

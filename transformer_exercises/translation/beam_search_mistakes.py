@@ -283,6 +283,12 @@ class continued_after_eos(Misconception):
     ]
 
 
+class not_by_score(Misconception):
+    """The last choice goes by the ids, not by the scores: `max` needs the key."""
+
+    edits = {"finished or beams, key=score": "finished or beams"}
+
+
 class unfinished_wins(Misconception):
     """A beam that has not ended is preferred to finished ones."""
 
