@@ -32,7 +32,8 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-
 NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
 test: $(READY) ## test one variant of every mistake, every right answer, release, marking, cheats; run solutions by nbval, long trainings shortened
-	$(PYTEST) tests/engine tests/course
+	$(PYTEST) tests/engine
+	$(PYTEST) tests/course
 	$(NBVAL) -p tests.short_trainings solutions --ignore-glob='*-further'
 
 test-all: $(READY) ## test the rest too: every variant of every mistake, browser, hub, database, kills, trainings, optional notebooks
