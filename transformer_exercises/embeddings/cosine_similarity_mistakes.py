@@ -43,7 +43,11 @@ class epsilon_added(RightAnswer):
 class zero_vectors_nan(Misconception):
     """A zero vector gives 0/0 = NaN: keep the lengths away from 0, for example with `clamp(min=1e-8)`."""
 
-    edits = {".clamp(min=1e-8)": ""}
+    variants = [
+        {".clamp(min=1e-8)": ""},
+        {A_NORM: "a_norm = a.norm(dim=-1)"},
+        {B_NORM: "b_norm = b.norm(dim=-1)"},
+    ]
 
 
 class nan_gradient(Misconception):

@@ -128,6 +128,8 @@ class no_sigmoid(Misconception):
 
     variants = [
         {"F.logsigmoid(positive) - F.logsigmoid(-negative)": "positive + negative"},
+        {"F.logsigmoid(positive)": "positive"},
+        {"F.logsigmoid(-negative)": "(-negative)"},
         {"F.logsigmoid": "torch.log"},
     ]
 

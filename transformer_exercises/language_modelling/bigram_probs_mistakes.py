@@ -102,8 +102,21 @@ class alpha_not_in_total(Misconception):
     variants = [
         "return (counts + alpha) / counts.sum(dim=-1, keepdim=True)",
         "return (counts + alpha) / counts.sum(dim=-1, keepdim=True).clamp(min=1)",
+        {"/ smoothed.sum": "/ counts.sum"},
         """
         return torch.where(counts.sum(1, True) == 0, 1 / len(counts), (counts + alpha) / counts.sum(1, True))
+        """,
+    ]
+
+
+class alpha_in_total_only(Misconception):
+    """alpha is in the row's total only, so a row sums to less than 1: add it to each count, too."""
+
+    variants = [
+        {"smoothed /": "counts /"},
+        """
+        total = counts.sum(1, True) + alpha * len(counts)
+        return torch.where(total == 0, 1 / len(counts), counts / total)
         """,
     ]
 

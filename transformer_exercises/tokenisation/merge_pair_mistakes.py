@@ -214,6 +214,12 @@ class left_only(Misconception):
     ]
 
 
+class reversed_pair(Misconception):
+    """The two symbols are compared in the wrong order: `pair` is (left, right)."""
+
+    edits = {"(merged[-1], symbol)": "(symbol, merged[-1])"}
+
+
 class either_order(Misconception):
     """The pair is merged in either order: (b, a) is not (a, b)."""
 
