@@ -318,9 +318,12 @@ class key_value_swapped(Minor):
 
 
 class values_from_keys(Misconception):
-    """The keys are used as values, or the queries as keys: each of the three projections plays its own part."""
+    """One projection is used twice: each of the three, for queries, keys and values, plays its own part."""
 
-    variants = [{"V = self.v_proj": "V = self.k_proj"}, {"K = self.k_proj": "K = self.q_proj"}]
+    variants = [
+        {f"{one} = self.{one.lower()}_proj": f"{one} = self.{other}_proj"}
+        for one, other in ("Vk", "Kq", "Vq", "Kv", "Qk", "Qv")
+    ]
 
 
 class mask_dropped(Misconception):

@@ -193,7 +193,7 @@ class not_normalised(Misconception):
 class no_exponential(Misconception):
     """The scores are divided by their sum without the exponential: negative scores give negative weights."""
 
-    code = "return scores / scores.sum(dim=dim, keepdim=True)"
+    variants = ["return scores / scores.sum(dim=dim, keepdim=True)", {"torch.exp(shifted)": "shifted"}]
 
 
 class base_two(Minor):

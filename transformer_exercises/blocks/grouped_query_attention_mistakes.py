@@ -158,7 +158,7 @@ class scale_otherwise(Minor):
 class softmax_axis(Misconception):
     """The softmax runs over another dimension: each query shares out its attention over the keys, dim=-1."""
 
-    variants = [{"=-1": ["=1", "=-2"]}, {"=-1": "=-2", 'float("-inf")': "-1e9"}]
+    variants = [{"=-1": ["=0", "=1", "=-2"]}, {"=-1": "=-2", 'float("-inf")': "-1e9"}]
 
 
 class no_softmax(Misconception):

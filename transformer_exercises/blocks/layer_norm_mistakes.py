@@ -84,7 +84,7 @@ class eps_fixed(Misconception):
 class eps_default(Minor):
     """The default of eps is not 1e-5: LayerNorm(dim, eps=1e-5)."""
 
-    edits = {"-5": ["-6", "-8", "-12"]}
+    edits = {"-5": ["-6", "-8", "-12", "-3", "-4", "-7"]}
 
 
 class divided_by_variance(Minor):
@@ -106,9 +106,9 @@ class mean_not_subtracted(Misconception):
 
 
 class not_divided(Misconception):
-    """The variance plays no part: after the mean is subtracted, divide by √(variance + eps)."""
+    """The variance plays no part, or x itself is scaled: after the mean is subtracted, divide by √(variance + eps)."""
 
-    edits = {"/ torch.sqrt(variance + self.eps)": ""}
+    variants = [{"/ torch.sqrt(variance + self.eps)": ""}, {"* normalised": "* x"}]
 
 
 class brackets(Minor):

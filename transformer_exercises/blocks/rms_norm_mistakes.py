@@ -74,9 +74,15 @@ class sum_of_squares(Minor):
 
 
 class square_of_mean(Misconception):
-    """The mean is squared, not the square averaged: first x², then the mean."""
+    """The mean is squared, or one of the two is forgotten: first x², then the mean."""
 
-    edits = {"square().mean(dim=-1, keepdim=True)": "mean(dim=-1, keepdim=True).square()"}
+    edits = {
+        "square().mean(dim=-1, keepdim=True)": [
+            "mean(dim=-1, keepdim=True).square()",
+            "mean(dim=-1, keepdim=True)",
+            "square()",
+        ]
+    }
 
 
 class mean_absolute(Misconception):
@@ -123,7 +129,7 @@ class eps_fixed(Misconception):
 class eps_default(Minor):
     """The default of eps is not 1e-6: RMSNorm(dim, eps=1e-6)."""
 
-    edits = {"-6": ["-5", "-8", "-12"]}
+    edits = {"-6": ["-5", "-8", "-12", "-3", "-4", "-7"]}
 
 
 class over_tokens(Misconception):

@@ -622,8 +622,8 @@ class one_projection_for_two(Misconception):
 
     variants = [
         {"v_proj(source)": ["k_proj(source)", "q_proj(source)"]},
-        {"k_proj(source)": "q_proj(source)"},
-        {"q_proj(x)": "k_proj(x)"},
+        {"k_proj(source)": ["q_proj(source)", "v_proj(source)"]},
+        {"q_proj(x)": ["k_proj(x)", "v_proj(x)"]},
         {"k_proj(source)": "q_proj(source)", "v_proj(source)": "q_proj(source)"},
         {
             "k_proj = nn.Linear(embed_dim, embed_dim)": "k_proj = self.q_proj",

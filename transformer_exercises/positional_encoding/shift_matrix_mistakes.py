@@ -238,6 +238,7 @@ class exponent(Misconception):
     variants = [
         {"k * 10000.0 ** (-even / d_model)": ["10000.0 ** (-k * even / d_model)", "k * 1000.0 ** (-even / d_model)"]},
         {"k * 10000.0": "k / 10000.0"},
+        {"-even / d_model": "-even"},
         {"-even / d_model": ["even / d_model", "-2 * even / d_model", "-odd / d_model", "-even / 2 / d_model"]},
     ]
 
