@@ -253,6 +253,12 @@ class divided_by_sum(Misconception):
     edits = {"torch.softmax(scores, dim=-1)": "scores / scores.sum(-1, keepdim=True)"}
 
 
+class unchanged(Fundamental):
+    """x comes back as it went in: each row becomes a blend of all rows."""
+
+    code = "return x.clone()"
+
+
 class one_only(Misconception):
     """Each token takes the one most similar token (argmax) instead of an average of all."""
 

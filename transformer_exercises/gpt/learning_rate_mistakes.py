@@ -104,7 +104,7 @@ class warmup_share(Misconception):
 class integer_division(Minor):
     """`//` throws the fraction away, so the rate jumps: use `/`."""
 
-    variants = [{"step / warmup": "(step // warmup)"}, {") / (": ") // ("}]
+    edits = {"step / warmup": "(step // warmup)"}
 
 
 class cosine_to_zero(Minor):
@@ -163,6 +163,12 @@ class one_step_early(Minor):
         {"warmup) / (": "warmup + 1) / ("},
         {">= max_steps": ">= max_steps - 1"},
     ]
+
+
+class no_decay(Misconception):
+    """After the warm-up the rate stays the same (by a `//`?): it falls along the cosine from the peak to the floor."""
+
+    edits = {COSINE: ["peak", "floor", "(peak + floor) / 2"]}
 
 
 class linear_decay(Misconception):
