@@ -83,7 +83,13 @@ class square_projections(Misconception):
 class sizes_swapped(Misconception):
     """The two sizes are swapped: SelfAttention(embed_dim, head_dim) makes layers from embed_dim to head_dim."""
 
-    edits = {"(embed_dim, head_dim)": "(head_dim, embed_dim)"}
+    variants = [
+        {"(embed_dim, head_dim)": "(head_dim, embed_dim)"},
+        *(
+            {f"{name}_proj = nn.Linear(embed_dim, head_dim": f"{name}_proj = nn.Linear(head_dim, embed_dim"}
+            for name in "qkv"
+        ),
+    ]
 
 
 class some_bias_missing(Minor):

@@ -144,7 +144,12 @@ class over_tokens(Misconception):
     itself, over dim=-1.
     """
 
-    variants = [{"(dim=-": "(dim="}, {"(dim=-1": ["(dim=-2", "(dim=0", "(dim=min(1, x.dim() - 1)"]}]
+    variants = [
+        {"(dim=-": "(dim="},
+        {"(dim=-1": ["(dim=-2", "(dim=0", "(dim=min(1, x.dim() - 1)"]},
+        {"mean(dim=-1": ["mean(dim=1", "mean(dim=-2", "mean(dim=0"]},
+        {"var(dim=-1": ["var(dim=1", "var(dim=-2", "var(dim=0"]},
+    ]
 
 
 class over_everything(Misconception):

@@ -580,6 +580,16 @@ class wrong_spread(Misconception):
     ]
 
 
+class sizes_swapped(Minor):
+    """The sizes of a table or of the output matrix are swapped: nn.Embedding(rows, C), nn.Linear(C, vocab_size)."""
+
+    variants = [
+        {"(config.vocab_size, C)": "(C, config.vocab_size)"},
+        {"(config.block_size, C)": "(C, config.block_size)"},
+        {"(C, config.vocab_size": "(config.vocab_size, C"},
+    ]
+
+
 class residuals_not_scaled(Misconception):
     """Other matrices than the last of each branch start smaller, or none does, or by another factor: attention's output
     and the feed-forward network's second matrix start with 0.02 / √(2 · n_layer), all others with 0.02.

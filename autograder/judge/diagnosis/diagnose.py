@@ -390,7 +390,7 @@ def _single_mistakes(catalogue: _Catalogue, failed: dict[str, float], passed: Se
             found.append(best)
             for other in best[1]:
                 del unexplained[other]
-    return [one for one in found if catalogue.is_evident(*one)]
+    return [one for one in found if catalogue.is_evident(*one, passed)]
 
 
 def _best(
@@ -492,12 +492,15 @@ class _Catalogue:
             return NOTHING_SAVED
         return mistake_costs.cost(self.exercise, self.fingerprints, variant)
 
-    def is_evident(self, variant: int, titles: Sequence[str]) -> bool:
-        """Return whether more speaks for a variant than the types of errors: a message, or a value that is wrong.
+    def is_evident(self, variant: int, titles: Sequence[str], passed: Sequence[str]) -> bool:
+        """Return whether more speaks for a variant than the types of errors.
 
-        Where wording is free, it speaks for a variant only beside calls that give a value.
+        A message does, a value that is wrong, or a check that is passed by computing something. Where wording is free,
+        a message does only beside calls that give a value.
         """
         if any(self.error_hashes_match(variant, title) or self._gives_wrong_value(title) for title in titles):
+            return True
+        if _gives_a_value({title: self.replies[title] for title in passed if title in self.replies}):
             return True
         some = _gives_a_value({title: self.replies[title] for title in titles})
         return some and any(self._messages_agree(variant, title) for title in titles)
@@ -603,8 +606,13 @@ def _stops(exercise: Exercise, column: int, replies: list[Reply]) -> bool:
 
 
 def _gives_a_value(replies: RecordedReplies) -> bool:
+    """Return whether any reply holds what was computed: not None, a handle, or the list of a module's parameters."""
     values = (reply.get("value") for recorded in replies.values() for reply in recorded)
-    return any(value is not None and not isinstance(value, Ref) for value in values)
+    return any(value is not None and not isinstance(value, Ref) and not _are_parameters(value) for value in values)
+
+
+def _are_parameters(value: Any) -> bool:
+    return isinstance(value, dict) and any(map(is_tensor, value.values()))
 
 
 def _shows_work(replies: RecordedReplies) -> bool:
