@@ -495,12 +495,14 @@ class _Catalogue:
     def is_evident(self, variant: int, titles: Sequence[str], passed: Sequence[str]) -> bool:
         """Return whether more speaks for a variant than the types of errors.
 
-        A message does, a value that is wrong, or a check that is passed by computing something. Where wording is free,
+        A message does, a check that is passed by computing something, or a value that is wrong. Where wording is free,
         a message does only beside calls that give a value.
         """
-        if any(self.error_hashes_match(variant, title) or self._gives_wrong_value(title) for title in titles):
+        if any(self.error_hashes_match(variant, title) for title in titles):
             return True
         if _gives_a_value({title: self.replies[title] for title in passed if title in self.replies}):
+            return True
+        if any(self._gives_wrong_value(title) for title in titles):
             return True
         some = _gives_a_value({title: self.replies[title] for title in titles})
         return some and any(self._messages_agree(variant, title) for title in titles)
