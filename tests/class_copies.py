@@ -91,7 +91,7 @@ def dask_cluster(root: Path, location: Path, workers: int, threads: int = 1) -> 
             with (location / f"{len(processes)}.log").open("w") as log:
                 processes.append(subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log))
         until = time.monotonic() + 120
-        while not about.is_file():
+        while not about.is_file() or not about.read_text().endswith("}"):  # it is written while others look
             assert time.monotonic() < until, "the scheduler does not start"
             time.sleep(0.05)
         yield json.loads(about.read_text())["address"], processes[1:]
