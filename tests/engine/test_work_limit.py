@@ -225,7 +225,7 @@ def busy_course(tmp_path_factory):
     The secrets that marking uses are noted in the class's folder.
     """
     path = tmp_path_factory.mktemp("busy")
-    root = copy_of_the_course(path / "course", "c.Judge.work_timeout = 1.0\n")
+    root = copy_of_the_course(path / "course", "c.Judge.work_timeout = 3.0\n")
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(BUSY + ENDLESS + NOTED.format(path=str(path / "class" / "secrets")))
     put(path / "class", "ada", notebook())
