@@ -66,11 +66,14 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, question_or_exercise(name).points, 0.0, remark=remark)
 
 
-def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collection[str] = ()) -> Verdict:
+def mark(
+    name: str, student: Student, *, own_parts: bool = False, keep: Collection[str] = (), named: bool = True
+) -> Verdict:
     """Return the verdict on one exercise or question. The order of its checks and cases follows from the submission.
 
     With `own_parts` the other exercises' names keep the student's definitions. Otherwise those that stand above and
     have a library equivalent, except those in `keep`, are bound to it, so that one mistake is not marked twice.
+    Without `named` no mistake is looked for: the points are those of the lines that pass.
     """
     declared = question_or_exercise(name)
     try:
@@ -85,9 +88,9 @@ def mark(name: str, student: Student, *, own_parts: bool = False, keep: Collecti
     except KeyError:  # a forged reply without the requested part; within a check, `run_check` handles it
         return zero(name, UNREADABLE)
     if declared.ban is None:
-        return _run_checks(declared, student)
+        return _run_checks(declared, student, named)
     with noting_banned(declared.ban, student) as found:
-        verdict = _run_checks(declared, student)
+        verdict = _run_checks(declared, student, named)
     if not found or not verdict.earned:
         return verdict
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark(declared.ban, found))
@@ -137,21 +140,24 @@ def has_only_own_mistakes(verdict: Verdict, right: Set[str], used: Set[str]) -> 
     Library equivalents of these would then change nothing.
     """
     declared = exercise(verdict.exercise)
-    if not used & names_in(declared.notebook) <= right | {declared.name}:
-        return False
-    catalogued = {mistake.name for mistake in declared.mistakes}
+    return used & names_in(declared.notebook) <= right | {declared.name} and is_explained(verdict)
+
+
+def is_explained(verdict: Verdict) -> bool:
+    """Return whether catalogued mistakes explain everything that failed."""
+    catalogued = {mistake.name for mistake in exercise(verdict.exercise).mistakes}
     failed = [line for line in verdict.lines if not line.passed]
     return bool(failed) and not _unexplained(failed, [one for one in verdict.diagnoses if one.mistake in catalogued])
 
 
-def _run_checks(exercise: Exercise, student: Student) -> Verdict:
+def _run_checks(exercise: Exercise, student: Student, named: bool) -> Verdict:
     try:
         lines = _lines(exercise, student)
     except Unanswered as unanswered:
         return zero(exercise.name, str(_without_frames(unanswered)))
     earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
-    if not verdict.full:
+    if named and not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.replies)
         replies = student.replies
         if len(verdict.diagnoses) != 1 or any(_may_hide_lapses(exercise, one) for one in verdict.diagnoses):
@@ -164,8 +170,8 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
         if not verdict.score_explanation and not _unexplained(failed, verdict.diagnoses):
             _apply_costs(exercise, verdict, replies)
         # An error explains nothing
-        named = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
-        verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.replies)
+        known = [found for found in verdict.diagnoses if found.mistake != SYMPTOMS["raised"]]
+        verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], known), student.replies)
     return verdict
 
 

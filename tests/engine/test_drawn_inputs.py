@@ -323,7 +323,7 @@ def test_what_asking_again_takes_costs_a_right_notebook_nothing(template, short,
 
 
 def test_a_mark_is_asked_again_although_a_rerun_earns_less(template, short, monkeypatch):
-    def half(name, student, own_parts=False, keep=()):
+    def half(name, student, own_parts=False, keep=(), named=True):
         return replace(zero(name, ""), earned=0.5 if own_parts else 0.0)
 
     monkeypatch.setattr(notebook_marker, "mark", half)

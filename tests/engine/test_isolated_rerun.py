@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 
 import nbformat
 import pytest
@@ -52,10 +53,10 @@ def test_the_notebooks_own_process_is_gone_when_equivalents_come_in(template, mo
     alive = []
     ask = notebook_marker.mark
 
-    def watching(name, student, own_parts=False, keep=()):
+    def watching(name, student, own_parts=False, keep=(), named=True):
         if not own_parts:
             alive.append(len(monitor.tree(template._process.pid)))
-        return ask(name, student, own_parts=own_parts, keep=keep)
+        return ask(name, student, own_parts=own_parts, keep=keep, named=named)
 
     monkeypatch.setattr(notebook_marker, "mark", watching)
     forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
@@ -73,9 +74,9 @@ def test_an_own_known_mistake_is_not_asked_about_again(template, monkeypatch, ot
     asked = []
     ask = notebook_marker.mark
 
-    def watching(name, student, own_parts=False, keep=()):
+    def watching(name, student, own_parts=False, keep=(), named=True):
         asked.append((name, own_parts))
-        return ask(name, student, own_parts=own_parts, keep=keep)
+        return ask(name, student, own_parts=own_parts, keep=keep, named=named)
 
     monkeypatch.setattr(notebook_marker, "mark", watching)
     mistakes = exercise("MultiHeadAttention").mistakes
@@ -85,6 +86,35 @@ def test_an_own_known_mistake_is_not_asked_about_again(template, monkeypatch, ot
     _, verdicts = mark(template, release(), answers)
     assert verdicts["MultiHeadAttention"].earned < POINTS["MultiHeadAttention"]
     assert (("MultiHeadAttention", False) in asked) == other_wrong
+
+
+def test_no_mistake_is_looked_for_where_a_part_that_is_used_is_wrong(template, monkeypatch):
+    asked = []
+    ask = notebook_marker.mark
+
+    def watching(name, student, own_parts=False, keep=(), named=True):
+        asked.append((name, own_parts, named))
+        return ask(name, student, own_parts=own_parts, keep=keep, named=named)
+
+    monkeypatch.setattr(notebook_marker, "mark", watching)
+    _, verdicts = mark(template, release(), RIGHT | {"split_heads": exercise("split_heads").mistakes[0].source})
+    assert verdicts["MultiHeadAttention"].full
+    assert [one for one in asked if one[0] == "MultiHeadAttention"] == [
+        ("MultiHeadAttention", True, False),
+        ("MultiHeadAttention", False, True),
+    ]
+
+
+def test_a_mistake_is_named_that_only_shows_with_the_own_parts(template):
+    untransposed = RIGHT["split_heads"].replace("return x.transpose(1, 2)", "return x")
+    unscaled = next(one.source for one in exercise("MultiHeadAttention").mistakes if one.name == "no_scale")
+    own_way = re.sub(r"(split_heads\(.+\)), self.num_heads\)", r"\1, self.num_heads).transpose(1, 2)", unscaled)
+    assert own_way != unscaled
+    _, verdicts = mark(template, release(), RIGHT | {"split_heads": untransposed, "MultiHeadAttention": own_way})
+    expected = mark(template, release(), RIGHT | {"MultiHeadAttention": unscaled})[1]["MultiHeadAttention"]
+    found = verdicts["MultiHeadAttention"]
+    assert [one.mistake for one in found.diagnoses] == ["no_scale"]
+    assert found.earned == expected.earned
 
 
 def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():

@@ -13,13 +13,17 @@ from ...judge.mark import Verdict
 
 @dataclass(frozen=True)
 class Postponed:
-    """An exercise to judge again: its test cell, that cell's index, and the exercises that the answer uses."""
+    """An exercise to judge again: its test cell, that cell's index, and the exercises that the answer uses.
+
+    `named`: whether mistakes were looked for in its first verdict.
+    """
 
     cell: NotebookNode
     name: str
     index: int
     needs: frozenset[str]
     verdict: Verdict
+    named: bool = True
 
 
 def next_to_rerun(postponed: list[Postponed]) -> Postponed:

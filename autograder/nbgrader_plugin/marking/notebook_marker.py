@@ -17,7 +17,16 @@ from nbgrader.utils import is_grade, is_solution
 from ...judge.cell_effects import Effects
 from ...judge.drawn_inputs import key_of
 from ...judge.formatting import number
-from ...judge.mark import Verdict, depends_on_others, has_only_own_mistakes, mark, mark_choice, mark_drawn_inputs, zero
+from ...judge.mark import (
+    Verdict,
+    depends_on_others,
+    has_only_own_mistakes,
+    is_explained,
+    mark,
+    mark_choice,
+    mark_drawn_inputs,
+    zero,
+)
 from ...judge.parsing import reason_not_parsed
 from ...judge.source_rules import defined_in, definitions, needed_by, needed_for, uses
 from ...judge.student import UNDEFINED, Student
@@ -321,23 +330,29 @@ class NotebookMarker:
             self._write(cell, zero(name, TOO_OFTEN if self._may_judge() else TIME_UP_EXERCISE))
 
     def _judge(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
-        """Return the verdict with the student's other exercises; postpone a rerun with library equivalents of these."""
+        """Return the verdict with the student's other exercises; postpone a rerun with library equivalents of these.
+
+        If some that it uses are wrong, no mistake is looked for before the rerun, which often finds the answer right.
+        """
         declared = question_or_exercise(name)
         if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
             return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
+        used = uses(name, sources)
+        right = {one.exercise for one in self.verdicts.values() if one.full}
+        named = used & {one.exercise for one in self.verdicts.values()} <= right | {name}
         with session.requests() as request:
             student = Student(request, self._submission_text(name))
-            verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True))
+            verdict = self._limited_work(name, lambda: mark(name, student, own_parts=True, named=named))
             stopped = self._session is None  # the judge's work was too much
-            verdict = self._with_drawn_inputs(verdict, student)
+            if named or verdict.full:
+                verdict = self._with_drawn_inputs(verdict, student)
             if verdict.full or stopped or not depends_on_others(name, sources, student.called):
                 return verdict
-        needs = frozenset(uses(name, sources) | student.called)
-        right = {one.exercise for one in self.verdicts.values() if one.full}
-        if has_only_own_mistakes(verdict, right, needs):
+        needs = frozenset(used | student.called)
+        if named and has_only_own_mistakes(verdict, right, needs):
             return verdict
-        self._postponed.append(Postponed(cell, name, index, needs, verdict))
+        self._postponed.append(Postponed(cell, name, index, needs, verdict, named))
         return verdict
 
     def _with_drawn_inputs(self, verdict: Verdict, student: Student) -> Verdict:
@@ -403,20 +418,32 @@ class NotebookMarker:
         while self._postponed and self._all_ended and self._remaining() > 0:
             chosen = next_to_rerun(self._postponed)
             self._postponed.remove(chosen)
-            sources = _answer_sources(self.notebook)
-            try:
-                session = self._start(chosen.index, uses(chosen.name, sources) | {chosen.name})
-                if not session.alive:
-                    continue
-                with session.requests() as request:
-                    unfinished = {other.name for other in self._postponed}
-                    student = Student(request, self._submission_text(chosen.name))
-                    judge = functools.partial(mark, chosen.name, student, keep=unfinished)
-                    verdict = self._with_drawn_inputs(self._limited_work(chosen.name, judge), student)
-                    if verdict.earned >= chosen.verdict.earned:
-                        self._write(chosen.cell, verdict)
-            finally:
-                self._end()
+            unfinished = {other.name for other in self._postponed}
+            best = chosen.verdict
+            verdict = self._judged_anew(chosen, functools.partial(mark, chosen.name, keep=unfinished))
+            if verdict is not None and verdict.earned >= best.earned:
+                best = verdict
+            if not (chosen.named or best.full or (best is verdict and is_explained(best))):
+                verdict = self._judged_anew(chosen, functools.partial(mark, chosen.name, own_parts=True))
+                if verdict is not None and (best is chosen.verdict or verdict.earned > best.earned):
+                    best = verdict
+            if best is not chosen.verdict:
+                self._write(chosen.cell, best)
+
+    def _judged_anew(self, chosen: Postponed, judge: Callable[[Student], Verdict]) -> Verdict | None:
+        """Return the verdict on an exercise in a session of its own; None if that does not start."""
+        names = uses(chosen.name, _answer_sources(self.notebook)) | {chosen.name}
+        try:
+            session = self._start(chosen.index, names)
+            if not session.alive:
+                return None
+            with session.requests() as request:
+                student = Student(request, self._submission_text(chosen.name))
+                return self._with_drawn_inputs(
+                    self._limited_work(chosen.name, functools.partial(judge, student)), student
+                )
+        finally:
+            self._end()
 
     def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
