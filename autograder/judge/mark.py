@@ -14,7 +14,7 @@ from ..spec.messages import UNANSWERED, shortened
 from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import noting_banned, remark
 from .check_cache import shared_cache
-from .diagnosis import mistake_costs
+from .diagnosis import fingerprint_store, mistake_costs
 from .diagnosis.aspects import OTHER_NAMES
 from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Apart, Diagnosis, LapsesOff, Line, diagnose, diagnose_pair, symptoms
@@ -145,7 +145,7 @@ def has_only_own_mistakes(verdict: Verdict, right: Set[str], used: Set[str]) -> 
 
 def is_explained(verdict: Verdict) -> bool:
     """Return whether catalogued mistakes explain everything that failed."""
-    catalogued = {mistake.name for mistake in exercise(verdict.exercise).mistakes}
+    catalogued = {*fingerprint_store.of(verdict.exercise).names}
     failed = [line for line in verdict.lines if not line.passed]
     return bool(failed) and not _unexplained(failed, [one for one in verdict.diagnoses if one.mistake in catalogued])
 
